@@ -1,0 +1,50 @@
+"""What can go wrong, each as one line that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class MorphError(Exception):
+    """Base of every error that morph raises on its own account."""
+
+
+class ActivationError(MorphError):
+    """morph could not be activated; nothing was changed."""
+
+
+class UnknownBackendError(MorphError):
+    """A backend was asked for that no table describes."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"there is no backend {name!r}; the backends are {', '.join(known)}")
+
+
+class AbsentBackendError(MorphError):
+    """A backend was asked for whose package or device is not there."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"backend {name!r} cannot be used: {reason}")
+
+
+class TableError(MorphError):
+    """A row of an alias table is malformed."""
+
+    def __init__(self, path: str, line: int, row: str, problem: str) -> None:
+        super().__init__(f"{path}:{line}: {row}: {problem}")
+
+
+class MissingNameError(MorphError, AttributeError):
+    """A CUDA name was asked for that the backend lacks.
+
+    It is an ``AttributeError``, so that ``hasattr`` and ``getattr`` with a default work.
+    """
+
+    def __init__(self, name: str, backend: str, reason: str) -> None:
+        super().__init__(f"{name} does not exist on backend {backend!r}: {reason}")
+        self.name = name.rpartition(".")[2]
+        self.backend = backend
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MissingNameError, (self.args[0].partition(" does not exist")[0], self.backend, self.reason)
