@@ -1,0 +1,183 @@
+"""Builds the project's C++ parts against the installed torch, once, and keeps them in the user's cache.
+
+The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need ninja) in
+every process that only wants to load what was built long ago.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+import filelock
+import platformdirs
+import torch
+
+from morph.errors import MorphError
+
+Progress = Callable[[str], None]
+
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
+LIBRARIES = ("c10", "torch_cpu", "torch_python")
+
+
+class BuildError(MorphError):
+    """A C++ part could not be built: no compiler, no headers, or a compiler that refuses."""
+
+
+def build(
+    name: str, sources: Sequence[os.PathLike[str] | str], *, progress: Progress | None = None
+) -> pathlib.Path:
+    """Builds an extension module from C++ sources unless the cache holds it.
+
+    Two processes at once build once.
+
+    Args:
+        name: what the module is called, also its `TORCH_EXTENSION_NAME`.
+        sources: the C++ files; headers that lie beside them (`*.h`) count as part of them.
+        progress: told one line before a build, nothing when the cache holds the module.
+
+    Returns:
+        The path of the shared library, for `load`.
+
+    Raises:
+        BuildError: when it cannot be built. A refusal of the compiler is remembered beside the cached
+            libraries, so that it costs its seconds once.
+    """
+    files = [pathlib.Path(source) for source in sources]
+    library = _library_name(name, files)
+    for folder in _cache_folders():
+        if (folder / library).exists():
+            return folder / library
+    folder = _writable(_cache_folders())
+    # The kernel lets go of this lock when its holder dies: it is never stale.
+    with filelock.FileLock(folder / (library + ".lock")):
+        if not (folder / library).exists():
+            _build(name, files, folder / library, progress)
+    return folder / library
+
+
+def load(name: str, library: pathlib.Path) -> ModuleType:
+    """Imports a built extension module without entering it in `sys.modules`.
+
+    Args:
+        name: the name it was built under.
+        library: the path that `build` returned.
+
+    Returns:
+        The module.
+    """
+    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
+    spec = importlib.util.spec_from_file_location(name, library, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def compiler() -> list[str]:
+    """Finds the C++ compiler: `$CXX`, else the first of c++, g++ and clang++.
+
+    Returns:
+        The command and its own options.
+
+    Raises:
+        BuildError: when there is none.
+    """
+    named = shlex.split(os.environ.get("CXX", ""))
+    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
+        if shutil.which(command[0]):
+            return command
+    raise BuildError(f"no C++ compiler: {named[0] + ' (CXX)' if named else 'c++, g++, clang++'} not found")
+
+
+def _library_name(name: str, sources: list[pathlib.Path]) -> str:
+    identity = [torch.__version__, str(torch.version.git_version), str(torch.compiled_with_cxx11_abi())]
+    identity += [sysconfig.get_platform(), *FLAGS]
+    digest = hashlib.sha256("\0".join(identity).encode())
+    headers = {header for source in sources for header in source.parent.glob("*.h")}
+    for file in [*sources, *sorted(headers)]:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    return f"{name}-{digest.hexdigest()[:20]}{suffix}"
+
+
+def _cache_folders() -> list[pathlib.Path]:
+    cache = pathlib.Path(os.environ.get("MORPH_CACHE") or platformdirs.user_cache_path("morph"))
+    return [cache / "native", pathlib.Path(tempfile.gettempdir()) / f"morph-native-{os.getuid()}"]
+
+
+def _writable(folders: list[pathlib.Path]) -> pathlib.Path:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
+            return folder
+    raise BuildError(f"no folder to build in: {' and '.join(map(str, folders))} cannot be written")
+
+
+def _build(name: str, sources: list[pathlib.Path], library: pathlib.Path, progress: Progress | None) -> None:
+    log = library.with_suffix(".log")
+    if log.exists():
+        raise BuildError(f"the C++ part {name!r} did not build before; delete {log} to try again")
+    command = compiler()
+    if progress is not None:
+        progress(f"building {name} for torch {torch.__version__}, once (about 20 seconds)")
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=name) as scratch:
+        built = pathlib.Path(scratch) / library.name
+        try:
+            _compile(command, name, sources, built)
+        except subprocess.CalledProcessError as error:
+            log.write_text(f"{shlex.join(error.cmd)}\n{error.stderr}")
+            problem = _first_error(error.stderr)
+            raise BuildError(f"the C++ part {name!r} did not build: {problem}; see {log}") from None
+        os.replace(built, library)
+
+
+def _compile(command: list[str], name: str, sources: list[pathlib.Path], library: pathlib.Path) -> None:
+    includes = [f"-I{path}" for path in _include_folders()]
+    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
+    options = [*FLAGS, abi, f"-DTORCH_EXTENSION_NAME={name}", *includes]
+    objects = [library.with_name(source.stem + ".o") for source in sources]
+    steps = [[*command, *options, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
+    _run_together(steps)
+    undefined = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+    links = [f"-L{_torch_folder() / 'lib'}", *(f"-l{each}" for each in LIBRARIES)]
+    _run_together([[*command, "-shared", *undefined, *map(str, objects), *links, "-o", str(library)]])
+
+
+def _run_together(commands: list[list[str]]) -> None:
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    for process, command in zip(running, commands, strict=True):
+        _, errors = process.communicate()
+        if process.returncode:
+            for other in running:
+                other.kill()
+            raise subprocess.CalledProcessError(process.returncode, command, stderr=errors)
+
+
+def _include_folders() -> list[pathlib.Path]:
+    include = _torch_folder() / "include"
+    python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
+    return [include, include / "torch" / "csrc" / "api" / "include", *map(pathlib.Path, sorted(python))]
+
+
+def _torch_folder() -> pathlib.Path:
+    return pathlib.Path(torch.__path__[0])
+
+
+def _first_error(output: str) -> str:
+    lines = [line for line in output.splitlines() if "error" in line]
+    return (lines or output.splitlines() or ["the compiler said nothing"])[0].strip()
