@@ -1,0 +1,115 @@
+"""Platforms, workers and installations for the whole suite; `tests/README.md` says how tests use them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests import installation, platforms
+from tests.ascend import build as soft_cann
+from tests.platforms import Platform
+from tests.worker import Worker
+
+# The vendor's package belongs into the processes that tests start, never into pytest's own.
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+
+CANNOT_BUILD = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "platform" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("platforms")
+        names = marker.args if marker else _platform_names()
+        metafunc.parametrize("platform", names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test in the worker when a fixture of its folder asks for one (`worker` or `vendor_worker`)."""
+    own = inspect.signature(pyfuncitem.function).parameters
+    wanted = [name for name in ("worker", "vendor_worker") if name in pyfuncitem.funcargs]
+    if not wanted or any(name in own for name in wanted):
+        return None
+    worker = pyfuncitem.funcargs[wanted[0]]
+    assert isinstance(worker, Worker)
+    worker.call(pyfuncitem.function, {name: pyfuncitem.funcargs[name] for name in own})
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    reason = config.stash.get(CANNOT_BUILD, None)
+    if reason is not None:
+        terminalreporter.section("NOT TESTED ON ASCEND", sep="!", red=True, bold=True)
+        terminalreporter.line(f"ERROR: the soft CANN for torch_npu could not be built: {reason}", red=True)
+
+
+@pytest.fixture(scope="session")
+def cann(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The environment in which the real torch_npu runs on a CPU."""
+    config = request.config
+    if CANNOT_BUILD not in config.stash:
+        try:
+            return soft_cann.environment(soft_cann.build(_announcer(config)))
+        except soft_cann.CannotBuildError as error:
+            config.stash[CANNOT_BUILD] = str(error)
+    message = f"the soft CANN could not be built: {config.stash[CANNOT_BUILD]}"
+    if os.environ.get("CI"):
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def platform(request: pytest.FixtureRequest) -> Platform:
+    """One platform after the other; `@pytest.mark.platforms("npu")` chooses."""
+    variables = request.getfixturevalue("cann") if request.param == "npu" else {}
+    return platforms.platform(request.param, variables)
+
+
+@pytest.fixture(scope="session")
+def worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """A process on the platform under morph, in which tests run."""
+    yield from _worker(platform, tmp_path_factory, morph=True)
+
+
+@pytest.fixture(scope="session")
+def vendor_worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """A process on the platform without morph, in which tests run."""
+    yield from _worker(platform, tmp_path_factory, morph=False)
+
+
+@pytest.fixture(scope="session")
+def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The project's wheel."""
+    return installation.build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture
+def fresh_environment(built_wheel: pathlib.Path, tmp_path: pathlib.Path) -> installation.FreshEnvironment:
+    """A fresh virtual environment with the project's wheel installed."""
+    fresh = installation.create(tmp_path / "environment")
+    fresh.install(built_wheel)
+    return fresh
+
+
+def _platform_names() -> list[str]:
+    built = (platforms.REPOSITORY / "morph" / "simulator" / "__init__.py").exists()
+    return [name for name in platforms.NAMES if built or name != "simulated-npu"]
+
+
+def _worker(platform: Platform, folders: pytest.TempPathFactory, *, morph: bool) -> Iterator[Worker]:
+    worker = Worker(platform, folders.mktemp("worker") / "output.txt", morph=morph)
+    yield worker
+    worker.stop()
+
+
+def _announcer(config: pytest.Config) -> soft_cann.Progress:
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    return reporter.write_line if reporter else print

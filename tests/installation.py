@@ -1,0 +1,84 @@
+"""A built wheel of the project, and fresh virtual environments to install it into."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from collections.abc import Mapping
+
+from tests.platforms import REPOSITORY, describe
+
+
+@dataclasses.dataclass(frozen=True)
+class FreshEnvironment:
+    """A virtual environment that has its own copy of the project and borrows every other package."""
+
+    folder: pathlib.Path
+
+    @property
+    def python(self) -> pathlib.Path:
+        """The environment's interpreter."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def packages(self) -> pathlib.Path:
+        """The environment's own site-packages."""
+        return next(self.folder.glob("lib/python*/site-packages"))
+
+    def install(self, *what: object) -> None:
+        """Installs distributions without what they depend on, and without asking an index."""
+        options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "install"]
+        done = subprocess.run(
+            [str(word) for word in [*pip, *options, *what]], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, describe(done)
+
+    def run(
+        self, *arguments: object, environment: Mapping[str, str] | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs the environment's Python, away from the repository."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        done = subprocess.run(
+            [str(word) for word in [self.python, *arguments]],
+            env={**inherited, **(environment or {})},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, describe(done)
+        return done
+
+
+def create(folder: pathlib.Path) -> FreshEnvironment:
+    """Creates a virtual environment that sees this interpreter's packages, but not its installed project."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    fresh = FreshEnvironment(folder)
+    # A path in a .pth file comes after the environment's own packages, and .pth files below it are not read.
+    borrowed = [*site.getsitepackages(), site.getusersitepackages()]
+    (fresh.packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in borrowed))
+    return fresh
+
+
+def build_wheel(folder: pathlib.Path) -> pathlib.Path:
+    """Builds the project's wheel from a copy of its sources, since setuptools leaves files beside them."""
+    sources = folder / "sources"
+    names = ("morph", "finders", "aliases", "pyproject.toml", "README.md")
+    for source in [REPOSITORY / name for name in names]:
+        if source.is_dir():
+            shutil.copytree(source, sources / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.exists():
+            shutil.copy(source, sources / source.name)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, sources]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, describe(done)
+    return next(folder.glob("*.whl"))

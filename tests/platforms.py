@@ -1,0 +1,97 @@
+"""The devices that the tests run on, each a set of environment variables and options of `python -m morph`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Mapping
+
+REPOSITORY = pathlib.Path(__file__).parent.parent
+NAMES = ("cpu", "npu", "simulated-npu")
+OPTIONS = {
+    "cpu": ("--backend", "cpu"),
+    "npu": ("--backend", "npu"),
+    "simulated-npu": ("--rehearse", "npu"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Platform:
+    """One device, and how a Python process is started on it.
+
+    Attributes:
+        name: "cpu", "npu" (the real torch_npu over the soft CANN) or "simulated-npu".
+        device_type: What `torch.device("cuda").type` is there under morph.
+        options: The options of `python -m morph` that choose it.
+        environment: All the environment variables of a process on it.
+    """
+
+    name: str
+    device_type: str
+    options: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def command(self, *, morph: bool) -> list[str]:
+        """Returns the command that runs what follows it on this platform.
+
+        Args:
+            morph: Whether under `python -m morph`, or by Python alone.
+        """
+        return [sys.executable, "-m", "morph", *self.options] if morph else [sys.executable]
+
+    def run(
+        self,
+        program: str | pathlib.Path,
+        *arguments: object,
+        morph: bool = True,
+        check: bool = True,
+        timeout: float = 120,
+        environment: Mapping[str, str] | None = None,
+        cwd: pathlib.Path | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program in a process of its own.
+
+        Args:
+            program: A script's path, or source text as for `python -c`.
+            *arguments: The program's own.
+            morph: Whether under `python -m morph`.
+            check: Whether an exit status other than zero fails the test.
+            timeout: Seconds after which the process is killed and `subprocess.TimeoutExpired` raised.
+            environment: Variables to set beside the platform's.
+            cwd: The process's working directory.
+
+        Returns:
+            The finished process, with its output as text.
+        """
+        what = [str(program)] if isinstance(program, pathlib.Path) else ["-c", program]
+        command = [*self.command(morph=morph), *what, *map(str, arguments)]
+        variables = {**self.environment, **(environment or {})}
+        done = subprocess.run(
+            command, env=variables, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
+        )
+        if check:
+            assert done.returncode == 0, f"{describe(done)}"
+        return done
+
+
+def platform(name: str, variables: Mapping[str, str]) -> Platform:
+    """Returns a platform by name.
+
+    Args:
+        name: One of `NAMES`.
+        variables: What its processes need beside this process's environment.
+    """
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    if name == "npu":
+        environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
+    return Platform(name, "cpu" if name == "cpu" else "npu", OPTIONS[name], environment)
+
+
+def describe(process: subprocess.CompletedProcess[str]) -> str:
+    """Returns what a reader of a failed test needs to know of a finished process."""
+    command = " ".join(map(str, process.args))
+    return f"{command}\nexit status {process.returncode}\n{process.stdout}\n--- stderr\n{process.stderr}"

@@ -1,0 +1,162 @@
+"""Runs test functions inside one interpreter on one platform, so that torch is imported once for all.
+
+`Worker` is the side of pytest. The other side is this module run as a program, with or without morph.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+import pytest
+
+from tests.platforms import Platform
+
+TIMEOUT = 120.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one call: "passed", "failed" or "skipped", and the traceback or reason."""
+
+    status: str
+    text: str = ""
+
+
+class Worker:
+    """A process that runs test functions one after the other, started when needed and again when it died.
+
+    Args:
+        platform: Where it runs.
+        log: The file that takes its standard output and error.
+        morph: Whether it runs under `python -m morph`, or on the vendor's package alone.
+    """
+
+    def __init__(self, platform: Platform, log: pathlib.Path, *, morph: bool = True) -> None:
+        self.platform = platform
+        self._log = log
+        self._morph = morph
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def call(self, function: Callable[..., object], arguments: Mapping[str, Any]) -> None:
+        """Runs a function of an importable module in the worker.
+
+        Args:
+            function: Found there by its module and name.
+            arguments: By name; each must be picklable.
+
+        Raises:
+            pytest.fail.Exception: If it raised, or the worker died or took longer than `TIMEOUT` seconds.
+            pytest.skip.Exception: If it skipped itself.
+        """
+        seen = self._log.stat().st_size if self._log.exists() else 0
+        outcome = self._ask((function.__module__, function.__qualname__, dict(arguments)))
+        if outcome.status == "skipped":
+            pytest.skip(outcome.text)
+        if outcome.status == "failed":
+            said = self._log.read_bytes()[seen:].decode(errors="replace").strip()
+            output = f"\n--- output of the worker\n{said}" if said else ""
+            pytest.fail(f"on {self.platform.name}: {outcome.text}{output}", pytrace=False)
+
+    def stop(self) -> None:
+        """Ends the process, if there is one."""
+        if self._process is not None and self._connection is not None:
+            self._connection.close()
+            try:
+                self._process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._process = self._connection = None
+
+    def _ask(self, request: tuple[str, str, dict[str, Any]]) -> Outcome:
+        process, connection = self._running()
+        try:
+            connection.send(request)
+            deadline = time.monotonic() + TIMEOUT
+            while not connection.poll(0.2):
+                if time.monotonic() > deadline:
+                    process.kill()
+                    return self._lost(f"no answer within {TIMEOUT:.0f} seconds")
+                if process.poll() is not None:
+                    return self._lost("the worker died")
+            outcome = connection.recv()
+        except (EOFError, ConnectionError):
+            return self._lost("the worker died")
+        assert isinstance(outcome, Outcome)
+        return outcome
+
+    def _running(self) -> tuple[subprocess.Popen[bytes], Connection]:
+        if self._process is None or self._connection is None:
+            self._connection, theirs = Pipe()
+            command = [*self.platform.command(morph=self._morph), "-m", "tests.worker", str(theirs.fileno())]
+            with self._log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    command,
+                    env=dict(self.platform.environment),
+                    cwd=self._log.parent,
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+            theirs.close()
+        return self._process, self._connection
+
+    def _lost(self, reason: str) -> Outcome:
+        process = self._process
+        self.stop()
+        return Outcome("failed", f"{reason} (exit status {process and process.returncode})")
+
+
+def serve(connection: Connection) -> None:
+    """Answers requests until the other side closes the connection."""
+    while True:
+        try:
+            module, name, arguments = connection.recv()
+        except EOFError:
+            return
+        connection.send(_run(module, name, arguments))
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _run(module: str, name: str, arguments: dict[str, Any]) -> Outcome:
+    try:
+        with warnings.catch_warnings():
+            function: Any = importlib.import_module(module)
+            for part in name.split("."):
+                function = getattr(function, part)
+            warnings.simplefilter("error")
+            function(**arguments)
+    except pytest.skip.Exception as skipped:
+        return Outcome("skipped", str(skipped))
+    except (Exception, pytest.fail.Exception) as error:
+        return Outcome("failed", _explain(error))
+    return Outcome("passed")
+
+
+def _explain(error: BaseException) -> str:
+    """Returns the traceback from the test function on, with the values that its own frame held."""
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [frame for frame in told.stack if frame.filename != __file__]
+    for frame in frames:
+        if "/tests/" not in frame.filename:
+            frame.locals = None
+    told.stack[:] = frames
+    return "".join(told.format())
+
+
+if __name__ == "__main__":
+    # The classes that travel must be those of the importable module, not of this program's `__main__`.
+    importlib.import_module("tests.worker").serve(Connection(int(sys.argv[1])))
