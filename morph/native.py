@@ -1,7 +1,7 @@
 """Builds the project's C++ parts against the installed torch, once, and keeps them in the user's cache.
 
-The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need ninja) in
-every process that only wants to load what was built long ago.
+The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need ninja)
+in every process that only wants to load what was built long ago.
 """
 
 from __future__ import annotations
