@@ -23,7 +23,7 @@ class Journal:
         self._undo: list[Callable[[], object]] = []
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Bind ``owner.name`` to ``value``; undone to what ``owner`` itself held, not to an inherited value."""
+        """Bind ``owner.name`` to ``value``; undone to what ``owner`` itself held, if anything."""
         self.on_undo(_attribute_restorer(owner, name))
         setattr(owner, name, value)
 

@@ -1,0 +1,1 @@
+"""Recorded public names and signatures of torch.cuda and of the vendors' modules."""

@@ -1,0 +1,1 @@
+"""Adapters for torch.cuda: those that several vendors share here, a vendor's own in its folder."""

@@ -1,0 +1,127 @@
+"""What a CUDA name is answered with: the table's row, turned into an object."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+from morph.aliases.table import Row, Status
+from morph.backends import Backend, resolve
+from morph.errors import MissingNameError
+from morph.finders.views import PREDICATES, Views
+
+ROOT = "torch.cuda"
+
+
+class Answers:
+    """Answers for every name of ``torch.cuda`` and its submodules on one backend."""
+
+    def __init__(self, backend: Backend, views: Views) -> None:
+        self._backend = backend
+        self._views = views
+        self._table = backend.table
+        self._noops: dict[str, int] = {}
+
+    @property
+    def noops(self) -> dict[str, int]:
+        """How often each no-op was called, by name."""
+        return dict(self._noops)
+
+    def keeps(self, name: str) -> bool:
+        """Tell whether the answer for ``name`` may be kept: the vendor does not rebind it."""
+        return name not in self._table.facts.rebound
+
+    def of(self, name: str, own: Any) -> Any:
+        """Return what serves ``name``; ``own`` is torch's own object of that name.
+
+        Raises:
+            MissingNameError: If the backend lacks it.
+        """
+        answer = self._served(name, own)
+        if name in PREDICATES:
+            return self._views.predicate(own, answer)
+        return answer
+
+    def knows(self, name: str) -> bool:
+        """Tell whether the table has a row for ``name`` itself, whatever the installed torch has."""
+        return name in self._table.rows
+
+    def _served(self, name: str, own: Any) -> Any:
+        row = self._table.row(name)
+        if isinstance(own, ModuleType) and (row is None or row.name != name):
+            return sys.modules.get(name, own)
+        if row is not None:
+            return _BY_STATUS[row.status](self, row, name, own)
+        return self._by_place(name, own)
+
+    def _by_place(self, name: str, own: Any) -> Any:
+        if not name.startswith(f"{ROOT}."):
+            return own
+        try:
+            return resolve(self._backend.module + name.removeprefix(ROOT))
+        except AttributeError:
+            if not _is_public(name, own):
+                return own
+        reason = f"{self._backend.module} has no such name, and {self._backend.name}.toml has no row for it"
+        raise MissingNameError(name, self._backend.name, reason)
+
+    def _same(self, row: Row, name: str, own: Any) -> Any:
+        return own
+
+    def _renamed(self, row: Row, name: str, own: Any) -> Any:
+        return self._target(row, name)
+
+    def _adapted(self, row: Row, name: str, own: Any) -> Any:
+        module, _, path = row.adapter.partition(":")
+        adapter = resolve(f"{module}.{path}")
+        return _bound(own, adapter, self._target(row, name)) if row.target else adapter
+
+    def _noop(self, row: Row, name: str, own: Any) -> Any:
+        if not callable(own):
+            return row.value
+
+        def nothing(wrapped: object, instance: object, args: object, kwargs: object) -> Any:
+            self._noops[name] = self._noops.get(name, 0) + 1
+            return row.value
+
+        return wrapt.FunctionWrapper(own, nothing)
+
+    def _missing(self, row: Row, name: str, own: Any) -> Any:
+        raise MissingNameError(name, self._backend.name, row.note)
+
+    def _target(self, row: Row, name: str) -> Any:
+        try:
+            return resolve(row.target)
+        except AttributeError:
+            reason = f"this release of {self._backend.vendor or 'torch'} has no {row.target}"
+            raise MissingNameError(name, self._backend.name, reason) from None
+
+
+_BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
+    Status.SAME: Answers._same,
+    Status.RENAMED: Answers._renamed,
+    Status.ADAPTED: Answers._adapted,
+    Status.EMULATED: Answers._adapted,
+    Status.NOOP: Answers._noop,
+    Status.MISSING: Answers._missing,
+}
+
+
+def _is_public(name: str, own: Any) -> bool:
+    """Tell whether ``own`` is part of torch.cuda's interface, and not something that it imported."""
+    if name.rpartition(".")[2].startswith("_"):
+        return False
+    return str(getattr(own, "__module__", ROOT)).startswith(ROOT)
+
+
+def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
+    """Return CUDA's own function, as far as anybody can see, that calls ``adapter(target, ...)``."""
+
+    def call(wrapped: object, instance: object, args: Any, kwargs: Any) -> Any:
+        return adapter(target, *args, **kwargs)
+
+    return wrapt.FunctionWrapper(adapter if own is None else own, call)

@@ -1,0 +1,147 @@
+# don't import any costly modules: a start-up file reaches this one
+"""The one `sys.meta_path` finder: it lets a module load untouched, then calls who waits for it."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+    from morph.journal import Journal
+
+    Callback = Callable[[ModuleType], object]
+
+
+class Finder:
+    """Finds the modules that somebody waits for, and has its loader call them once the module is complete.
+
+    There is one instance, ``finder``; it is on ``sys.meta_path`` while it has something to wait for.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: dict[str, list[Callback]] = {}
+        self._prefixes: dict[str, Callback] = {}
+        self._preparations: dict[str, Callable[[], object]] = {}
+
+    def prepare(self, name: str, preparation: Callable[[], object]) -> None:
+        """Call ``preparation()`` right before the watched module ``name`` is executed, once."""
+        self._preparations[name] = preparation
+
+    def watch(self, name: str, callback: Callback) -> None:
+        """Call ``callback(module)`` each time the module ``name`` has been executed."""
+        self._callbacks.setdefault(name, []).append(callback)
+        self._install()
+
+    def unwatch(self, name: str, callback: Callback) -> None:
+        """Take back one ``watch``; one that is not there is left alone."""
+        callbacks = self._callbacks.get(name, [])
+        if callback in callbacks:
+            callbacks.remove(callback)
+        if not callbacks:
+            self._callbacks.pop(name, None)
+            self._preparations.pop(name, None)
+        self._uninstall_if_idle()
+
+    def watch_below(self, package: str, callback: Callback) -> None:
+        """Call ``callback(module)`` each time a submodule of ``package``, at any depth, has been executed."""
+        self._prefixes[package + "."] = callback
+        self._install()
+
+    def unwatch_below(self, package: str) -> None:
+        """Take back one ``watch_below``; one that is not there is left alone."""
+        self._prefixes.pop(package + ".", None)
+        self._uninstall_if_idle()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module's own spec with a loader that calls back (PEP 451), or None if nobody waits."""
+        if not self._waits_for(fullname):
+            return None
+        spec = _find_elsewhere(self, fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = CallingLoader(spec.loader, self)  # type: ignore[assignment]
+        return spec
+
+    def _waits_for(self, fullname: str) -> bool:
+        return fullname in self._callbacks or any(map(fullname.startswith, self._prefixes))
+
+    def before_execution(self, fullname: str) -> None:
+        """Call who prepares for ``fullname``; for the loader only."""
+        self._preparations.pop(fullname, _nothing)()
+
+    def after_execution(self, fullname: str, module: ModuleType) -> None:
+        """Call who waits for ``fullname``; for the loader only."""
+        for callback in list(self._callbacks.get(fullname, ())):
+            callback(module)
+        for prefix, callback in list(self._prefixes.items()):
+            if fullname.startswith(prefix):
+                callback(module)
+
+    def _install(self) -> None:
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+
+    def _uninstall_if_idle(self) -> None:
+        if not self._callbacks and not self._prefixes and self in sys.meta_path:
+            sys.meta_path.remove(self)  # type: ignore[arg-type]
+
+
+class CallingLoader:
+    """Loads through the real loader, leaves no trace on the module, and then calls back."""
+
+    def __init__(self, loader: Any, finder: Finder) -> None:
+        self._loader = loader
+        self._finder = finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module as its own loader does."""
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module as its own loader does, then call back."""
+        spec: Any = module.__spec__
+        spec.loader = module.__loader__ = self._loader
+        self._finder.before_execution(spec.name)
+        self._loader.exec_module(_behind_proxy(module))
+        self._finder.after_execution(spec.name, module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+finder = Finder()
+
+
+def on_import(name: str, callback: Callback, journal: Journal) -> None:
+    """Call ``callback(module)`` once ``name`` is imported: at once if it is, else after its execution."""
+    journal.on_undo(lambda: finder.unwatch(name, callback))
+    finder.watch(name, callback)
+    if name in sys.modules:
+        callback(sys.modules[name])
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _behind_proxy(module: ModuleType) -> ModuleType:
+    # importlib.reload() hands in what sys.modules holds, which may be our proxy
+    return module.__wrapped__ if hasattr(type(module), "__wrapped__") else module
+
+
+def _find_elsewhere(
+    own: Finder, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    for other in list(sys.meta_path):
+        if other is not own and hasattr(other, "find_spec"):
+            spec = other.find_spec(fullname, path, target)
+            if spec is not None:
+                return spec
+    return None

@@ -1,0 +1,70 @@
+"""Serving torch.cuda: the proxies, the views, and the members of the vendor's classes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from morph.aliases.table import Row, Status
+from morph.backends import Backend, resolve
+from morph.finders.answers import ROOT, Answers
+from morph.finders.served import Observer, serve
+from morph.finders.views import Views
+from morph.journal import Journal
+
+# served where the backend's table has rows for them
+OPTIONAL_ROOTS = ("torch.backends.cuda", "torch.backends.cudnn", "torch.version")
+
+
+def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = None) -> Answers:
+    """Serve ``torch.cuda`` and its submodules from ``backend``'s table.
+
+    Args:
+        backend: The active backend.
+        journal: Records every rebinding.
+        observer: Called with each CUDA name that is asked for.
+
+    Returns:
+        What answers, with its counters.
+    """
+    own = {root: sys.modules[root] for root in (ROOT, *OPTIONAL_ROOTS)}
+    facts = backend.table.facts
+    views = Views(filter(None, ["torch", "functorch", facts.vendor, *facts.native]))
+    answers = Answers(backend, views)
+    _add_members(backend, journal)
+    serve(own[ROOT], answers, journal, observer)
+    for root in OPTIONAL_ROOTS:
+        if any(name.startswith(f"{root}.") for name in backend.table.rows):
+            serve(own[root], answers, journal, observer)
+    return answers
+
+
+def _add_members(backend: Backend, journal: Journal) -> None:
+    """Give the vendor's classes the members that CUDA's classes have under another name."""
+    for row in backend.table.rows.values():
+        parent, _, member = row.name.rpartition(".")
+        if row.status is Status.RENAMED and _is_class(parent):
+            owner, _, target = row.target.rpartition(".")
+            journal.set_attribute(resolve(owner), member, _alias(target))
+        elif row.adapter and _is_class(parent):
+            journal.set_attribute(
+                _served_class(backend, parent), member, resolve(row.adapter.replace(":", "."))
+            )
+
+
+def _is_class(name: str) -> bool:
+    value: Any = torch
+    for part in name.split(".")[1:]:
+        value = getattr(value, part, None)
+    return isinstance(value, type)
+
+
+def _served_class(backend: Backend, name: str) -> Any:
+    row: Row | None = backend.table.rows.get(name)
+    return resolve(row.target if row and row.target else backend.module + name.removeprefix(ROOT))
+
+
+def _alias(target: str) -> property:
+    return property(lambda self: getattr(self, target), doc=f"CUDA's name of ``{target}``.")

@@ -1,0 +1,56 @@
+"""Views: a few predicates answer by who asks (the CUDA view for user code, the truth for the rest)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import wrapt
+
+PREDICATES = frozenset(
+    {
+        "torch.cuda.is_available",
+        "torch.cuda.device_count",
+        "torch.cuda.is_initialized",
+        "torch.cuda._is_compiled",
+        "torch.cuda.nccl.is_available",
+        "torch.backends.cuda.is_built",
+        "torch.backends.cudnn.is_available",
+        "torch.distributed.is_nccl_available",
+    }
+)
+
+# Dynamo folds a predicate that the user's own code calls into a constant, from here
+_FOLDS_USER_CODE = frozenset({"torch._dynamo.variables.torch"})
+
+
+class Views:
+    """Decides who gets the CUDA view and who gets the truth.
+
+    Args:
+        truthful: Top-level packages that get the truth: torch itself, the vendor's package, and the packages
+            that speak this vendor natively.
+    """
+
+    def __init__(self, truthful: Iterable[str]) -> None:
+        self._truthful = frozenset(truthful)
+
+    def sees_cuda(self, module_name: str) -> bool:
+        """Tell whether the code of ``module_name`` gets the CUDA view.
+
+        >>> views = Views(["torch", "accelerate"])
+        >>> views.sees_cuda("__main__"), views.sees_cuda("accelerate.state")
+        (True, False)
+        """
+        return module_name.partition(".")[0] not in self._truthful or module_name in _FOLDS_USER_CODE
+
+    def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``."""
+
+        def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
+            asker = sys._getframe(1).f_globals.get("__name__", "")
+            return cuda(*args, **kwargs) if self.sees_cuda(asker) else wrapped(*args, **kwargs)
+
+        wrapper: Callable[..., Any] = wrapt.FunctionWrapper(truth, answer)
+        return wrapper

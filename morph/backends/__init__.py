@@ -1,0 +1,108 @@
+"""The backends: what each one is, which one is active, and which one to choose."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from morph.errors import ActivationError
+
+if TYPE_CHECKING:
+    from morph.aliases.table import Table
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend that code written for CUDA can run on.
+
+    Attributes:
+        table: Its alias table.
+        simulated: Whether the simulated device stands in for the hardware and the vendor's package.
+    """
+
+    table: Table
+    simulated: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: ``"npu"``."""
+        return self.table.facts.name
+
+    @property
+    def device_type(self) -> str:
+        """torch's name of the device type: ``"npu"``."""
+        return self.table.facts.device_type
+
+    @property
+    def vendor(self) -> str | None:
+        """The import name of the vendor's package, or None where torch itself has the device."""
+        return self.table.facts.vendor or None
+
+    @property
+    def module(self) -> str:
+        """The dotted name of the counterpart of torch.cuda: ``"torch.npu"``."""
+        return self.table.facts.module
+
+    @property
+    def collective(self) -> str:
+        """The process-group backend that stands for nccl: ``"hccl"``."""
+        return self.table.facts.collective
+
+    @cached_property
+    def namespace(self) -> Any:
+        """The module that ``module`` names; the vendor's package must be imported."""
+        return resolve(self.module)
+
+
+_active: Backend | None = None
+
+
+def active() -> Backend | None:
+    """Return the backend that is active in this process, or None."""
+    return _active
+
+
+def set_active(backend: Backend | None) -> None:
+    """Make ``backend`` the active one; for activation only."""
+    global _active
+    _active = backend
+
+
+def vendor_module() -> Any:
+    """Return the active backend's counterpart of ``torch.cuda``, such as ``torch.npu``.
+
+    Raises:
+        ActivationError: If no backend is active.
+    """
+    if _active is None:
+        raise ActivationError("no backend is active; call morph.activate() first")
+    return _active.namespace
+
+
+def resolve(name: str) -> Any:
+    """Return the object that a dotted ``name`` leads to, importing what is a module.
+
+    Raises:
+        AttributeError: If a part of the name does not exist.
+    """
+    root, _, rest = name.partition(".")
+    module = importlib.import_module(root)
+    try:
+        return operator.attrgetter(rest)(module) if rest else module
+    except AttributeError:
+        return _resolve_by_import(name)
+
+
+def _resolve_by_import(name: str) -> Any:
+    parent, _, last = name.rpartition(".")
+    owner = resolve(parent) if parent else None
+    if isinstance(owner, ModuleType):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError:
+            pass
+    raise AttributeError(f"{parent} has no attribute {last!r}", name=last, obj=owner)

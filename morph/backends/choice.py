@@ -1,0 +1,102 @@
+"""Which backend to use: the one asked for, else the first whose device is really there, else the CPU."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from morph.aliases import table
+from morph.backends import Backend
+from morph.errors import AbsentBackendError
+
+VARIABLE = "MORPH_BACKEND"
+Report = Callable[[str], None]
+
+
+def nvidia_works() -> bool:
+    """Tell whether torch itself drives a GPU through ``torch.cuda``, so that morph has nothing to do."""
+    return torch.version.cuda is not None and bool(torch.cuda.is_available())
+
+
+def requested(name: str | None) -> str | None:
+    """Return the backend asked for by ``name``, else by the environment, else None."""
+    return name or os.environ.get(VARIABLE) or None
+
+
+def choose(name: str | None, report: Report) -> Backend:
+    """Choose a backend whose device is there.
+
+    Args:
+        name: The backend asked for; None tries each in the documented order and ends with the CPU.
+        report: Called with one line for each vendor package that is installed but fails to load.
+
+    Raises:
+        UnknownBackendError: If no table describes ``name``.
+        AbsentBackendError: If ``name`` was asked for and its package or device is absent.
+    """
+    if name is not None:
+        backend = Backend(table.load(name))
+        absence = why_absent(backend)
+        if absence:
+            raise AbsentBackendError(name, absence)
+        return backend
+    return _first_present(report)
+
+
+def simulated(name: str | None) -> Backend:
+    """Start the simulated device of the backend called ``name`` and return that backend.
+
+    Raises:
+        UnknownBackendError: If no table describes ``name``.
+        AbsentBackendError: If it cannot be simulated.
+    """
+    from morph import simulator
+
+    backend = Backend(table.load(name or "cpu"), simulated=True)
+    if backend.vendor is None:
+        raise AbsentBackendError(backend.name, "only a vendor's device can be simulated")
+    simulator.start(backend.name)
+    return backend
+
+
+def _first_present(report: Report) -> Backend:
+    for name in table.backend_names():
+        backend = Backend(table.load(name))
+        absence = why_absent(backend)
+        if absence is None:
+            return backend
+        if _installed(backend):
+            report(f"{backend.table.facts.title} is passed over: {absence}")
+    return Backend(table.load("cpu"))
+
+
+def why_absent(backend: Backend) -> str | None:
+    """Return why ``backend`` cannot be used on this machine, or None if its device is there.
+
+    Imports the vendor's package, and survives whatever that does.
+    """
+    if not _installed(backend):
+        return f"the package {backend.vendor} is not installed"
+    try:
+        if backend.vendor:
+            importlib.import_module(backend.vendor)
+        return None if _device_count(backend.namespace) else f"{backend.module} sees no device"
+    except Exception as error:  # it may raise anything, and `import torch` must survive it
+        return f"{backend.vendor} fails to load: {type(error).__name__}: {_first_line(error)}"
+
+
+def _installed(backend: Backend) -> bool:
+    return backend.vendor is None or importlib.util.find_spec(backend.vendor) is not None
+
+
+def _device_count(namespace: Any) -> int:
+    return int(namespace.device_count()) if namespace.is_available() else 0
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
