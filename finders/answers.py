@@ -7,11 +7,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import wrapt
-
 from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
 from morph.errors import MissingNameError
+from morph.finders.functions import ServedFunction
 from morph.finders.views import PREDICATES, Views
 
 ROOT = "torch.cuda"
@@ -88,7 +87,7 @@ class Answers:
             self._noops[name] = self._noops.get(name, 0) + 1
             return row.value
 
-        return wrapt.FunctionWrapper(own, nothing)
+        return ServedFunction(own, nothing)
 
     def _missing(self, row: Row, name: str, own: Any) -> Any:
         raise MissingNameError(name, self._backend.name, row.note)
@@ -113,7 +112,7 @@ _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
 
 def _is_public(name: str, own: Any) -> bool:
     """Tell whether ``own`` is part of torch.cuda's interface, and not something that it imported."""
-    if name.rpartition(".")[2].startswith("_"):
+    if any(part.startswith("_") for part in name.split(".")):
         return False
     return str(getattr(own, "__module__", ROOT)).startswith(ROOT)
 
@@ -124,4 +123,4 @@ def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
     def call(wrapped: object, instance: object, args: Any, kwargs: Any) -> Any:
         return adapter(target, *args, **kwargs)
 
-    return wrapt.FunctionWrapper(adapter if own is None else own, call)
+    return ServedFunction(adapter if own is None else own, call)

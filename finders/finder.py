@@ -108,8 +108,10 @@ class CallingLoader:
         """Execute the module as its own loader does, then call back."""
         spec: Any = module.__spec__
         spec.loader = module.__loader__ = self._loader
+        if _is_proxy(module):  # importlib.reload(): torch's code ran already, the answers are the table's
+            return
         self._finder.before_execution(spec.name)
-        self._loader.exec_module(_behind_proxy(module))
+        self._loader.exec_module(module)
         self._finder.after_execution(spec.name, module)
 
     def __getattr__(self, name: str) -> Any:
@@ -131,9 +133,8 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-def _behind_proxy(module: ModuleType) -> ModuleType:
-    # importlib.reload() hands in what sys.modules holds, which may be our proxy
-    return module.__wrapped__ if hasattr(type(module), "__wrapped__") else module
+def _is_proxy(module: ModuleType) -> bool:
+    return hasattr(type(module), "__wrapped__")
 
 
 def _find_elsewhere(

@@ -1,0 +1,20 @@
+"""Served functions: CUDA's own functions, as far as anybody can see, that do something else when called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import wrapt
+
+
+class ServedFunction(wrapt.FunctionWrapper):  # type: ignore[misc]
+    """A wrapt wrapper that is copied and pickled as the function it stands for: by reference."""
+
+    def __copy__(self) -> ServedFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> ServedFunction:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> str:
+        return str(self.__wrapped__.__qualname__)
