@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph.errors import ActivationError, MorphError
+from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.journal import Journal
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from morph.backends import Backend
     from morph.seam import Seam
 
-AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 ANNOUNCED = "MORPH_ANNOUNCED"
 
 
@@ -101,7 +100,7 @@ def arm(backend: str | None = None, *, simulated: bool = False, observer: Observ
         if _armed is None and _current is None:
             _armed = _Arming(backend, simulated, observer)
             finder.watch("torch", _armed)
-            finder.prepare("torch", _armed.silence_autoload)
+            finder.prepare("torch", _armed.prepare)
 
 
 def deactivate() -> None:
@@ -118,9 +117,11 @@ def deactivate() -> None:
 def activated(backend: str | None = None, *, simulated: bool = False) -> Iterator[Status]:
     """Activate for the length of a ``with`` block; an activation that was there before stays."""
     was_active = _current is not None
-    yield activate(backend, simulated=simulated)
-    if not was_active:
-        deactivate()
+    try:
+        yield activate(backend, simulated=simulated)
+    finally:
+        if not was_active:
+            deactivate()
 
 
 def status() -> Status:
@@ -141,29 +142,26 @@ def status() -> Status:
 
 
 class _Arming:
-    """Waits for torch; keeps a vendor's package that cannot load from breaking ``import torch``."""
+    """Waits for torch, whose import a vendor's package cannot break meanwhile."""
 
     def __init__(self, backend: str | None, simulated: bool, observer: Observer | None) -> None:
         self._arguments = backend, simulated, observer
-        self._autoload = os.environ.get(AUTOLOAD)
+        self._resume: Callable[[Callable[[str], None]], None] = lambda report: None
 
-    def silence_autoload(self) -> None:
-        """Keep torch from loading vendors while it initialises; they are loaded after it, one by one."""
-        self._autoload = os.environ.get(AUTOLOAD)
-        os.environ[AUTOLOAD] = "0"
+    def prepare(self) -> None:
+        """Get out of torch's way; called right before torch is executed."""
+        from morph.backends.autoload import Autoload
+
+        autoload = Autoload()
+        autoload.suspend()
+        self._resume = autoload.resume
 
     def __call__(self, torch: ModuleType) -> None:
-        self._restore_autoload()
+        self._resume(report)
         _disarm()
         with _lock:
             if _current is None:
                 _begin(*self._arguments)
-
-    def _restore_autoload(self) -> None:
-        if self._autoload is None:
-            os.environ.pop(AUTOLOAD, None)
-        else:
-            os.environ[AUTOLOAD] = self._autoload
 
 
 def _disarm() -> None:
@@ -188,7 +186,7 @@ def _begin(name: str | None, simulated: bool, observer: Observer | None) -> None
 
     if choice.nvidia_works() and not simulated:
         _stays_out = True
-        _announce("a working NVIDIA GPU is present; morph stays out")
+        report("a working NVIDIA GPU is present; morph stays out")
         return
     journal = Journal()
     try:
@@ -196,7 +194,7 @@ def _begin(name: str | None, simulated: bool, observer: Observer | None) -> None
     except BaseException:
         journal.undo()
         raise
-    _announce(_summary(_current.backend, _current.seam))
+    _announce(_summary(_current.backend, _current.seam), journal)
 
 
 def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
@@ -229,16 +227,13 @@ def _summary(backend: Backend, seam: Seam) -> str:
     return f"cuda is {backend.device_type} ({backend.table.facts.title}, {kind}{devices}{seams})"
 
 
-def _announce(line: str) -> None:
+def _announce(line: str, journal: Journal) -> None:
     """Say one line at start, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
-        os.environ[ANNOUNCED] = "1"
+        journal.set_item(os.environ, ANNOUNCED, "1")
         report(line)
 
 
 def report(line: str) -> None:
     """Print one line of morph's own on standard error."""
     print(f"morph: {line}", file=sys.stderr, flush=True)
-
-
-__all__ = ["ActivationError", "MorphError", "Status", "activate", "activated", "arm", "deactivate", "status"]

@@ -1,0 +1,47 @@
+"""torch's own loading of device extensions, done after torch has finished, so that none can break its import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import importlib_metadata
+
+from morph.aliases import table
+
+VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+
+class Autoload:
+    """Keeps torch from loading device extensions while it initialises, and loads them afterwards.
+
+    The vendors that morph has a table for are left to the choice of a backend.
+    """
+
+    def __init__(self) -> None:
+        self._setting = os.environ.get(VARIABLE)
+
+    def suspend(self) -> None:
+        """Switch torch's loading off."""
+        self._setting = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = "0"
+
+    def resume(self, report: Callable[[str], None]) -> None:
+        """Restore the user's setting and, if it allows, load the extensions that no table describes."""
+        if self._setting is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = self._setting
+        if self._setting in (None, "1"):
+            _load_others(report)
+
+
+def _load_others(report: Callable[[str], None]) -> None:
+    known = {table.load(name).facts.vendor for name in table.backend_names()}
+    for extension in importlib_metadata.entry_points(group="torch.backends"):
+        if extension.module.partition(".")[0] in known:
+            continue
+        try:
+            extension.load()()
+        except Exception as error:  # it may raise anything, and `import torch` must survive it
+            report(f"torch's device extension {extension.name!r} fails to load: {error}")

@@ -1,0 +1,189 @@
+"""Activation in real processes: early, late, twice, half-way, undone."""
+
+from __future__ import annotations
+
+import textwrap
+
+from tests.platforms import Platform
+
+SPELLINGS = """
+    import importlib, sys
+    import torch, torch.cuda.amp
+    from torch.cuda import amp
+    assert amp is torch.cuda.amp is sys.modules["torch.cuda.amp"] is importlib.import_module("torch.cuda.amp")
+    from torch.cuda.amp import autocast
+    from torch.cuda.amp.autocast_mode import autocast as deep
+    assert autocast is deep is torch.cuda.amp.autocast
+    assert torch.cuda.is_available() and torch.ones(1).cuda().is_cuda
+"""
+
+
+def script(platform: Platform, text: str, before: str = "") -> str:
+    backend = platform.name.removeprefix("simulated-")
+    arguments = f"{backend!r}, simulated={platform.name.startswith('simulated')}"
+    done = platform.run(textwrap.dedent(text).replace("BACKEND", arguments), morph=False)
+    return done.stderr
+
+
+def test_early_before_torch(platform: Platform) -> None:
+    script(platform, f"import morph; morph.activate(BACKEND)\n{textwrap.dedent(SPELLINGS)}")
+
+
+def test_late_after_torch(platform: Platform) -> None:
+    script(platform, f"import torch, morph; morph.activate(BACKEND)\n{textwrap.dedent(SPELLINGS)}")
+
+
+def test_armed_and_activated_by_the_import(platform: Platform) -> None:
+    text = (
+        "from morph import activation; activation.arm(BACKEND); import sys; assert 'torch' not in sys.modules"
+    )
+    script(platform, f"{text}\n{textwrap.dedent(SPELLINGS)}")
+
+
+def test_says_one_line_at_start(platform: Platform) -> None:
+    stderr = script(platform, "import morph; morph.activate(BACKEND); morph.activate(BACKEND)")
+    said = [line for line in stderr.splitlines() if line.startswith("morph: ")]
+    assert len(said) == 1
+    assert f"cuda is {platform.device_type}" in said[0]
+
+
+def test_twice_is_once(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import morph
+        first = morph.activate(BACKEND)
+        import torch
+        cuda = torch.cuda
+        assert morph.activate(BACKEND) == first and morph.activate() == first
+        assert torch.cuda is cuda
+        morph.deactivate()
+        assert not morph.status().active
+        morph.deactivate()
+        """,
+    )
+
+
+def test_another_backend_is_refused_while_one_is_active(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import morph, morph.errors
+        status = morph.activate(BACKEND)
+        other = "cpu" if status.backend == "npu" else "npu"
+        try:
+            morph.activate(other)
+        except morph.errors.ActivationError as error:
+            assert "deactivate()" in str(error), error
+        else:
+            raise AssertionError
+        assert morph.status().backend == status.backend
+        """,
+    )
+
+
+def test_deactivation_restores_every_object_by_identity(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import os, sys, types
+        import torch, morph
+        import torch.distributed, torch.utils.data, torch.profiler
+        try:
+            import torch_npu
+        except ImportError:
+            pass
+
+        def snapshot():
+            seen = {}
+            for name, module in list(sys.modules.items()):
+                if name.partition(".")[0] in ("torch", "torch_npu") and module is not None:
+                    seen[name] = module
+                    for attribute, value in list(vars(module).items()):
+                        seen[name, attribute] = value
+                        if isinstance(value, type) and getattr(value, "__module__", "").startswith("torch"):
+                            for member, held in list(vars(value).items()):
+                                seen[name, attribute, member] = held
+            return seen
+
+        morph.activate(BACKEND)  # whatever is imported or initialised by the first activation stays
+        torch.ones(1, device="cuda")
+        morph.deactivate()
+        before, path, environment = snapshot(), list(sys.meta_path), dict(os.environ)
+        for _ in range(3):
+            morph.activate(BACKEND)
+            torch.ones(1, device="cuda")
+            morph.deactivate()
+        after = snapshot()
+        ignored = {"__warningregistry__", "__pycache__"}
+        changed = [key for key in before if after.get(key) is not before[key] and not ignored & {key[-1]}]
+        assert not changed, changed[:20]
+        assert sys.meta_path == path and dict(os.environ) == environment
+        """,
+    )
+
+
+def test_an_activation_that_fails_half_way_applies_nothing(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import sys, torch, morph
+        from morph.finders import serving
+        own, path = torch.cuda, list(sys.meta_path)
+        working = serving.serve_cuda
+
+        def failing(*arguments):
+            working(*arguments)
+            raise RuntimeError("half-way")
+
+        serving.serve_cuda = failing
+        try:
+            morph.activate(BACKEND)
+        except RuntimeError as error:
+            assert str(error) == "half-way"
+        else:
+            raise AssertionError
+        assert torch.cuda is own and sys.modules["torch.cuda"] is own and sys.meta_path == path
+        assert not morph.status().active
+        serving.serve_cuda = working
+        assert morph.activate(BACKEND).active
+        """,
+    )
+
+
+def test_threads_activating_at_once_get_one_activation(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import threading, morph
+        results, barrier = [], threading.Barrier(8)
+
+        def run():
+            barrier.wait()
+            results.append(morph.activate(BACKEND))
+
+        threads = [threading.Thread(target=run) for _ in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        import torch
+        assert len(results) == 8 and all(status.active for status in results)
+        assert type(torch.cuda).__name__ == "ServedModule" and type(torch.cuda.__wrapped__).__name__ == "module"
+        """,
+    )
+
+
+def test_the_context_manager_leaves_when_it_is_left(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import morph, torch
+        own = torch.cuda
+        try:
+            with morph.activated(BACKEND) as status:
+                assert status.active and torch.cuda is not own
+                raise KeyError
+        except KeyError:
+            pass
+        assert torch.cuda is own and not morph.status().active
+        """,
+    )

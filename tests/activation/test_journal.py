@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from morph.journal import Journal
+
+
+def test_restores_attributes_by_identity_in_reverse_order() -> None:
+    original = object()
+    owner = types.SimpleNamespace(name=original)
+    journal = Journal()
+    journal.set_attribute(owner, "name", 1)
+    journal.set_attribute(owner, "name", 2)
+    journal.set_attribute(owner, "new", 3)
+    journal.undo()
+    assert owner.name is original
+    assert not hasattr(owner, "new")
+
+
+def test_an_inherited_attribute_is_inherited_again() -> None:
+    class Base:
+        def method(self) -> str:
+            return "base"
+
+    class Derived(Base):
+        pass
+
+    journal = Journal()
+    journal.set_attribute(Derived, "method", lambda self: "rebound")
+    assert Derived().method() == "rebound"
+    journal.undo()
+    assert "method" not in vars(Derived)
+
+
+def test_class_members_come_back_unbound() -> None:
+    class Owner:
+        @staticmethod
+        def plain() -> int:
+            return 1
+
+        @classmethod
+        def of_class(cls) -> int:
+            return 2
+
+    before = dict(vars(Owner))
+    journal = Journal()
+    for name in ("plain", "of_class"):
+        journal.set_attribute(Owner, name, None)
+    journal.undo()
+    assert all(vars(Owner)[name] is before[name] for name in ("plain", "of_class"))
+
+
+def test_restores_items_and_removes_new_ones() -> None:
+    mapping: dict[str, object] = {"old": 1}
+    journal = Journal()
+    journal.set_item(mapping, "old", 2)
+    journal.set_item(mapping, "new", 3)
+    journal.undo()
+    assert mapping == {"old": 1}
+
+
+def test_one_failing_step_does_not_keep_the_others_from_being_undone() -> None:
+    owner = types.SimpleNamespace(name="old")
+    journal = Journal()
+    journal.set_attribute(owner, "name", "new")
+    journal.on_undo(lambda: 1 / 0)
+    with pytest.raises(ExceptionGroup) as caught:
+        journal.undo()
+    assert owner.name == "old"
+    assert isinstance(caught.value.exceptions[0], ZeroDivisionError)
