@@ -88,7 +88,8 @@ def vendor_worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="session")
 def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The project's wheel."""
-    return installation.build_wheel(tmp_path_factory.mktemp("wheel"))
+    folder = tmp_path_factory.mktemp("wheel")
+    return installation.build("wheel", installation.copy_sources(folder / "sources"), folder)
 
 
 @pytest.fixture

@@ -69,16 +69,27 @@ def create(folder: pathlib.Path) -> FreshEnvironment:
     return fresh
 
 
-def build_wheel(folder: pathlib.Path) -> pathlib.Path:
-    """Builds the project's wheel from a copy of its sources, since setuptools leaves files beside them."""
-    sources = folder / "sources"
-    names = ("morph", "finders", "aliases", "pyproject.toml", "README.md")
-    for source in [REPOSITORY / name for name in names]:
+def copy_sources(folder: pathlib.Path) -> pathlib.Path:
+    """Copies what a distribution is built from, since setuptools leaves files beside its sources."""
+    folder.mkdir(parents=True)
+    for name in ("morph", "finders", "aliases", "pyproject.toml", "README.md"):
+        source = REPOSITORY / name
         if source.is_dir():
-            shutil.copytree(source, sources / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            shutil.copy(source, sources / source.name)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, sources]
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder)
+    return folder
+
+
+def build(kind: str, sources: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """Builds a distribution into `folder`.
+
+    Args:
+        kind: "wheel" or "sdist".
+        sources: The folder with pyproject.toml.
+        folder: Where the distribution goes.
+    """
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, sources]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, describe(done)
-    return next(folder.glob("*.whl"))
+    return next(folder.glob("*.whl" if kind == "wheel" else "*.tar.gz"))

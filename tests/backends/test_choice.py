@@ -1,0 +1,101 @@
+"""The choice of a backend, in real processes with real, absent, broken and empty vendor packages."""
+
+from __future__ import annotations
+
+import pathlib
+import textwrap
+
+import pytest
+
+from tests.platforms import Platform
+
+WHICH = "import torch, morph; print(morph.status().backend)"
+
+
+def vendor(folder: pathlib.Path, source: str) -> dict[str, str]:
+    """A package called torch_npu, in front of the installed one."""
+    package = folder / "torch_npu"
+    package.mkdir()
+    (package / "__init__.py").write_text(textwrap.dedent(source))
+    return {"PYTHONPATH": f"{folder}:{pathlib.Path(__file__).parents[2]}"}
+
+
+@pytest.mark.platforms("npu")
+def test_a_vendor_whose_device_is_there_is_chosen(platform: Platform) -> None:
+    text = f"from morph import activation; activation.arm(); {WHICH}"
+    assert platform.run(text, morph=False).stdout.split() == ["npu"]
+
+
+@pytest.mark.platforms("npu")
+def test_the_environment_chooses(platform: Platform) -> None:
+    text = f"from morph import activation; activation.arm(); {WHICH}"
+    chosen = platform.run(text, morph=False, environment={"MORPH_BACKEND": "cpu"})
+    assert chosen.stdout.split() == ["cpu"]
+
+
+@pytest.mark.platforms("npu")
+def test_the_argument_overrides_the_environment(platform: Platform) -> None:
+    text = f"from morph import activation; activation.arm('npu'); {WHICH}"
+    chosen = platform.run(text, morph=False, environment={"MORPH_BACKEND": "cpu"})
+    assert chosen.stdout.split() == ["npu"]
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("raise OSError('libascendcl.so: cannot open shared object file')", "OSError: libascendcl.so"),
+        ("import no_such_dependency", "ModuleNotFoundError: No module named 'no_such_dependency'"),
+        ("x = 1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_broken_vendor_is_one_line_and_the_next_is_tried(
+    platform: Platform, tmp_path: pathlib.Path, source: str, problem: str
+) -> None:
+    text = f"from morph import activation; activation.arm(); {WHICH}"
+    done = platform.run(text, morph=False, environment=vendor(tmp_path, source))
+    assert done.stdout.split() == ["cpu"]
+    said = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
+    assert len(said) == 2
+    assert said[0].startswith("morph: Huawei Ascend is passed over: torch_npu fails to load: ")
+    assert problem in said[0]
+
+
+@pytest.mark.platforms("cpu")
+def test_a_vendor_without_a_device_is_passed_over(platform: Platform, tmp_path: pathlib.Path) -> None:
+    source = """
+        import sys, types, torch
+        npu = types.ModuleType("torch.npu")
+        npu.is_available = lambda: False
+        torch.npu = sys.modules["torch.npu"] = npu
+    """
+    text = f"from morph import activation; activation.arm(); {WHICH}"
+    done = platform.run(text, morph=False, environment=vendor(tmp_path, source))
+    assert done.stdout.split() == ["cpu"]
+    assert "torch.npu sees no device" in done.stderr
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize(
+    ("backend", "source", "error", "message"),
+    [
+        ("tpu", "", "UnknownBackendError", "there is no backend 'tpu'; the backends are cpu, npu"),
+        ("npu", "raise OSError('no libhccl.so')", "AbsentBackendError", "torch_npu fails to load: OSError"),
+    ],
+)
+def test_an_explicit_backend_that_cannot_be_used_is_an_error(
+    platform: Platform, tmp_path: pathlib.Path, backend: str, source: str, error: str, message: str
+) -> None:
+    text = f"""
+        import morph, morph.errors, torch
+        own = torch.cuda
+        try:
+            morph.activate({backend!r})
+        except morph.errors.MorphError as error:
+            print(type(error).__name__, error)
+        assert torch.cuda is own and not morph.status().active
+    """
+    done = platform.run(textwrap.dedent(text), morph=False, environment=vendor(tmp_path, source))
+    assert done.stdout.startswith(error)
+    assert message in done.stdout
+    assert len(done.stdout.splitlines()) == 1
