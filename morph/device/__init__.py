@@ -1,0 +1,21 @@
+"""What the seam leaves: CUDA's words where torch's Python code carries a device as text."""
+
+from __future__ import annotations
+
+from morph.backends import Backend
+from morph.device import amp, parameters, serialization, storage
+from morph.device.words import Words
+from morph.journal import Journal
+
+
+def install(backend: Backend, journal: Journal) -> None:
+    """Have CUDA's words mean ``backend``'s device throughout torch, also in what is imported later.
+
+    Args:
+        backend: The active backend; its package is imported and the seam is engaged.
+        journal: Records every rebinding.
+    """
+    words = Words(backend)
+    journal.on_undo(words.disengage)
+    for part in (parameters, amp, storage, serialization):
+        part.install(words, journal)

@@ -1,0 +1,79 @@
+"""Automatic mixed precision: the state functions in C, and what torch.cuda.amp assumes of its device."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import wrapt
+
+from morph.device.parameters import Handler, wrap
+from morph.device.words import CUDA, Words
+from morph.journal import Journal
+
+# The functions in C, each with how many arguments its form without a device type has: it means CUDA then.
+STATE = {
+    "is_autocast_enabled": 0,
+    "set_autocast_enabled": 1,
+    "get_autocast_dtype": None,
+    "set_autocast_dtype": None,
+    "_is_autocast_available": None,
+}
+# The older names of two of them, which mean CUDA by themselves.
+OF_THE_GPU = {"get_autocast_gpu_dtype": "get_autocast_dtype", "set_autocast_gpu_dtype": "set_autocast_dtype"}
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have autocast's state of "cuda" be that of the backend's device.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    for name, without_device in STATE.items():
+        _wrap_state(name, _with_device(words, without_device), words, journal)
+    for name, general in OF_THE_GPU.items():
+        _wrap_state(name, _of_the_gpu(words, getattr(torch, general)), words, journal)
+    if words.on_cpu:
+        wrap("torch.cuda.amp.autocast_mode:autocast.__init__", _own_dtype, words, journal)
+
+
+def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> None:
+    wrapper = wrapt.FunctionWrapper(getattr(torch._C, name), handler, enabled=words.engaged)
+    for holder in (torch._C, torch):
+        if name in vars(holder):
+            journal.set_attribute(holder, name, wrapper)
+
+
+def _with_device(words: Words, without_device: int | None) -> Handler:
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) == without_device and not kwargs:
+            args = (CUDA, *args)
+        if args:
+            return wrapped(words.device_type(args[0]), *args[1:], **kwargs)
+        return wrapped(**{name: words.device_type(value) for name, value in kwargs.items()})
+
+    return call
+
+
+def _of_the_gpu(words: Words, general: Callable[..., Any]) -> Handler:
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        wrapped(*args, **kwargs)  # for its own check of the arguments, and its warning that it is deprecated
+        return general(words.device_type(CUDA), *args)
+
+    return call
+
+
+def _own_dtype(initialize: Callable[..., Any]) -> Handler:
+    """Let ``torch.cuda.amp.autocast()`` take the CPU's own dtype, bfloat16, where the program names none."""
+    signature = inspect.signature(initialize)
+
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = signature.bind_partial(instance, *args, **kwargs).arguments
+        if "dtype" not in given:
+            kwargs = {**kwargs, "dtype": torch.get_autocast_dtype("cpu")}
+        return wrapped(*args, **kwargs)
+
+    return call

@@ -1,0 +1,169 @@
+"""Translates the arguments of torch's functions that carry CUDA's words, as ``parameters.toml`` lists them."""
+
+from __future__ import annotations
+
+import importlib.resources
+import inspect
+import operator
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+from morph.device.words import Words
+from morph.finders.finder import on_import
+from morph.journal import Journal
+
+Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have every function of the table translate, at once or when its module is imported.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    for name, kinds in table().items():
+        _translate(name, kinds, words, journal)
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, str]]:
+    """Return the table: "module:qualified name" to parameter to kind."""
+    text = importlib.resources.files(__package__).joinpath("parameters.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Words, journal: Journal) -> None:
+    """Wrap a function when its module is imported, under every name that torch's packages have for it.
+
+    Args:
+        name: "module:qualified name".
+        handler: Called with the function; returns the wrapt wrapper.
+        words: Says whether the activation lasts.
+        journal: Records every rebinding.
+    """
+    module_name, _, qualified = name.partition(":")
+    path, _, attribute = qualified.rpartition(".")
+
+    def replace(module: ModuleType) -> None:
+        owner = operator.attrgetter(path)(module) if path else module
+        original = inspect.getattr_static(owner, attribute)
+        wrapper = wrapt.FunctionWrapper(original, handler(getattr(owner, attribute)), enabled=words.engaged)
+        rebind(owner, attribute, wrapper, journal)
+
+    on_import(module_name, replace, journal)
+
+
+def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:
+    """Bind a class's or module's attribute, and the same object in the packages above the module.
+
+    A package that is imported later takes the new object from the module; undoing finds it there too.
+    """
+    original = inspect.getattr_static(owner, attribute)
+
+    def exchange(old: object, new: object) -> None:
+        for holder in _holders(owner, attribute, old):
+            setattr(holder, attribute, new)
+
+    journal.on_undo(lambda: exchange(value, original))
+    exchange(original, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter that carries a word.
+
+    Attributes:
+        name: Its keyword.
+        position: Its place among the positional arguments, or None where it is keyword-only.
+        translate: Translates a value.
+        default: The value to pass where none is given, or `inspect.Parameter.empty` where the function's own
+            default needs no translation.
+    """
+
+    name: str
+    position: int | None
+    translate: Callable[[Any], Any]
+    default: Any
+
+
+def bind(function: Callable[..., Any], translators: Mapping[str, Callable[[Any], Any]]) -> list[Parameter]:
+    """Look up once where ``function`` takes the parameters that are to be translated.
+
+    Args:
+        function: As a caller sees it: bound, where it is a class method.
+        translators: By parameter name.
+
+    Returns:
+        One entry for each, with its position as a caller counts.
+
+    Raises:
+        LookupError: If the function has no such parameter.
+    """
+    own = list(inspect.signature(function).parameters.values())
+    if own and own[0].name == "self":
+        del own[0]
+    missing = set(translators) - {parameter.name for parameter in own}
+    if missing:
+        raise LookupError(f"{function.__qualname__} takes no {', '.join(sorted(missing))}")
+    places = {parameter.name: (place, parameter) for place, parameter in enumerate(own)}
+    return [_parameter(*places[name], translate) for name, translate in translators.items()]
+
+
+def translating(function: Callable[..., Any], translators: Mapping[str, Callable[[Any], Any]]) -> Handler:
+    """Return a wrapt wrapper that translates arguments of ``function`` and calls it."""
+    parameters = bind(function, translators)
+
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for parameter in parameters:
+            args, kwargs = _substitute(parameter, args, kwargs)
+        return wrapped(*args, **kwargs)
+
+    return call
+
+
+def _translate(name: str, kinds: Mapping[str, str], words: Words, journal: Journal) -> None:
+    translators = {parameter: operator.attrgetter(kind)(words) for parameter, kind in kinds.items()}
+    wrap(name, lambda function: translating(function, translators), words, journal)
+
+
+def _substitute(
+    parameter: Parameter, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    position = parameter.position
+    if position is not None and position < len(args):
+        value = parameter.translate(args[position])
+        return (*args[:position], value, *args[position + 1 :]), kwargs
+    if parameter.name in kwargs:
+        return args, {**kwargs, parameter.name: parameter.translate(kwargs[parameter.name])}
+    if parameter.default is not inspect.Parameter.empty:
+        return args, {**kwargs, parameter.name: parameter.default}
+    return args, kwargs
+
+
+def _parameter(place: int, own: inspect.Parameter, translate: Callable[[Any], Any]) -> Parameter:
+    default = translate(own.default)
+    needless = own.default is inspect.Parameter.empty or default == own.default
+    return Parameter(
+        own.name,
+        None if own.kind is inspect.Parameter.KEYWORD_ONLY else place,
+        translate,
+        inspect.Parameter.empty if needless else default,
+    )
+
+
+def _holders(owner: Any, attribute: str, value: object) -> list[Any]:
+    """Return what has ``value`` under the name: a class, or a module and the packages above it."""
+    holders = [owner]
+    if isinstance(owner, ModuleType):
+        names = owner.__name__.split(".")
+        packages = (".".join(names[:length]) for length in range(1, len(names)))
+        holders += [sys.modules[name] for name in packages if name in sys.modules]
+    return [holder for holder in holders if vars(holder).get(attribute) is value]

@@ -1,0 +1,47 @@
+"""Storages: ``is_cuda``, and the legacy classes such as ``torch.cuda.FloatStorage``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import wrapt
+
+from morph.device.parameters import Handler, wrap
+from morph.device.words import Words
+from morph.journal import Journal
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have storages on the backend's device be CUDA storages.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    wrap("torch.storage:_get_device_from_module", _translating_result(words), words, journal)
+    for owner in (torch.storage._StorageBase, torch.UntypedStorage, torch.TypedStorage):
+        original = vars(owner)["is_cuda"]
+        getter = wrapt.FunctionWrapper(original.fget, _is_cuda(words))
+        journal.set_attribute(owner, "is_cuda", original.getter(getter))
+
+
+def _translating_result(words: Words) -> Callable[[Callable[..., Any]], Handler]:
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return words.device_type(wrapped(*args, **kwargs))
+
+    return lambda function: call
+
+
+def _is_cuda(words: Words) -> Handler:
+    own = words.device_type("cuda")
+
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        truth = wrapped(*args, **kwargs)
+        # torch.multiprocessing refuses to pickle a CUDA storage, which a storage on the CPU is not
+        asker = sys._getframe(1).f_globals.get("__name__", "")
+        return truth or (args[0].device.type == own and not asker.startswith("torch."))
+
+    return call

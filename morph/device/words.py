@@ -1,0 +1,88 @@
+"""The words that CUDA code uses for its device, and what they are on the active backend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from morph.backends import Backend
+
+CUDA = "cuda"
+NCCL = "nccl"
+_DEVICE = re.compile(r"cuda(:\d+)?")
+_DISPATCH_KEY = re.compile(r"([A-Za-z]*)CUDA")
+_TENSOR_TYPE = re.compile(r"torch\.cuda\.(?P<sparse>sparse\.)?(?P<name>\w+Tensor)")
+
+
+class Words:
+    """Translates CUDA's words into one backend's; a value that is none of them is returned itself.
+
+    Each method that takes a value is a kind of parameter in ``parameters.toml``.
+
+    Args:
+        backend: The backend that CUDA's words stand for.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self._engaged = True
+        self._device_type = backend.device_type
+        self._collective = backend.collective
+        self._dispatch_key: str = torch._C._dispatch_key_for_device(backend.device_type)
+
+    def engaged(self) -> bool:
+        """Tell whether the activation lasts; afterwards functions that code has kept pass everything on."""
+        return self._engaged
+
+    def disengage(self) -> None:
+        """End the translation in functions that code has kept."""
+        self._engaged = False
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the backend is the CPU, where CUDA's tensors and the host's are of one kind."""
+        return self._device_type == "cpu"
+
+    def device_type(self, value: Any) -> Any:
+        """Translate a bare device type: "cuda" becomes "npu"."""
+        return self._device_type if isinstance(value, str) and value == CUDA else value
+
+    def device_types(self, value: Any) -> Any:
+        """Translate a device type or a sequence of them, in which each stays once."""
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return list(dict.fromkeys(map(self.device_type, value)))
+        return self.device_type(value)
+
+    def device(self, value: Any) -> Any:
+        """Translate a device as text: "cuda:1" becomes "npu:1"."""
+        return str(torch.device(value)) if isinstance(value, str) and _DEVICE.fullmatch(value) else value
+
+    def dispatch_key(self, value: Any) -> Any:
+        """Translate a dispatch key's name: "AutogradCUDA" becomes "AutogradPrivateUse1"."""
+        match = _DISPATCH_KEY.fullmatch(value) if isinstance(value, str) else None
+        return match[1] + self._dispatch_key if match else value
+
+    def collective(self, value: Any) -> Any:
+        """Translate a process group's backend: "cpu:gloo,cuda:nccl" becomes "cpu:gloo,npu:hccl".
+
+        Where both device types of a pair of pairs become one, what was said of it by its own name counts.
+        """
+        if not isinstance(value, str):
+            return value
+        if ":" not in value:
+            return self._collective if value.lower() == NCCL else value
+        pairs = [pair.partition(":")[::2] for pair in value.lower().split(",")]
+        own = {device for device, _ in pairs if device != CUDA}
+        chosen = [(d, b) for d, b in pairs if d != CUDA or self._device_type not in own]
+        return ",".join(f"{self.device_type(d)}:{self.collective(b)}" for d, b in chosen)
+
+    def tensor_type(self, value: Any) -> Any:
+        """Translate a tensor type's name: "torch.cuda.FloatTensor" becomes "torch.npu.FloatTensor"."""
+        match = _TENSOR_TYPE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            return value
+        module = "torch" if self.on_cpu else self.backend.module
+        return f"{module}.{match['sparse'] or ''}{match['name']}"
