@@ -30,7 +30,7 @@ SOURCES = pathlib.Path(__file__).parent
 LIBRARY = "libsoftcann.so"
 COMPILE = ("g++", "-c", "-fPIC", "-O1", "-std=c++20", "-fvisibility=hidden", "-w")
 # Each folder is compiled as one unit: reading ATen's headers is most of the time.
-UNITS = ("runtime", "operators", "collectives", "kernels")
+UNITS = ("operators", "kernels", "collectives", "runtime", "graph_engine")
 # Opened by name while torch_npu runs, so no ELF file lists them.
 OPENED_BY_NAME = (
     "libascend_dump.so",
