@@ -1,0 +1,120 @@
+"""The recorded surface of a release: which names a module has, and their signatures."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from morph.errors import MorphError
+
+
+class UnknownSurfaceError(MorphError):
+    """A recorded surface was asked for that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of a surface.
+
+    Attributes:
+        signature: Of its constructor, ``"(device=None, priority=0, **kwargs)"``.
+        members: Public members: a signature, ``"property"`` or ``"attribute"``.
+        home: The dotted name that the class is recorded under; its other names are aliases.
+    """
+
+    signature: str
+    members: Mapping[str, str]
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The names of one release of one module, with everything below it.
+
+    Attributes:
+        package: The import name of the package that has it, ``"torch_npu"``.
+        version: Its release.
+        module: The dotted name of the module, ``"torch.npu"``.
+        origin: What it was recorded from.
+        modules: Dotted names of the module and its submodules.
+        functions: Dotted name to signature; empty where the signature is unknown.
+        classes: Dotted name to class.
+        values: Dotted names of everything else.
+    """
+
+    package: str
+    version: str
+    module: str
+    origin: str
+    modules: frozenset[str]
+    functions: Mapping[str, str]
+    classes: Mapping[str, Class]
+    values: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every dotted name: modules, functions, classes and values, without the members of classes."""
+        return self.modules | self.functions.keys() | self.classes.keys() | self.values
+
+    def has(self, name: str) -> bool:
+        """Tells whether a dotted name exists, the member of a class (``torch.npu.Stream.query``) included."""
+        owner, _, member = name.rpartition(".")
+        return name in self.names or (owner in self.classes and member in self.classes[owner].members)
+
+    def signature(self, name: str) -> str | None:
+        """Gives the recorded signature of a function, a class or a method.
+
+        Args:
+            name: The dotted name.
+
+        Returns:
+            The text, ``"(device=None)"``; None for what has none, or where it is unknown.
+        """
+        owner, _, member = name.rpartition(".")
+        if name in self.functions:
+            return self.functions[name] or None
+        if name in self.classes:
+            return self.classes[name].signature or None
+        if owner in self.classes:
+            text = self.classes[owner].members.get(member, "")
+            return text[text.index("(") :] if "(" in text else None
+        return None
+
+
+@functools.cache
+def load(name: str) -> Surface:
+    """Reads a recorded surface.
+
+    Args:
+        name: Of its file without the ending, ``"torch_npu-2.13.0"``.
+
+    Returns:
+        The surface.
+
+    Raises:
+        UnknownSurfaceError: If nothing is recorded under that name.
+    """
+    folder = importlib.resources.files("morph.aliases.surfaces")
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        known = sorted(
+            each.name.removesuffix(".json") for each in folder.iterdir() if each.name.endswith(".json")
+        )
+        raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known)}")
+    data = json.loads(file.read_text(encoding="utf-8"))
+    return Surface(
+        **{key: data[key] for key in ("package", "version", "module", "origin", "functions")},
+        modules=frozenset(data["modules"]),
+        classes={key: _class(key, data["classes"]) for key in data["classes"]},
+        values=frozenset(data["values"]),
+    )
+
+
+def _class(name: str, rows: Mapping[str, str | dict[str, object]]) -> Class:
+    row = rows[name]
+    if isinstance(row, str):
+        return _class(row, rows)
+    return Class(home=name, **row)  # type: ignore[arg-type]  # the file's keys are the fields
