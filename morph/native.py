@@ -1,7 +1,7 @@
-"""Builds the project's C++ parts against the installed torch, once, and keeps them in the user's cache.
+"""Builds C++ parts against the installed torch, once, and keeps them in the user's cache.
 
-The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need ninja)
-in every process that only wants to load what was built long ago.
+The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need
+ninja) in every process that only wants to load what was built long ago.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _build(name: str, sources: list[pathlib.Path], library: pathlib.Path, progre
         raise BuildError(f"the C++ part {name!r} did not build before; delete {log} to try again")
     command = compiler()
     if progress is not None:
-        progress(f"building {name} for torch {torch.__version__}, once (about 20 seconds)")
+        progress(f"building {name} for torch {torch.__version__}, once (some 20 seconds)")
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=name) as scratch:
         built = pathlib.Path(scratch) / library.name
         try:

@@ -1,0 +1,57 @@
+"""The device seam: what makes "cuda" another name of the backend's device below Python.
+
+Nothing else knows which of the two seams is active: the native one, built once per torch version, or, where
+there is no compiler, the small one in Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from morph.errors import MorphError
+
+
+class Seam(Protocol):
+    """What makes CUDA another name of one device type, until it is told to stop."""
+
+    @property
+    def kind(self) -> Literal["native", "python"]:
+        """Which seam it is, for reports."""
+
+    def engage(self, device_type: str) -> None:
+        """Makes CUDA a name of `device_type`; engaging twice is engaging once.
+
+        Args:
+            device_type: torch's name of the target: "npu", "xpu", "cpu".
+        """
+
+    def disengage(self) -> None:
+        """Puts everything back that `engage` changed."""
+
+    def caught(self) -> dict[str, int]:
+        """Returns how many calls came through, by operator name."""
+
+
+def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
+    """Opens the native seam, or the Python seam where the native one cannot be built.
+
+    Args:
+        progress: told one line when something takes long or goes another way than wished.
+
+    Returns:
+        A seam that changes nothing before it is engaged.
+    """
+    from morph.seam.small import PythonSeam
+
+    if os.environ.get("MORPH_SEAM") == "python":
+        return PythonSeam()
+    try:
+        from morph.seam.native import NativeSeam
+
+        return NativeSeam(progress)
+    except MorphError as error:
+        if progress is not None:
+            progress(f"the Python seam stands in for the native one: {error}")
+        return PythonSeam()

@@ -1,0 +1,117 @@
+// torch.device("cuda") is the target's device, and so is every CUDA device that Python gets to see.
+//
+// Devices are made in two places: by tp_new, and in C++ (a device argument that arrives at a Python mode). The second
+// cannot be caught where it happens, so a device object becomes the target's before anything is asked of it.
+#include "replacement.h"
+#include "seam.h"
+
+#include <c10/core/Event.h>
+#include <torch/csrc/Device.h>
+#include <torch/csrc/Event.h>
+
+namespace seam {
+namespace {
+
+using c10::Device;
+using c10::DeviceType;
+
+SlotReplacement<newfunc> torch_new;
+SlotReplacement<newfunc> torch_event_new;
+SlotReplacement<reprfunc> torch_repr;
+SlotReplacement<reprfunc> torch_str;
+SlotReplacement<hashfunc> torch_hash;
+SlotReplacement<richcmpfunc> torch_compare;
+GetterReplacement torch_type;
+GetterReplacement torch_index;
+MethodReplacement<PyCFunction> torch_reduce;
+MethodReplacement<PyCFunction> torch_enter;
+
+// An index that no device has stays CUDA's, so that using it raises the seam's error and not the vendor's.
+// The CPU's is cpu:0: it keeps its index, and Tensor.to can tell it from a plain "cpu", which asks for no copy.
+PyObject* translated(PyObject* object) {
+  auto& device = reinterpret_cast<THPDevice*>(object)->device;
+  if (device.type() == DeviceType::CUDA && exists(device))
+    device = on_host() ? Device(DeviceType::CPU, 0) : Device(target(), device.index());
+  return object;
+}
+
+PyObject* new_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* made = torch_new.torchs(type, args, kwargs);
+  return made != nullptr && THPDevice_Check(made) ? translated(made) : made;
+}
+
+PyObject* repr(PyObject* self) { return torch_repr.torchs(translated(self)); }
+PyObject* str(PyObject* self) { return torch_str.torchs(translated(self)); }
+PyObject* type(PyObject* self, void* closure) { return torch_type.torchs(translated(self), closure); }
+PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
+PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
+
+bool is_cpu(PyObject* object) { return reinterpret_cast<THPDevice*>(object)->device.is_cpu(); }
+
+// On the CPU target a tensor's cpu and the cpu:0 of torch.device("cuda:0") are one device.
+Py_hash_t hash(PyObject* self) {
+  static PyObject* cpu = THPDevice_New(Device(DeviceType::CPU));
+  translated(self);
+  return torch_hash.torchs(on_host() && is_cpu(self) ? cpu : self);
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  if (THPDevice_Check(a)) translated(a);
+  if (THPDevice_Check(b)) translated(b);
+  bool one = on_host() && THPDevice_Check(a) && THPDevice_Check(b) && is_cpu(a) && is_cpu(b);
+  if (one && (operation == Py_EQ || operation == Py_NE)) return PyBool_FromLong(operation == Py_EQ);
+  return torch_compare.torchs(a, b, operation);
+}
+
+// A vendor's device is pickled as "cuda": a CUDA machine without morph loads it, and under morph it is the vendor's.
+PyObject* reduce(PyObject* self, PyObject* args) {
+  PyObject* reduced = torch_reduce.torchs(translated(self), args);
+  if (reduced == nullptr || on_host() || reinterpret_cast<THPDevice*>(self)->device.type() != target()) return reduced;
+  PyObject* arguments = PyTuple_GetItem(reduced, 1);
+  PyTuple_SetItem(arguments, 0, PyUnicode_FromString("cuda"));
+  return reduced;
+}
+
+// An event only takes streams of its own device type, so that of "cuda" is made as the vendor's.
+PyObject* new_event(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* made = torch_event_new.torchs(type, args, kwargs);
+  if (made == nullptr || !PyObject_TypeCheck(made, &THPEventType)) return made;
+  auto& event = reinterpret_cast<THPEvent*>(made)->event;
+  if (event.device_type() == DeviceType::CUDA && !on_host()) event = c10::Event(target(), event.flag());
+  return made;
+}
+
+}  // namespace
+
+void engage_device_objects() {
+  PyTypeObject& device = THPDeviceType;
+  torch_new.put(&device.tp_new, new_device);
+  torch_repr.put(&device.tp_repr, repr);
+  torch_str.put(&device.tp_str, str);
+  torch_hash.put(&device.tp_hash, hash);
+  torch_compare.put(&device.tp_richcompare, compare);
+  torch_type.put(&device, "type", type);
+  torch_index.put(&device, "index", index);
+  torch_reduce.put(&device, "__reduce__", reduce);
+  torch_enter.put(&device, "__enter__", enter);
+  torch_event_new.put(&THPEventType.tp_new, new_event);
+  PyType_Modified(&device);
+  PyType_Modified(&THPEventType);
+}
+
+void disengage_device_objects() {
+  torch_event_new.restore();
+  torch_enter.restore();
+  torch_reduce.restore();
+  torch_index.restore();
+  torch_type.restore();
+  torch_compare.restore();
+  torch_hash.restore();
+  torch_str.restore();
+  torch_repr.restore();
+  torch_new.restore();
+  PyType_Modified(&THPDeviceType);
+  PyType_Modified(&THPEventType);
+}
+
+}  // namespace seam

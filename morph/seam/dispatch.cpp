@@ -1,0 +1,156 @@
+// What reaches CUDA's dispatch keys goes to the target, and Tensor.to knows CUDA as the target's other name.
+#include "seam.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty_ops.h>
+#include <ATen/ops/empty_strided_ops.h>
+#include <ATen/ops/to_native.h>
+#include <ATen/ops/to_ops.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <list>
+
+namespace seam {
+namespace {
+
+using at::Tensor;
+using c10::Device;
+using c10::DispatchKey;
+using torch::jit::Stack;
+template <class T>
+using Maybe = std::optional<T>;
+
+std::list<torch::Library> libraries;
+
+const c10::OperatorHandle& handle(const char* name, const char* overload) {
+  auto found = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+  return *new c10::OperatorHandle(found);
+}
+
+void make_results_resident(const c10::OperatorHandle& op, Stack& stack) {
+  for (auto& result : torch::jit::last(stack, op.schema().returns().size()))
+    if (result.isTensor()) make_resident(result.toTensor());
+}
+
+bool translate_devices(const c10::OperatorHandle& op, Stack& stack) {
+  bool translated = false;
+  for (auto argument = stack.end() - op.schema().arguments().size(); argument != stack.end(); ++argument) {
+    if (!argument->isDevice() || argument->toDevice().type() != c10::DeviceType::CUDA) continue;
+    *argument = translate(argument->toDevice());
+    translated = true;
+  }
+  return translated;
+}
+
+void dispatch_again(const c10::OperatorHandle& op, Stack* stack) {
+  count(op);
+  initialize_target();
+  TORCH_CHECK_NOT_IMPLEMENTED(translate_devices(op, *stack), "Could not run '", op.operator_name(),
+                              "' with arguments from the 'CUDA' backend: no argument names a CUDA device.");
+  op.callBoxed(*stack);
+  if (on_host()) make_results_resident(op, *stack);
+}
+
+c10::DispatchKeySet target_keys() { return c10::DispatchKeySet(c10::computeDispatchKey({}, {}, Device(target()))); }
+
+Tensor empty(c10::SymIntArrayRef size, Maybe<at::ScalarType> dtype, Maybe<at::Layout> layout, Maybe<Device> device,
+             Maybe<bool> pin_memory, Maybe<at::MemoryFormat> memory_format) {
+  static const auto& op = handle("aten::empty", "memory_format");
+  count(op);
+  initialize_target();
+  if (device) device = translate(*device);
+  auto result =
+      at::_ops::empty_memory_format::redispatch(target_keys(), size, dtype, layout, device, pin_memory, memory_format);
+  if (on_host()) make_resident(result);
+  return result;
+}
+
+Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, Maybe<at::ScalarType> dtype,
+                     Maybe<at::Layout> layout, Maybe<Device> device, Maybe<bool> pin_memory) {
+  static const auto& op = handle("aten::empty_strided", "");
+  count(op);
+  initialize_target();
+  if (device) device = translate(*device);
+  auto result = at::_ops::empty_strided::redispatch(target_keys(), size, stride, dtype, layout, device, pin_memory);
+  if (on_host()) make_resident(result);
+  return result;
+}
+
+// On the CPU "cuda" and cpu:0 (what torch.device("cuda") is there) ask for a tensor of its own unless it is resident.
+Device destination(const Tensor& self, Device device) {
+  if (!on_host()) return translate(device);
+  if (device.type() == c10::DeviceType::CUDA) translate(device);
+  else if (!device.is_cpu() || !device.has_index()) return device;
+  return Device(c10::DeviceType::CPU, is_resident(self) ? -1 : 0);
+}
+
+Tensor arrived(const Tensor& self, Device device, Tensor result) {
+  if (device == Device(c10::DeviceType::CPU, 0) && on_host()) make_resident(result);
+  return result;
+}
+
+Tensor to_dtype_layout(const Tensor& self, Maybe<at::ScalarType> dtype, Maybe<at::Layout> layout, Maybe<Device> device,
+                       Maybe<bool> pin_memory, bool non_blocking, bool copy, Maybe<at::MemoryFormat> memory_format) {
+  if (!device) return at::native::to(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format);
+  Device there = destination(self, *device);
+  return arrived(self, there,
+                 at::native::to(self, dtype, layout, there, pin_memory, non_blocking, copy, memory_format));
+}
+
+Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool non_blocking, bool copy,
+                 Maybe<at::MemoryFormat> memory_format) {
+  Device there = destination(self, device);
+  return arrived(self, there, at::native::to(self, there, dtype, non_blocking, copy, memory_format));
+}
+
+// torch warns when a kernel takes another's place; here that is what is meant, and undone later.
+struct Quiet final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+torch::Library& library(const char* scope, DispatchKey key) {
+  return libraries.emplace_back(torch::Library::IMPL, scope, key, __FILE__, __LINE__);
+}
+
+bool takes_device(const c10::FunctionSchema& schema) {
+  for (const auto& argument : schema.arguments())
+    if (argument.type()->isSubtypeOf(*c10::OptionalType::create(c10::DeviceObjType::get()))) return true;
+  return false;
+}
+
+// A torch that was built with CUDA has kernels that would be reached before the fallback.
+void replace_kernels(DispatchKey key) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const auto& name : dispatcher.getRegistrationsForDispatchKey(key)) {
+    auto op = dispatcher.findOp(name);
+    if (!op || !op->hasSchema() || !takes_device(op->schema())) continue;
+    auto scope = name.getNamespace();
+    library(scope ? std::string(*scope).c_str() : "aten", key)
+        .impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&dispatch_again>());
+  }
+}
+
+}  // namespace
+
+void engage_dispatch() {
+  Quiet quiet;
+  c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+  for (auto key : {DispatchKey::CUDA, DispatchKey::SparseCUDA, DispatchKey::SparseCsrCUDA, DispatchKey::QuantizedCUDA,
+                   DispatchKey::NestedTensorCUDA}) {
+    replace_kernels(key);
+    library("_", key).fallback(torch::CppFunction::makeFromBoxedFunction<&dispatch_again>());
+  }
+  auto& factories = library("aten", DispatchKey::CUDA);
+  factories.impl("empty.memory_format", TORCH_FN(empty));
+  factories.impl("empty_strided", TORCH_FN(empty_strided));
+  auto& moves = library("aten", DispatchKey::CompositeImplicitAutograd);
+  moves.impl("to.dtype_layout", TORCH_FN(to_dtype_layout));
+  moves.impl("to.device", TORCH_FN(to_device));
+}
+
+void disengage_dispatch() {
+  while (!libraries.empty()) libraries.pop_back();
+}
+
+}  // namespace seam

@@ -1,0 +1,32 @@
+"""The native seam, behind the interface of `morph.seam.Seam`."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import Literal
+
+from morph import native
+
+
+class NativeSeam:
+    """CUDA as another name of a device type, in torch's C++ core."""
+
+    kind: Literal["native"] = "native"
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
+        self._module = native.load("seam", native.build("seam", sources, progress=progress))
+
+    def engage(self, device_type: str) -> None:
+        """Makes CUDA a name of `device_type`."""
+        self._module.engage(device_type)
+
+    def disengage(self) -> None:
+        """Puts back every pointer, registration and kernel."""
+        self._module.disengage()
+
+    def caught(self) -> dict[str, int]:
+        """Returns how many calls came through, by operator name."""
+        calls: dict[str, int] = self._module.caught()
+        return calls

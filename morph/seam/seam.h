@@ -1,0 +1,50 @@
+// What the parts of the native seam share: which device type CUDA stands for, and how each part is put in and taken out.
+#pragma once
+#include <ATen/core/TensorBody.h>
+#include <c10/core/Device.h>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace c10 {
+class OperatorHandle;
+}
+
+namespace seam {
+
+// The device type that "cuda" names while the seam is engaged.
+c10::DeviceType target();
+void set_target(c10::DeviceType type);
+inline bool on_host() { return target() == c10::DeviceType::CPU; }
+
+// How many devices the target has. Raises nothing.
+int device_count();
+
+// The target's device for a CUDA device, any other device as it is.
+// Raises the one error for an index that no device has.
+c10::Device translate(c10::Device device);
+bool exists(c10::Device device);
+
+// Initialises the target's runtime as torch would have done for its own name (torch.npu._lazy_init).
+void initialize_target();
+
+// Calls that reached the seam, by operator name.
+void count(const c10::OperatorHandle& op);
+std::map<std::string, uint64_t> counted();
+
+// The CPU as target: a tensor is resident when "cuda" made it or it was moved there.
+bool is_resident(const at::Tensor& tensor);
+void make_resident(const at::Tensor& tensor);
+
+void engage_guard();
+void disengage_guard();
+void engage_hooks();
+void disengage_hooks();
+void engage_dispatch();
+void disengage_dispatch();
+void engage_device_objects();
+void disengage_device_objects();
+void engage_tensor_methods();
+void disengage_tensor_methods();
+
+}  // namespace seam

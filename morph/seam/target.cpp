@@ -1,0 +1,93 @@
+// The target of the seam, and the counting of what reaches it.
+#include "seam.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <pthread.h>
+#include <torch/csrc/utils/device_lazy_init.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace seam {
+namespace {
+
+std::atomic<c10::DeviceType> target_type{c10::DeviceType::CPU};
+std::atomic<bool> initialized{false};
+
+struct Counter {
+  std::atomic<const void*> op{nullptr};
+  std::atomic<uint64_t> calls{0};
+  std::string name;
+};
+// Open addressing over more slots than any program uses operators with a device; the last one takes the rest.
+constexpr size_t slots = 1024;
+std::array<Counter, slots> counters;
+std::mutex counters_mutex;
+
+Counter& claim(const c10::OperatorHandle& op, const void* key, size_t slot) {
+  std::lock_guard<std::mutex> lock(counters_mutex);
+  for (size_t step = 0; step < slots; ++step, slot = (slot + 1) % slots) {
+    Counter& counter = counters[slot];
+    if (counter.op.load() == key) return counter;
+    if (counter.op.load() == nullptr) {
+      counter.name = c10::toString(op.operator_name());
+      counter.op.store(key);
+      return counter;
+    }
+  }
+  return counters[slots - 1];
+}
+
+void forget_initialization() { initialized.store(false); }
+
+}  // namespace
+
+c10::DeviceType target() { return target_type.load(std::memory_order_relaxed); }
+
+void set_target(c10::DeviceType type) {
+  // A forked child must ask the vendor again, which refuses there by its own error.
+  static const int registered = pthread_atfork(nullptr, nullptr, forget_initialization);
+  (void)registered;
+  target_type.store(type);
+  initialized.store(type == c10::DeviceType::CPU);
+}
+
+int device_count() {
+  auto* guard = c10::impl::device_guard_impl_registry[static_cast<size_t>(target())].load();
+  return guard == nullptr ? 0 : guard->deviceCount();
+}
+
+bool exists(c10::Device device) { return device.index() <= 0 || device.index() < device_count(); }
+
+c10::Device translate(c10::Device device) {
+  if (device.type() != c10::DeviceType::CUDA) return device;
+  TORCH_CHECK(exists(device), device, ": the device does not exist, there ", device_count() == 1 ? "is " : "are ",
+              device_count(), " (", c10::DeviceTypeName(target(), true), ")");
+  return c10::Device(target(), on_host() ? -1 : device.index());
+}
+
+void initialize_target() {
+  if (initialized.load(std::memory_order_relaxed)) return;
+  torch::utils::device_lazy_init(target());
+  initialized.store(true);
+}
+
+void count(const c10::OperatorHandle& op) {
+  const void* key = &op.operator_name();
+  size_t slot = (reinterpret_cast<uintptr_t>(key) >> 6) % slots;
+  Counter* counter = &counters[slot];
+  if (counter->op.load(std::memory_order_acquire) != key) counter = &claim(op, key, slot);
+  counter->calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::map<std::string, uint64_t> counted() {
+  std::lock_guard<std::mutex> lock(counters_mutex);
+  std::map<std::string, uint64_t> calls;
+  for (const Counter& counter : counters)
+    if (counter.op.load() != nullptr) calls[counter.name] += counter.calls.load();
+  return calls;
+}
+
+}  // namespace seam
