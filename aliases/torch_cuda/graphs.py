@@ -1,0 +1,101 @@
+"""Graphs: CUDA's parameters on the vendor's classes, which order and name them otherwise."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from morph.aliases.torch_cuda.refusal import lacks
+from morph.backends import vendor_module
+
+_NO_LIVENESS = "its graphs do not watch over their inputs; keep a reference to each tensor the graph reads"
+_NO_ANNOTATIONS = "the annotations are those of CUDA's graph nodes"
+
+
+class graph:
+    """Captures the work of a ``with`` block into a graph.
+
+    Args:
+        cuda_graph: The graph.
+        pool: The memory pool, from ``graph_pool_handle()`` or another graph's ``pool()``.
+        stream: The stream to capture on; None is one of its own.
+        capture_error_mode: ``"global"``, ``"thread_local"`` or ``"relaxed"``.
+        enable_annotations: Refused if true.
+        check_input_liveness: Refused if true.
+    """
+
+    default_capture_stream: ClassVar[Any] = None
+
+    def __init__(
+        self,
+        cuda_graph: Any,
+        pool: Any = None,
+        stream: Any = None,
+        capture_error_mode: str = "global",
+        enable_annotations: bool = False,
+        check_input_liveness: bool = False,
+    ) -> None:
+        if enable_annotations:
+            raise lacks("torch.cuda.graph(enable_annotations=True)", _NO_ANNOTATIONS)
+        _refuse_liveness(check_input_liveness)
+        self.cuda_graph = cuda_graph
+        self.capture_error_mode = capture_error_mode
+        chosen = type(self).default_capture_stream if stream is None else stream
+        self._capture = _capture(cuda_graph, pool, chosen, capture_error_mode)
+        if stream is None:
+            type(self).default_capture_stream = self._capture.capture_stream
+
+    def __enter__(self) -> None:
+        self._capture.__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        self._capture.__exit__(*exception)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_capture":
+            raise AttributeError(name)
+        return getattr(self._capture, name)
+
+
+graph.__module__ = "torch.cuda.graphs"
+
+
+def new_graph(target: Callable[[type], Any], cls: type, keep_graph: bool = False) -> Any:
+    """Create a ``torch.cuda.CUDAGraph``; ``keep_graph`` only matters to who reads the raw graph."""
+    return target(cls)
+
+
+def initialise_graph(target: Callable[[Any], None], graph: Any, keep_graph: bool = False) -> None:
+    """Initialise a ``torch.cuda.CUDAGraph``, which takes what its ``__new__`` takes."""
+    target(graph)
+
+
+def capture_begin(
+    target: Callable[..., None],
+    graph: Any,
+    pool: Any = None,
+    capture_error_mode: str = "global",
+    check_input_liveness: bool = False,
+) -> None:
+    """Answer ``CUDAGraph.capture_begin``."""
+    _refuse_liveness(check_input_liveness)
+    target(graph, pool=pool, capture_error_mode=capture_error_mode)
+
+
+def instantiate(graph: Any) -> None:
+    """Do nothing: the vendor instantiates at the end of the capture, whether the graph is kept or not."""
+
+
+def _capture(cuda_graph: Any, pool: Any, stream: Any, mode: str) -> Any:
+    vendor = vendor_module().graph
+    if "capture_error_mode" in inspect.signature(vendor).parameters:
+        return vendor(cuda_graph, pool, stream, capture_error_mode=mode)
+    if mode != "global":
+        raise lacks(f"torch.cuda.graph(capture_error_mode={mode!r})", "its captures have one mode")
+    return vendor(cuda_graph, pool, stream)
+
+
+def _refuse_liveness(asked: bool) -> None:
+    if asked:
+        raise lacks("check_input_liveness=True of a graph's capture", _NO_LIVENESS)

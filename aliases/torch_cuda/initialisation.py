@@ -1,0 +1,18 @@
+"""Work put off until the device is initialised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Work = Callable[[], object]
+
+
+def lazy_call(target: Callable[[Work], None], callable: Work, **kwargs: bool) -> None:
+    """Answer ``torch.cuda._lazy_call(callable, seed=..., seed_all=...)``.
+
+    Args:
+        target: The vendor's, which calls in the order of the requests and needs no hint about seeds.
+        callable: What to call.
+        **kwargs: CUDA's hints that it sets a seed.
+    """
+    target(callable)

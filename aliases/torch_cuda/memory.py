@@ -1,0 +1,82 @@
+"""Memory figures that CUDA has and a vendor lacks."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from morph.backends import vendor_module
+
+
+def device_memory_used(device: Any = None) -> int:
+    """Answer ``torch.cuda.device_memory_used(device)``.
+
+    Args:
+        device: The device; None is the current one.
+
+    Returns:
+        Bytes in use on the device, by all processes.
+    """
+    free, total = vendor_module().mem_get_info(device)
+    return int(total - free)
+
+
+def memory_snapshot(
+    target: Callable[..., Any], mempool_id: tuple[int, int] | None = None, include_traces: bool = True
+) -> Any:
+    """Answer ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
+
+    Args:
+        target: The vendor's, which always includes the traces.
+        mempool_id: Only this pool's segments.
+        include_traces: False only saves CUDA the time of collecting them.
+
+    Returns:
+        A list of segments.
+    """
+    return target(mempool_id)
+
+
+def snapshot_of_pool(target: Callable[[Any], Any], pool: Any, include_traces: bool = True) -> Any:
+    """Answer ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor's always includes the traces."""
+    return target(pool)
+
+
+def record_memory_history(
+    target: Callable[..., None],
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: Any = None,
+    clear_history: bool = False,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: list[str] | None = None,
+) -> None:
+    """Answer ``torch.cuda.memory._record_memory_history``.
+
+    Args:
+        target: The vendor's, which takes the arguments up to ``device``.
+        enabled: None, ``"state"`` or ``"all"``.
+        context: What traces are recorded for.
+        stacks: Which frames they have.
+        max_entries: How many events are kept.
+        device: The device.
+        clear_history: Whether earlier events are dropped, which switching off and on does.
+        compile_context: Not recorded, with a warning.
+        global_record_annotations: Not recorded, with a warning.
+        skip_actions: Not skipped, with a warning.
+    """
+    extras = {
+        "compile_context": compile_context,
+        "global_record_annotations": global_record_annotations,
+        "skip_actions": skip_actions,
+    }
+    for name in (name for name, value in extras.items() if value):
+        warnings.warn(f"_record_memory_history({name}=...) changes nothing on this device", stacklevel=2)
+    if clear_history:
+        target(None)
+    target(enabled, context, stacks, max_entries, device)
