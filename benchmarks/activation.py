@@ -50,7 +50,7 @@ def activation(backend: str, rounds: int) -> float:
 
 
 def start(rounds: int) -> dict[str, float]:
-    """Return the median start of an interpreter, bare and as a child of ``python -m morph``, in milliseconds."""
+    """Return the median start of an interpreter, bare and as a child of morph's, in milliseconds."""
     site = str(REPOSITORY / "morph" / "launcher" / "site")
     own = {"PYTHONPATH": os.pathsep.join([site, str(REPOSITORY)]), "MORPH_BACKEND": "cpu"}
     times: dict[str, list[float]] = {"bare": [], "child": []}

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pathlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
-
-sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
 
 from benchmarks.measure import compare
 from benchmarks.ways import WAYS, in_processes
@@ -84,7 +80,7 @@ def main() -> None:
     if arguments.only:
         print(json.dumps(list(figures(arguments.only, arguments.backend))))
         return
-    results = in_processes(__file__, arguments.ways, arguments.backend)
+    results = in_processes("benchmarks.calls", arguments.ways, arguments.backend)
     if arguments.json:
         print(json.dumps(results))
     else:

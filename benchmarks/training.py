@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pathlib
-import sys
 from collections.abc import Callable
-
-sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
 
 from benchmarks.measure import compare
 

@@ -37,10 +37,10 @@ WAYS: dict[str, Callable[[str], None]] = {
 
 
 def in_processes(program: str, ways: list[str], backend: str) -> dict[str, Any]:
-    """Run ``program`` once for each of ``ways`` and return what each printed as JSON, or its error's last line."""
+    """Run the module ``program`` once for each way; return the JSON that each printed, or its last error line."""
     results: dict[str, Any] = {}
     for way in ways:
-        command = [sys.executable, "-W", "ignore", program, "--backend", backend, "--only", way]
+        command = [sys.executable, "-W", "ignore", "-m", program, "--backend", backend, "--only", way]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
         if done.returncode == 0:
             results[way] = json.loads(done.stdout.splitlines()[-1])
