@@ -63,7 +63,7 @@ class Finder:
         """Return the module's own spec with a loader that calls back (PEP 451), or None if nobody waits."""
         if not self._waits_for(fullname):
             return None
-        spec = _find_elsewhere(self, fullname, path, target)
+        spec = find_elsewhere(self, fullname, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = CallingLoader(spec.loader, self)  # type: ignore[assignment]
         return spec
@@ -137,9 +137,10 @@ def _is_proxy(module: ModuleType) -> bool:
     return hasattr(type(module), "__wrapped__")
 
 
-def _find_elsewhere(
-    own: Finder, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+def find_elsewhere(
+    own: object, fullname: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> ModuleSpec | None:
+    """Return the spec of a module as the finders on ``sys.meta_path`` other than ``own`` give it."""
     for other in list(sys.meta_path):
         if other is not own and hasattr(other, "find_spec"):
             spec = other.find_spec(fullname, path, target)

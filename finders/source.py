@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import cache_from_source
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 from zipimport import zipimporter
 
@@ -60,30 +59,6 @@ class RewritingZipLoader(zipimporter):
         if source is None:
             return super().get_code(fullname)
         return compile_source(source, self.get_filename(fullname), self._literals)
-
-
-class SourceFinder:
-    """Finds the modules that have opted in, as the finders after it do, and has them loaded rewritten."""
-
-    def __init__(self, names: Collection[str], literals: Literals) -> None:
-        self._names = frozenset(names)
-        self._literals = literals
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the module's own spec with a loader that rewrites, or None if it has not opted in."""
-        if fullname not in self._names:
-            return None
-        spec = self._find_elsewhere(fullname, path, target)
-        return spec and rewriting(spec, self._literals)
-
-    def _find_elsewhere(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> ModuleSpec | None:
-        others = (other for other in list(sys.meta_path) if other is not self)
-        specs = (other.find_spec(fullname, path, target) for other in others)
-        return next(filter(None, specs), None)
 
 
 def rewriting(spec: ModuleSpec, literals: Literals) -> ModuleSpec:

@@ -1,0 +1,48 @@
+"""Which backends may turn out to be the program's, told before torch is imported."""
+
+from __future__ import annotations
+
+import functools
+import os
+from importlib.util import find_spec
+
+from morph.aliases import table
+from morph.backends import Backend
+from morph.finders.literals import Literals
+from morph.launcher.startup import BACKEND
+
+
+def literals(module: str = "__main__") -> Literals | None:
+    """Return what a program's comparisons against CUDA literals are to accept as well; None for nothing.
+
+    Accepting the spelling of a backend that is not chosen in the end changes nothing: no device is called so.
+
+    Args:
+        module: The name that the program's module is found by. Modules of torch itself are not rewritten, nor
+            are those of packages that speak a vendor's language natively for that vendor.
+
+    Raises:
+        UnknownBackendError: If no table describes the backend that ``MORPH_BACKEND`` names.
+        TableError: If a table is malformed.
+    """
+    package = module.partition(".")[0]
+    if package == "torch":
+        return None
+    return Literals.of(*(each for each in _candidates(os.environ.get(BACKEND)) if not _speaks(package, each)))
+
+
+@functools.cache
+def _candidates(name: str | None) -> tuple[Backend, ...]:
+    """Return the backend called ``name``, else each whose package is installed.
+
+    Whether a device is there is known only once its vendor's package is imported, and a program may still
+    change its environment before it imports torch: nothing is imported here.
+    """
+    if name:
+        return (Backend(table.load(name)),)
+    backends = (Backend(table.load(each)) for each in table.backend_names())
+    return tuple(each for each in backends if each.vendor is None or find_spec(each.vendor))
+
+
+def _speaks(package: str, backend: Backend) -> bool:
+    return package == backend.vendor or package in backend.table.facts.native

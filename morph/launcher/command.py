@@ -1,0 +1,144 @@
+"""The command line of ``morph`` and ``python -m morph``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from morph.launcher.program import LAUNCHER, Program
+
+USAGE = f"""\
+usage: {LAUNCHER} [options] program.py [argument ...]
+       {LAUNCHER} [options] -m module [argument ...]
+       {LAUNCHER} [options] -c code [argument ...]
+       {LAUNCHER} [options] - [argument ...]
+"""
+HELP = f"""{USAGE}
+Run a program written for CUDA, unchanged, on the accelerator that is there, or on the CPU.
+
+program:
+  program.py       a script, or a directory or zip file with a __main__.py
+  -m module        a module, as python -m
+  -c code          code, as python -c
+  -                the program is read from standard input
+
+options:
+  --backend NAME   run on this backend instead of the first whose device is there
+  --rehearse NAME  run on a simulated device of this backend, and end with a table of
+                   every CUDA name the program asked for
+  --version        print the version of morph
+  -h, --help       print this text
+
+Whatever follows the program belongs to the program. Child processes run under morph too.
+
+environment:
+  MORPH_BACKEND    the backend, where --backend does not name one
+
+example:
+  {LAUNCHER} --backend cpu train.py --epochs 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """morph's own options.
+
+    Attributes:
+        backend: The backend's name; None leaves the choice to morph.
+        rehearse: The backend to simulate; None runs on a real device.
+    """
+
+    backend: str | None = None
+    rehearse: str | None = None
+
+
+class UsageError(Exception):
+    """The command line cannot be understood."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line asks for; ends by ``SystemExit`` where the program does not end normally.
+
+    Args:
+        arguments: The command line without the name of the command; None takes it from ``sys.argv``.
+    """
+    try:
+        options, program = parse(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        print(f"{USAGE}{LAUNCHER}: error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    from morph.launcher.running import run
+
+    run(options, program)
+
+
+def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
+    """Split a command line into morph's options and the program, whose arguments are not looked at.
+
+    >>> parse(["--backend", "cpu", "train.py", "--backend", "nccl"])
+    (Options(backend='cpu', rehearse=None), Program(kind='file', what='train.py', arguments=['--backend', 'nccl']))
+
+    Raises:
+        UsageError: If an option is unknown, a value or the program is missing.
+        SystemExit: If the command line asks for the version or for help, which is printed.
+    """
+    options, words = Options(), list(arguments)
+    while words and words[0].startswith("--") and words[0] != "--":
+        options = _option(options, words)
+    if words[:1] == ["--"]:
+        return options, _file(words[1:])
+    return options, _program(words)
+
+
+def _option(options: Options, words: list[str]) -> Options:
+    name, has_value, value = words.pop(0).removeprefix("--").partition("=")
+    if name in _ANSWERS and not has_value:
+        print(_ANSWERS[name]())
+        raise SystemExit(0)
+    if name not in Options.__slots__:
+        raise UsageError(f"unknown option --{name}")
+    if not has_value and words:
+        value = words.pop(0)
+    if not value:
+        raise UsageError(f"--{name} needs the name of a backend")
+    return replace(options, **{name: value})
+
+
+def _program(words: list[str]) -> Program:
+    first = words[0] if words else ""
+    if first == "-h":
+        print(HELP)
+        raise SystemExit(0)
+    if first == "-":
+        return Program("input", first, words[1:])
+    if first[:2] in _KINDS:
+        return _valued(_KINDS[first[:2]], words)
+    if first.startswith("-"):
+        raise UsageError(f"unknown option {first}")
+    return _file(words)
+
+
+def _valued(kind: str, words: list[str]) -> Program:
+    option = words.pop(0)
+    if option[2:]:
+        return Program(kind, option[2:], words)
+    if not words:
+        raise UsageError(f"{option} needs a {kind}")
+    return Program(kind, words[0], words[1:])
+
+
+def _file(words: list[str]) -> Program:
+    if not words:
+        raise UsageError("no program is given")
+    return Program("file", words[0], words[1:])
+
+
+def _version() -> str:
+    from morph import __version__
+
+    return f"morph {__version__}"
+
+
+_KINDS = {"-m": "module", "-c": "code"}
+_ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: HELP, "version": _version}

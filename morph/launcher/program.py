@@ -1,0 +1,168 @@
+"""The program that is run: made ``__main__``, as Python itself would."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import marshal
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFileLoader
+from importlib.util import MAGIC_NUMBER
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from morph.launcher.startup import ProgramFinder
+from morph.launcher.tracebacks import call_as_outermost, show_from
+
+if TYPE_CHECKING:
+    from morph.finders.literals import Literals
+
+LAUNCHER = "python -m morph"
+PYC_HEADER = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What follows morph's own options on the command line.
+
+    Attributes:
+        kind: ``"file"`` (a script, a directory or a zip file), ``"module"``, ``"code"`` or ``"input"``.
+        what: The path, the module's name, the code, or ``"-"``.
+        arguments: The program's own arguments.
+    """
+
+    kind: str
+    what: str
+    arguments: Sequence[str] = ()
+
+    def run(self, literals: Literals | None) -> None:
+        """Run the program in this process.
+
+        Args:
+            literals: What its comparisons against CUDA literals are to accept as well.
+        """
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        if sys.version_info < (3, 14):
+            main.__annotations__ = {}
+        main.__dict__["__builtins__"] = builtins
+        _RUNNERS[self.kind](self, main.__dict__, literals)
+
+
+def run_script(path: str, namespace: dict[str, Any], literals: Literals | None) -> None:
+    """Run the script at the absolute ``path`` in the ``namespace`` of ``__main__``."""
+    content = _read(path)
+    is_bytecode = path.endswith(".pyc") or content[:2] == MAGIC_NUMBER[:2]
+    loader = SourcelessFileLoader if is_bytecode else SourceFileLoader
+    namespace.update(__package__=None, __loader__=loader("__main__", path), __spec__=None)
+    namespace.update(__file__=path, __cached__=None)
+    if is_bytecode:
+        _execute(lambda: _from_bytecode(content), namespace)
+    else:
+        _execute(lambda: _compile(content, path, literals), namespace)
+
+
+def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+    sys.argv = [program.what, *program.arguments]
+    path = os.path.join(os.getcwd(), program.what)
+    if _is_path_entry(path):
+        sys.path.insert(0, path)  # as Python does, even under -P
+        _run_module_as_main("__main__", False, literals)
+    else:
+        _check_readable(program.what)
+        insert_path(os.path.dirname(os.path.realpath(path)))
+        run_script(path, namespace, literals)
+
+
+def _run_module(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+    sys.argv = ["-m", *program.arguments]
+    insert_path(os.getcwd())
+    _run_module_as_main(program.what, True, literals)
+
+
+def _run_code(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+    sys.argv = ["-c", *program.arguments]
+    insert_path("")
+    namespace["__loader__"] = BuiltinImporter
+    _execute(lambda: _compile(program.what, "<string>", literals), namespace)
+
+
+def _run_input(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+    sys.argv = ["-", *program.arguments]
+    insert_path("")
+    namespace.update(__loader__=BuiltinImporter, __file__="<stdin>", __cached__=None)
+    source = sys.stdin.buffer.read()
+    _execute(lambda: _compile(source, "<stdin>", literals), namespace)
+
+
+_RUNNERS: dict[str, Callable[[Program, dict[str, Any], Literals | None], None]] = {
+    "file": _run_file,
+    "module": _run_module,
+    "code": _run_code,
+    "input": _run_input,
+}
+
+
+def insert_path(folder: str) -> None:
+    """Put the program's folder first on ``sys.path``, unless Python was told not to (``-P``)."""
+    if not sys.flags.safe_path:
+        sys.path.insert(0, folder)
+
+
+def _run_module_as_main(name: str, alter_argv: bool, literals: Literals | None) -> None:
+    import runpy
+
+    if literals:
+        sys.meta_path.insert(0, ProgramFinder([name]))  # type: ignore[arg-type]
+    # what the interpreter calls for -m, for directories and for zip files: messages and frames are the same
+    call_as_outermost(runpy._run_module_as_main, name, alter_argv)  # type: ignore[attr-defined]
+
+
+def _execute(compiled: Callable[[], CodeType], namespace: dict[str, Any]) -> None:
+    try:
+        code = compiled()
+    except Exception as error:
+        show_from(error, None)
+        raise
+    call_as_outermost(exec, code, namespace)
+
+
+def _compile(source: str | bytes, path: str, literals: Literals | None) -> CodeType:
+    if literals is None:
+        code: CodeType = compile(source, path, "exec", dont_inherit=True)
+        return code
+    from morph.finders.literals import compile_source
+
+    return compile_source(source, path, literals)
+
+
+def _from_bytecode(content: bytes) -> CodeType:
+    if content[:4] != MAGIC_NUMBER:
+        raise RuntimeError("Bad magic number in .pyc file")
+    code = marshal.loads(memoryview(content)[PYC_HEADER:])
+    if not isinstance(code, CodeType):
+        raise RuntimeError("Bad code object in .pyc file")
+    return code
+
+
+def _is_path_entry(path: str) -> bool:
+    """Tell whether ``path`` is something to import from: a directory or a zip file."""
+    import pkgutil
+
+    return pkgutil.get_importer(path) is not None
+
+
+def _check_readable(path: str) -> None:
+    try:
+        io.open_code(os.path.abspath(path)).close()
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        print(f"{LAUNCHER}: can't open file {path!r}: {reason}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _read(path: str) -> bytes:
+    with io.open_code(path) as file:
+        return file.read()

@@ -1,0 +1,35 @@
+"""Starts morph in a Python that a program under morph has started, and gives way to the sitecustomize it hides.
+
+Any Python may be started with our PYTHONPATH: another version, or another environment's.
+"""
+
+import os
+import sys
+
+
+def start_morph():
+    """Import morph from where this file is, whatever else the path has under that name, and start it."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    sys.path.insert(0, root)
+    try:
+        from morph.launcher import startup
+    finally:
+        sys.path.remove(root)
+    startup.start()
+
+
+def give_way():
+    """Take this file's folder off the path, and import the sitecustomize that comes next, if there is one."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    sys.path_importer_cache.pop(folder, None)
+    del sys.modules["sitecustomize"]
+    import sitecustomize  # noqa: F401
+
+
+if sys.version_info >= (3, 11):
+    try:
+        start_morph()
+    except Exception as error:  # Python itself must start, whatever is wrong with us
+        sys.stderr.write("morph: not active in this process: %s: %s\n" % (type(error).__name__, error))
+give_way()

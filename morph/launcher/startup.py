@@ -1,0 +1,130 @@
+# don't import any costly modules: every Python under morph reaches this one when it starts
+"""What a child process does when it starts: it waits for torch, and for the program that it will run.
+
+The interpreter compiles a script itself, and asks nobody. But first it asks ``sys.path_hooks`` whether the script
+is something to import from, as a zip file is; ``claim_script`` says that it is, and so gets to run it. The same
+question is asked, by ``runpy``, in a child that multiprocessing has spawned and that is to read its parent's
+script. A script that does not mention CUDA is not claimed: it runs as if morph were not there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+
+BACKEND = "MORPH_BACKEND"
+REHEARSE = "MORPH_REHEARSE"
+MODULE = "MORPH_PROGRAM_MODULE"
+
+
+def start() -> None:
+    """Have morph activated when torch is imported, and the program rewritten when it is read."""
+    sys.meta_path.insert(0, TorchFinder())  # type: ignore[arg-type]
+    if os.environ.get(BACKEND) != "cpu":  # there the CPU branch of a program is the right one
+        sys.meta_path.insert(0, ProgramFinder(["__main__", _program_module()]))  # type: ignore[arg-type]
+        sys.path_hooks.append(claim_script)  # type: ignore[arg-type]
+
+
+def withdraw() -> None:
+    """Take back what ``start`` did: this process runs a program under morph itself."""
+    ours = TorchFinder, ProgramFinder
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
+    sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not claim_script]
+
+
+class TorchFinder:
+    """Arms morph when torch is looked for, and is gone."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return torch's spec as morph's own finder gives it, or None for any other module."""
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        from morph import activation
+        from morph.finders import finder
+
+        rehearse = os.environ.get(REHEARSE)
+        activation.arm(rehearse, simulated=rehearse is not None)
+        return finder.find_spec(fullname, path, target)
+
+
+class ProgramFinder:
+    """Finds the module that is the program, under whichever name it is imported, and has it rewritten."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {each for name in names for each in (name, f"{name}.__main__")}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module's own spec with a loader that rewrites, or None if it is not the program."""
+        if fullname not in self._names:
+            return None
+        from morph.finders.finder import find_elsewhere
+        from morph.finders.source import rewriting
+        from morph.launcher.candidates import literals
+
+        wanted = literals(fullname)
+        spec = find_elsewhere(self, fullname, path, target)
+        return rewriting(spec, wanted) if spec and wanted else spec
+
+
+def claim_script(path: str) -> ScriptEntry:
+    """Answer for the script that is the program, if it has to be rewritten (a path hook of PEP 302).
+
+    Raises:
+        ImportError: If ``path`` is anything else.
+    """
+    if not os.path.isfile(path) or not _mentions_cuda(path):
+        raise ImportError(path)
+    from morph.launcher.candidates import literals
+
+    if literals() is None:
+        raise ImportError(path)
+    return ScriptEntry(path, of_interpreter=sys._getframe().f_back is None)
+
+
+class ScriptEntry:
+    """A script as an entry of ``sys.path``; the only module in it is ``__main__``."""
+
+    def __init__(self, path: str, of_interpreter: bool) -> None:
+        self._path = path
+        self._of_interpreter = of_interpreter
+
+    def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of ``__main__``; runpy asks for its code only."""
+        from importlib.machinery import ModuleSpec
+
+        loader = self if fullname == "__main__" else None
+        return loader and ModuleSpec(fullname, loader, origin=self._path)  # type: ignore[arg-type]
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return code that hands the namespace it is run in to :func:`morph.launcher.claimed.run`."""
+        run = "__import__('morph.launcher.claimed', fromlist=['run']).run"
+        call = f"{run}(globals(), {self._path!r}, of_interpreter={self._of_interpreter})"
+        return compile(call, "<morph>", "exec", dont_inherit=True)
+
+
+def _mentions_cuda(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return False  # the interpreter says what is wrong with it
+    return b"cuda" in content or b"nccl" in content
+
+
+def _program_module() -> str:
+    """Return the name of the module that this process or the one it stems from is running, if any."""
+    if sys.argv[:1] == ["-m"]:
+        word = sys.orig_argv[len(sys.orig_argv) - len(sys.argv)]
+        os.environ[MODULE] = word.partition("m")[2] if word.startswith("-") else word
+    return os.environ.get(MODULE, "")

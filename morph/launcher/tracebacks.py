@@ -1,0 +1,60 @@
+"""Uncaught exceptions, shown as Python shows them when it runs the program itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+
+def call_as_outermost(function: Callable[..., object], *arguments: object) -> None:
+    """Call ``function``; an exception that leaves it is shown as if nothing had called it."""
+    try:
+        function(*arguments)
+    except Exception as error:
+        _show_without_caller(error)
+        raise
+    except KeyboardInterrupt as interrupt:
+        _show_without_caller(interrupt)
+        raise
+
+
+def show_from(error: BaseException, traceback: TracebackType | None) -> None:
+    """Have the interpreter show ``error``, which is about to end the program, from ``traceback`` on.
+
+    Everything else about an uncaught exception is left to the interpreter: the exit status, the signal that
+    a KeyboardInterrupt ends with, and calling ``sys.excepthook``, whoever has set it.
+
+    Args:
+        error: What the program raised.
+        traceback: Its traceback from the program's own first frame on; None if no code of it had run.
+    """
+    hook = sys.excepthook
+
+    def show(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        sys.excepthook = hook
+        if value is error:
+            trace = value.__traceback__ = sys.last_traceback = traceback
+        _call_hook(kind, value, trace)
+
+    sys.excepthook = show
+
+
+def _show_without_caller(error: BaseException) -> None:
+    called = error.__traceback__
+    show_from(error, called and called.tb_next)
+
+
+def _call_hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+    """Call ``sys.excepthook``; if it fails, say so as the interpreter does, without our frames."""
+    try:
+        sys.excepthook(kind, value, trace)
+    except Exception as failure:
+        broken: Any = failure.with_traceback(failure.__traceback__ and failure.__traceback__.tb_next)
+    else:
+        return
+    sys.stderr.write("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(broken), broken, broken.__traceback__)
+    sys.stderr.write("\nOriginal exception was:\n")
+    sys.__excepthook__(kind, value, trace)
