@@ -1,4 +1,4 @@
-"""torch's own loading of device extensions, done after torch has finished, so that none can break its import."""
+"""torch's own loading of device extensions, done after torch has finished, so that none breaks its import."""
 
 from __future__ import annotations
 
