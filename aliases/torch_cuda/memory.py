@@ -80,3 +80,8 @@ def record_memory_history(
     if clear_history:
         target(None)
     target(enabled, context, stacks, max_entries, device)
+
+
+def set_allocator_settings(target: Callable[[str], None], env: str) -> None:
+    """Answer ``torch.cuda.memory._set_allocator_settings(env)``; most of the settings' names are CUDA's."""
+    target(env)

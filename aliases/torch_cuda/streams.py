@@ -49,6 +49,7 @@ def get_stream_from_external(target: Callable[..., Any], data_ptr: int, device: 
     return target(data_ptr, device)
 
 
+@staticmethod
 def priority_range() -> tuple[int, int]:
     """Return the least and the greatest priority of streams, which have one."""
     return 0, 0
@@ -72,6 +73,11 @@ def exchange_device(device: int) -> int:
     if previous != device:
         vendor.set_device(device)
     return previous
+
+
+def maybe_exchange_device(device: int) -> int:
+    """Do as ``exchange_device``: Dynamo tells the two functions of torch.cuda apart by identity."""
+    return exchange_device(device)
 
 
 class DeviceGuard:

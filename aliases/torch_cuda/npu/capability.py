@@ -24,6 +24,6 @@ def get_device_capability(
     Returns:
         What the vendor's variable says, else ``capability.nominal()``.
     """
-    vendor_module()._get_device_index(device, optional=True)  # an invalid device is an error on CUDA too
+    vendor_module().get_device_name(device)  # which raises, as CUDA does, if there is no such device
     chosen = target(device) if os.environ.get(VARIABLE) else None
     return chosen or capability.nominal()

@@ -1,0 +1,216 @@
+"""Set arithmetic over names: every CUDA name has one status on every backend, and every row a reason."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from morph import surfaces
+from morph.aliases import table
+from morph.aliases.table import Row, Status, Table
+from morph.backends import resolve
+from morph.errors import TableError
+from tests.aliases import signatures
+from tests.aliases.signatures import Signature
+
+ROOT = "torch.cuda"
+CUDA = surfaces.load("torch_cuda-2.13.0")
+NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
+TABLES = [table.load(name) for name in table.backend_names()]
+
+every_table = pytest.mark.parametrize("backend", TABLES, ids=lambda backend: backend.facts.name)
+
+
+@every_table
+def test_every_cuda_name_has_a_status(backend: Table) -> None:
+    assert [name for name in NAMES if _target(backend, name) is None] == []
+
+
+@every_table
+def test_every_name_of_the_installed_torch_has_a_status(backend: Table) -> None:
+    assert [name for name in _installed() if _target(backend, name) is None] == []
+
+
+@every_table
+def test_targets_exist_at_the_vendor(backend: Table) -> None:
+    targets = {row.target for row in backend.rows.values() if row.target and row.status is not Status.SAME}
+    assert sorted(target for target in targets if not _exists(backend, target)) == []
+
+
+@every_table
+def test_no_row_is_needless(backend: Table) -> None:
+    renames = [row for row in backend.rows.values() if row.status is Status.RENAMED]
+    assert [row.name for row in renames if row.target == _place(backend, row.name)] == []
+
+
+@every_table
+def test_no_gap_has_closed(backend: Table) -> None:
+    gaps = [row for row in backend.rows.values() if row.status in (Status.MISSING, Status.RENAMED)]
+    closed = [row.name for row in gaps if row.name.startswith(f"{ROOT}.") and _vendor_has(backend, row.name)]
+    assert closed == []
+
+
+@every_table
+def test_what_is_forwarded_takes_the_calls_that_cuda_takes(backend: Table) -> None:
+    forwarded = {name: _target(backend, name) for name in NAMES if _is_forwarded(backend, name)}
+    targets = {
+        name: target for name, target in forwarded.items() if target and not _is_built_by(backend, name)
+    }
+    refusals = {name: _refusal(backend, name, target) for name, target in targets.items()}
+    assert {name: refusal for name, refusal in refusals.items() if refusal} == {}
+
+
+@every_table
+def test_classes_that_are_forwarded_have_the_members_that_cuda_has(backend: Table) -> None:
+    absent = []
+    for name in NAMES:
+        target = _target(backend, name)
+        if name in CUDA.classes and _is_forwarded(backend, name) and target:
+            home = CUDA.classes[name].home
+            members = [f"{home}.{member}" for member in CUDA.classes[name].members]
+            absent += [each for each in members if not _has_member(backend, each, target)]
+    assert absent == []
+
+
+@every_table
+def test_adapters_import_without_the_vendor(backend: Table) -> None:
+    assert [row.name for row in backend.rows.values() if row.adapter and _adapter(row) is None] == []
+
+
+@every_table
+def test_adapters_take_the_calls_that_cuda_takes(backend: Table) -> None:
+    refusals = {}
+    for row in backend.rows.values():
+        text = CUDA.signature(row.name)
+        if row.adapter and text and callable(_adapter(row)):
+            own = signatures.of(_adapter(row), skip=1 if row.target else 0)
+            refusals[row.name] = signatures.refuses(own, signatures.parse(text))
+    assert {name: refusal for name, refusal in refusals.items() if refusal} == {}
+
+
+@every_table
+def test_every_row_gives_a_reason(backend: Table) -> None:
+    silent = [row for row in backend.rows.values() if not row.note and row.status is not Status.RENAMED]
+    assert [row.name for row in silent] == []
+
+
+def test_a_name_with_two_statuses_is_an_error() -> None:
+    text = '[backend]\n[same]\n"torch.cuda.x" = "why"\n[missing]\n"torch.cuda.x" = "why"\n'
+    with pytest.raises(
+        TableError, match=r"two\.toml:\d+: torch\.cuda\.x: has two statuses, same and missing"
+    ):
+        table.parse(_FACTS + text.removeprefix("[backend]\n"), "two.toml")
+
+
+_FACTS = """[backend]
+name = "two"
+title = "Two"
+device_type = "two"
+dispatch_key = "PrivateUse1"
+module = "torch.two"
+collective = "gloo"
+"""
+
+
+def _target(backend: Table, name: str) -> str | None:
+    """Returns what serves a name: "" for what the table decides without a target, None for nothing."""
+    row = backend.row(name)
+    if row is not None:
+        return row.target if row.status is Status.RENAMED else ""
+    return _place(backend, name) if _vendor_has(backend, name) else None
+
+
+def _is_forwarded(backend: Table, name: str) -> bool:
+    row = backend.row(name)
+    return row is None or row.status is Status.RENAMED
+
+
+def _is_built_by(backend: Table, name: str) -> bool:
+    """Tells whether the class has a constructor of morph's."""
+    home = CUDA.classes[name].home if name in CUDA.classes else name
+    return any(f"{home}.{member}" in backend.rows for member in ("__init__", "__new__"))
+
+
+def _place(backend: Table, name: str) -> str:
+    return backend.facts.module + name.removeprefix(ROOT)
+
+
+def _vendor_has(backend: Table, name: str) -> bool:
+    return name.startswith(f"{ROOT}.") and _exists(backend, _place(backend, name))
+
+
+def _exists(backend: Table, target: str) -> bool:
+    owner, _, member = target.rpartition(".")
+    if member in ("__init__", "__new__"):
+        return _exists(backend, owner)
+    if target.startswith(f"{backend.facts.module}.") and backend.facts.surface:
+        return surfaces.load(backend.facts.surface).has(target)
+    return _resolved(target) is not None
+
+
+def _resolved(name: str) -> Any:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # the storages warn when they are looked at
+            return resolve(name)
+    except AttributeError:
+        return None
+
+
+def _has_member(backend: Table, member: str, target: str) -> bool:
+    own = member in backend.rows
+    return own or _exists(backend, f"{target}.{member.rpartition('.')[2]}")
+
+
+def _adapter(row: Row) -> Any:
+    return _resolved(row.adapter.replace(":", "."))
+
+
+def _refusal(backend: Table, name: str, target: str) -> str:
+    cuda, vendor = CUDA.signature(name), _vendor_signature(backend, target)
+    return signatures.refuses(vendor, signatures.parse(cuda)) if cuda and vendor else ""
+
+
+def _vendor_signature(backend: Table, target: str) -> Signature | None:
+    if backend.facts.surface:
+        text = surfaces.load(backend.facts.surface).signature(target)
+        return signatures.parse(text) if text else None
+    return _signature_of(_resolved(target))
+
+
+def _signature_of(function: Callable[..., Any]) -> Signature | None:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return signatures.of(function)
+    except (TypeError, ValueError):  # one that is written in C tells nothing
+        return None
+
+
+def _installed() -> Iterator[str]:
+    """Yields the dotted names of the public interface of the installed torch.cuda."""
+    for module in _public_modules():
+        for name in getattr(module, "__all__", [each for each in vars(module) if _is_own(module, each)]):
+            if not inspect.ismodule(getattr(module, name, None)):
+                yield f"{module.__name__}.{name}"
+
+
+def _public_modules() -> Iterator[Any]:
+    yield torch.cuda
+    for found in pkgutil.walk_packages(torch.cuda.__path__, f"{ROOT}."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            yield importlib.import_module(found.name)
+
+
+def _is_own(module: Any, name: str) -> bool:
+    value = vars(module)[name]
+    return (
+        not name.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
+        and not inspect.ismodule(value)
+    )
