@@ -72,5 +72,5 @@ def rewriting(spec: ModuleSpec, literals: Literals) -> ModuleSpec:
         spec.loader = own = RewritingLoader(loader.name, loader.path, literals)
         spec.cached = own.bytecode_path
     elif type(loader) is zipimporter:
-        spec.loader = RewritingZipLoader(os.path.join(loader.archive, loader.prefix), literals)
+        spec.loader = RewritingZipLoader(os.path.join(loader.archive, loader.prefix), literals)  # type: ignore[assignment]
     return spec

@@ -22,7 +22,7 @@ def run(namespace: dict[str, Any], path: str, *, of_interpreter: bool) -> None:
     """
     sys.path.remove(path)
     sys.path_importer_cache.pop(path, None)
-    sys.path_hooks.remove(startup.claim_script)  # type: ignore[arg-type]
+    sys.path_hooks.remove(startup.claim_script)
     if of_interpreter:
         insert_path(os.path.dirname(os.path.realpath(path)))
         run_script(path, namespace, literals())

@@ -76,8 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     """Split a command line into morph's options and the program, whose arguments are not looked at.
 
-    >>> parse(["--backend", "cpu", "train.py", "--backend", "nccl"])
-    (Options(backend='cpu', rehearse=None), Program(kind='file', what='train.py', arguments=['--backend', 'nccl']))
+    >>> options, program = parse(["--backend", "cpu", "train.py", "--backend", "nccl"])
+    >>> options.backend, program.what, program.arguments
+    ('cpu', 'train.py', ['--backend', 'nccl'])
 
     Raises:
         UsageError: If an option is unknown, a value or the program is missing.

@@ -115,7 +115,7 @@ def _run_module_as_main(name: str, alter_argv: bool, literals: Literals | None) 
     import runpy
 
     if literals:
-        sys.meta_path.insert(0, ProgramFinder([name]))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, ProgramFinder([name]))
     # what the interpreter calls for -m, for directories and for zip files: messages and frames are the same
     call_as_outermost(runpy._run_module_as_main, name, alter_argv)  # type: ignore[attr-defined]
 

@@ -12,7 +12,7 @@ from morph.launcher.command import Options
 from morph.launcher.program import Program
 
 START_ERRORS = ActivationError, UnknownBackendError, AbsentBackendError, TableError
-"""What is mended on the command line; any other error of ours belongs to the line of the program it is from."""
+"""What is mended on the command line; any other error of ours belongs to the program's line it is from."""
 
 
 def run(options: Options, program: Program) -> None:

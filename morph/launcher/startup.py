@@ -1,10 +1,10 @@
 # don't import any costly modules: every Python under morph reaches this one when it starts
 """What a child process does when it starts: it waits for torch, and for the program that it will run.
 
-The interpreter compiles a script itself, and asks nobody. But first it asks ``sys.path_hooks`` whether the script
-is something to import from, as a zip file is; ``claim_script`` says that it is, and so gets to run it. The same
-question is asked, by ``runpy``, in a child that multiprocessing has spawned and that is to read its parent's
-script. A script that does not mention CUDA is not claimed: it runs as if morph were not there.
+The interpreter compiles a script itself, and asks nobody. But first it asks ``sys.path_hooks`` whether the
+script is something to import from, as a zip file is; ``claim_script`` says that it is, and so gets to run it.
+The same question is asked, by ``runpy``, in a child that multiprocessing has spawned and that is to read its
+parent's script. A script that does not mention CUDA is not claimed: it runs as if morph were not there.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MODULE = "MORPH_PROGRAM_MODULE"
 
 def start() -> None:
     """Have morph activated when torch is imported, and the program rewritten when it is read."""
-    sys.meta_path.insert(0, TorchFinder())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, TorchFinder())
     if os.environ.get(BACKEND) != "cpu":  # there the CPU branch of a program is the right one
-        sys.meta_path.insert(0, ProgramFinder(["__main__", _program_module()]))  # type: ignore[arg-type]
-        sys.path_hooks.append(claim_script)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, ProgramFinder(["__main__", _program_module()]))
+        sys.path_hooks.append(claim_script)
 
 
 def withdraw() -> None:
@@ -47,7 +47,7 @@ class TorchFinder:
         """Return torch's spec as morph's own finder gives it, or None for any other module."""
         if fullname != "torch":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         from morph import activation
         from morph.finders import finder
 
@@ -103,8 +103,9 @@ class ScriptEntry:
         """Return the spec of ``__main__``; runpy asks for its code only."""
         from importlib.machinery import ModuleSpec
 
-        loader = self if fullname == "__main__" else None
-        return loader and ModuleSpec(fullname, loader, origin=self._path)  # type: ignore[arg-type]
+        if fullname != "__main__":
+            return None
+        return ModuleSpec(fullname, self, origin=self._path)  # type: ignore[arg-type]
 
     def get_code(self, fullname: str) -> CodeType:
         """Return code that hands the namespace it is run in to :func:`morph.launcher.claimed.run`."""

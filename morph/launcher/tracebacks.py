@@ -30,7 +30,7 @@ def show_from(error: BaseException, traceback: TracebackType | None) -> None:
         error: What the program raised.
         traceback: Its traceback from the program's own first frame on; None if no code of it had run.
     """
-    hook = sys.excepthook
+    hook = getattr(sys, "excepthook", _missing_hook)
 
     def show(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
         sys.excepthook = hook
@@ -39,6 +39,11 @@ def show_from(error: BaseException, traceback: TracebackType | None) -> None:
         _call_hook(kind, value, trace)
 
     sys.excepthook = show
+
+
+def _missing_hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write("sys.excepthook is missing\n")
+    sys.__excepthook__(kind, value, trace)
 
 
 def _show_without_caller(error: BaseException) -> None:

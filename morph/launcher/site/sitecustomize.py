@@ -1,4 +1,4 @@
-"""Starts morph in a Python that a program under morph has started, and gives way to the sitecustomize it hides.
+"""Starts morph in a Python that a program under morph started; gives way to the sitecustomize it hides.
 
 Any Python may be started with our PYTHONPATH: another version, or another environment's.
 """
@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def start_morph():
+def start_morph() -> None:
     """Import morph from where this file is, whatever else the path has under that name, and start it."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.path.insert(0, root)
@@ -18,18 +18,18 @@ def start_morph():
     startup.start()
 
 
-def give_way():
+def give_way() -> None:
     """Take this file's folder off the path, and import the sitecustomize that comes next, if there is one."""
     folder = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if entry != folder]
     sys.path_importer_cache.pop(folder, None)
     del sys.modules["sitecustomize"]
-    import sitecustomize  # noqa: F401
+    import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
 
 
-if sys.version_info >= (3, 11):
+if sys.version_info >= (3, 11):  # noqa: UP036  (older ones are started, too)
     try:
         start_morph()
     except Exception as error:  # Python itself must start, whatever is wrong with us
-        sys.stderr.write("morph: not active in this process: %s: %s\n" % (type(error).__name__, error))
+        sys.stderr.write(f"morph: not active in this process: {type(error).__name__}: {error}\n")
 give_way()
