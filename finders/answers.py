@@ -69,6 +69,8 @@ class Answers:
         raise MissingNameError(name, self._backend.name, reason)
 
     def _same(self, row: Row, name: str, own: Any) -> Any:
+        if own is None:  # a submodule that nobody has imported yet
+            raise AttributeError(f"torch has no attribute {name!r}")
         return own
 
     def _renamed(self, row: Row, name: str, own: Any) -> Any:

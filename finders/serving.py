@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
 import torch
+from torch.backends import PropModule
 
 from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
@@ -36,7 +38,8 @@ def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = N
     _add_members(backend, journal)
     serve(own[ROOT], answers, journal, observer)
     for root in OPTIONAL_ROOTS:
-        if any(name.startswith(f"{root}.") for name in backend.table.rows):
+        has_rows = any(name.startswith(f"{root}.") for name in backend.table.rows)
+        if has_rows and not isinstance(own[root], PropModule):  # whose flags are members of its class
             serve(own[root], answers, journal, observer)
     return answers
 
@@ -48,10 +51,15 @@ def _add_members(backend: Backend, journal: Journal) -> None:
         if row.status is Status.RENAMED and _is_class(parent):
             owner, _, target = row.target.rpartition(".")
             journal.set_attribute(resolve(owner), member, _alias(target))
-        elif row.adapter and _is_class(parent):
-            journal.set_attribute(
-                _served_class(backend, parent), member, resolve(row.adapter.replace(":", "."))
-            )
+        elif row.adapter and (owner := _owner_of_members(backend, parent)) is not None:
+            journal.set_attribute(owner, member, _member(row))
+
+
+def _owner_of_members(backend: Backend, name: str) -> type | None:
+    """Return the class that the members of ``name`` live on: the one served for it, or a module's own."""
+    if isinstance(sys.modules.get(name), PropModule):
+        return type(sys.modules[name])
+    return _served_class(backend, name) if _is_class(name) else None
 
 
 def _is_class(name: str) -> bool:
@@ -64,6 +72,19 @@ def _is_class(name: str) -> bool:
 def _served_class(backend: Backend, name: str) -> Any:
     row: Row | None = backend.table.rows.get(name)
     return resolve(row.target if row and row.target else backend.module + name.removeprefix(ROOT))
+
+
+def _member(row: Row) -> Any:
+    adapter = resolve(row.adapter.replace(":", "."))
+    if not row.target:
+        return adapter
+    target = resolve(row.target)
+
+    @functools.wraps(target)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return adapter(target, *args, **kwargs)
+
+    return call
 
 
 def _alias(target: str) -> property:
