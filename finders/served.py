@@ -11,7 +11,7 @@ import wrapt
 
 from morph.errors import MissingNameError
 from morph.finders.answers import ROOT, Answers
-from morph.finders.finder import finder, on_import
+from morph.finders.finder import finder
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
@@ -96,7 +96,8 @@ def serve(package: ModuleType, answers: Answers, journal: Journal, observer: Obs
         replace(sys.modules[name])
     journal.on_undo(lambda: finder.unwatch_below(package.__name__))
     finder.watch_below(package.__name__, replace)
-    on_import(package.__name__, replace, journal)
+    journal.on_undo(lambda: finder.unwatch(package.__name__, replace))
+    finder.watch(package.__name__, replace)  # a reload
 
 
 def _bind_to_parent(module: ModuleType, proxy: ServedModule, journal: Journal) -> None:

@@ -100,6 +100,8 @@ def resolve(name: str) -> Any:
 def _resolve_by_import(name: str) -> Any:
     parent, _, last = name.rpartition(".")
     owner = resolve(parent) if parent else None
+    if hasattr(owner, last):  # the parent has only now been imported
+        return getattr(owner, last)
     if isinstance(owner, ModuleType):
         try:
             return importlib.import_module(name)

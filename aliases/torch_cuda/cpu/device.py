@@ -1,0 +1,159 @@
+"""The one device, and the names that choose, ask for and wait for a device."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import psutil
+import torch
+import torch.cuda
+
+TYPES = ("cuda", "cpu")
+CPU = torch.device("cpu")
+
+
+def torch_own(module: Any) -> Any:
+    """Return torch's own module behind a served one; a module that is not served is its own."""
+    return inspect.unwrap(module)
+
+
+def index_of(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """Return the index that ``device`` stands for, as ``torch.cuda._get_device_index`` does.
+
+    Args:
+        device: A number, a name, a ``torch.device``, a ``torch.cuda.device`` or None.
+        optional: Whether None and a device without index mean the current device.
+        allow_cpu: Accepted as on CUDA; the CPU is the device here, and has an index.
+
+    Raises:
+        ValueError: If it is not the CPU, or names none where one is needed.
+        torch.AcceleratorError: If the index is not 0.
+    """
+    if isinstance(device, device_context):
+        return device.idx
+    if isinstance(device, str):
+        device = torch.device(device)
+    index = device
+    if isinstance(device, torch.device):
+        if device.type not in TYPES:
+            raise ValueError(f"Expected a cuda device, but got: {device}")
+        index = device.index
+    if device is None and not optional:
+        raise ValueError("Expected a torch.device with a specified index or an integer, but got: None")
+    return _checked(index or 0)
+
+
+def _checked(index: Any) -> int:
+    if not isinstance(index, int):
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {index!r}")
+    if index > 0:
+        raise torch.AcceleratorError(f"CUDA error: invalid device ordinal {index}: the CPU is one device")
+    return index
+
+
+def current_device() -> int:
+    """Return the index of the current device, which is 0."""
+    return 0
+
+
+def set_device(device: Any) -> None:
+    """Check that ``device`` is the one there is.
+
+    Raises:
+        torch.AcceleratorError: If it is not.
+    """
+    index_of(device)
+
+
+def exchange_device(index: int) -> int:
+    """Make ``index`` the current device, and return the one before it; a negative index is none."""
+    return _checked(index) if index < 0 else current_device()
+
+
+def maybe_exchange_device(index: int) -> int:
+    """Do as ``exchange_device``: Dynamo tells the two functions of torch.cuda apart by identity."""
+    return exchange_device(index)
+
+
+def synchronize(device: Any = None) -> None:
+    """Return at once: work on the CPU is done when its call returns.
+
+    Raises:
+        torch.AcceleratorError: If ``device`` is not the one there is.
+    """
+    index_of(device, optional=True)
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Return False: a device is not its own peer."""
+    for each in (device, peer_device):
+        index_of(each, optional=True)
+    return False
+
+
+class device_context:
+    """Context manager that selects a device, of which there is one.
+
+    Attributes:
+        idx: The device's index; negative for none.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.idx = index_of(device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = exchange_device(self.idx)
+
+    def __exit__(self, *exception: object) -> Literal[False]:
+        return False
+
+
+class device_of(device_context):
+    """Context manager that selects the device of a tensor or storage."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(0 if obj.device.type in TYPES else -1)
+
+
+device_context.__name__ = device_context.__qualname__ = "device"
+for _class in (device_context, device_of):
+    _class.__module__ = "torch.cuda"
+
+
+def call_now(callable: Callable[[], object], **kwargs: object) -> None:
+    """Call what CUDA would put off until it is initialised, which the CPU is."""
+    callable()
+
+
+def sleep(cycles: int) -> None:
+    """Keep the device, which is this thread, busy for ``cycles`` of its clock."""
+    frequency = psutil.cpu_freq()
+    megahertz = frequency.current if frequency else 1000
+    time.sleep(cycles / (megahertz * 1e6))
+
+
+_debug_modes = ("default", "warn", "error")
+_debug_mode = 0
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Keep the mode; no operation on the CPU waits for a device, so there is none to report.
+
+    Raises:
+        RuntimeError: If it is not a mode.
+    """
+    global _debug_mode
+    if isinstance(debug_mode, str):
+        if debug_mode not in _debug_modes:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        debug_mode = _debug_modes.index(debug_mode)
+    _debug_mode = debug_mode
+
+
+def get_sync_debug_mode() -> int:
+    """Return the mode that ``set_sync_debug_mode`` was given."""
+    return _debug_mode

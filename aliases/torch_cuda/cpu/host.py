@@ -1,0 +1,43 @@
+"""The host's memory, as far as this process may use it, in bytes."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import psutil
+
+# Where a control group's memory limit and use are found: version 2, then version 1
+_FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
+_ROOT = pathlib.Path("/sys/fs/cgroup")
+
+
+def total_memory() -> int:
+    """Return the memory there is for this process: the host's, or its control groups' where that is less."""
+    return min([psutil.virtual_memory().total, *(limit for limit, _ in _groups())])
+
+
+def free_memory() -> int:
+    """Return what of ``total_memory`` can still be had."""
+    left = (max(0, limit - used) for limit, used in _groups())
+    return min([psutil.virtual_memory().available, *left])
+
+
+def _groups() -> Iterator[tuple[int, int]]:
+    for folder in _folders():
+        for limit, used in _FILES:
+            if (folder / limit).exists() and (folder / used).exists():
+                text = (folder / limit).read_text().strip()
+                if text != "max":
+                    yield int(text), int((folder / used).read_text())
+
+
+def _folders() -> Iterator[pathlib.Path]:
+    """The control groups of this process, innermost first; a container mounts its own as the root."""
+    own = pathlib.Path("/proc/self/cgroup")
+    for line in own.read_text().splitlines() if own.exists() else ():
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            root = _ROOT / controllers
+            group = root / path.strip("/")
+            yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
