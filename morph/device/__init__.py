@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morph.backends import Backend
-from morph.device import amp, parameters, serialization, storage
+from morph.device import amp, distributed, library, modules, parameters, profiler, serialization, storage
 from morph.device.words import Words
 from morph.journal import Journal
 
@@ -17,5 +17,5 @@ def install(backend: Backend, journal: Journal) -> None:
     """
     words = Words(backend)
     journal.on_undo(words.disengage)
-    for part in (parameters, amp, storage, serialization):
+    for part in (parameters, amp, storage, modules, serialization, library, profiler, distributed):
         part.install(words, journal)

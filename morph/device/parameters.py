@@ -149,14 +149,12 @@ def _substitute(
 
 
 def _parameter(place: int, own: inspect.Parameter, translate: Callable[[Any], Any]) -> Parameter:
-    default = translate(own.default)
-    needless = own.default is inspect.Parameter.empty or default == own.default
-    return Parameter(
-        own.name,
-        None if own.kind is inspect.Parameter.KEYWORD_ONLY else place,
-        translate,
-        inspect.Parameter.empty if needless else default,
-    )
+    default = own.default
+    if default is not inspect.Parameter.empty:
+        translated = translate(default)
+        default = inspect.Parameter.empty if translated == default else translated
+    position = None if own.kind is inspect.Parameter.KEYWORD_ONLY else place
+    return Parameter(own.name, position, translate, default)
 
 
 def _holders(owner: Any, attribute: str, value: object) -> list[Any]:

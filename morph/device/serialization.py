@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import copyreg
 import re
-from collections import ChainMap
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
@@ -27,9 +23,6 @@ def install(words: Words, journal: Journal) -> None:
         journal: Records every rebinding.
     """
     _register(_tagger(words), _restorer(words), journal)
-    if not words.on_cpu:
-        for name in ("torch.serialization:_save", "torch.serialization:_legacy_save"):
-            wrap(name, lambda function: _pickling_devices(words), words, journal)
 
 
 def _register(tagger: Callable[[Any], Any], restorer: Callable[[Any, str], Any], journal: Journal) -> None:
@@ -67,25 +60,3 @@ def _check_index(index: int | None, count: int) -> None:
             f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. "
             "Please use torch.load with map_location to map your storages to an existing device."
         )
-
-
-def _pickling_devices(words: Words) -> Handler:
-    """Have torch.save pickle the backend's devices as CUDA's: a machine without the vendor can name them."""
-    own = words.device_type(CUDA)
-
-    def reduce(device: torch.device) -> tuple[Any, ...]:
-        kind, arguments = device.__reduce__()  # type: ignore[misc]
-        return kind, tuple(CUDA if argument == own else argument for argument in arguments)
-
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        target, file, pickle_module, *rest = args
-        return wrapped(target, file, _with_reducer(pickle_module, reduce), *rest, **kwargs)
-
-    return call
-
-
-def _with_reducer(pickle_module: Any, reduce: Callable[[torch.device], Any]) -> Any:
-    """Return what torch.save uses of a pickle module, with a pickler that reduces devices its own way."""
-    table = ChainMap({torch.device: reduce}, copyreg.dispatch_table)
-    pickler = type("Pickler", (pickle_module.Pickler,), {"dispatch_table": table})
-    return SimpleNamespace(Pickler=pickler, dump=pickle_module.dump)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 
 from morph.backends import Backend
+from morph.finders.views import Views
 
 CUDA = "cuda"
 NCCL = "nccl"
 _DEVICE = re.compile(r"cuda(:\d+)?")
 _DISPATCH_KEY = re.compile(r"([A-Za-z]*)CUDA")
-_TENSOR_TYPE = re.compile(r"torch\.cuda\.(?P<sparse>sparse\.)?(?P<name>\w+Tensor)")
 
 
 class Words:
@@ -45,6 +46,12 @@ class Words:
     def on_cpu(self) -> bool:
         """Whether the backend is the CPU, where CUDA's tensors and the host's are of one kind."""
         return self._device_type == "cpu"
+
+    @cached_property
+    def views(self) -> Views:
+        """Who gets the CUDA view of a predicate, and who the truth."""
+        facts = self.backend.table.facts
+        return Views(filter(None, ["torch", "functorch", facts.vendor, *facts.native]))
 
     def device_type(self, value: Any) -> Any:
         """Translate a bare device type: "cuda" becomes "npu"."""
@@ -79,10 +86,8 @@ class Words:
         chosen = [(d, b) for d, b in pairs if d != CUDA or self._device_type not in own]
         return ",".join(f"{self.device_type(d)}:{self.collective(b)}" for d, b in chosen)
 
-    def tensor_type(self, value: Any) -> Any:
-        """Translate a tensor type's name: "torch.cuda.FloatTensor" becomes "torch.npu.FloatTensor"."""
-        match = _TENSOR_TYPE.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            return value
-        module = "torch" if self.on_cpu else self.backend.module
-        return f"{module}.{match['sparse'] or ''}{match['name']}"
+    def tensor_dtype(self, name: str) -> torch.dtype | None:
+        """Return the dtype of CUDA's or the backend's tensor type of that name, None for any other name."""
+        module, _, last = name.rpartition(".")
+        known = module in ("torch.cuda", self.backend.module) and hasattr(torch, last)
+        return getattr(getattr(torch, last), "dtype", None) if known else None

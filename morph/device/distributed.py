@@ -1,0 +1,66 @@
+"""Process groups: what asks for nccl gets the backend's own collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from morph.backends import resolve
+from morph.device.parameters import translating, wrap
+from morph.device.words import NCCL, Words
+from morph.finders.finder import on_import
+from morph.journal import Journal
+
+C10D = "torch.distributed.distributed_c10d"
+# The class of a backend's process groups; its Options are what new_group(pg_options=...) takes.
+GROUP_CLASSES = {
+    "hccl": "torch_npu._C._distributed_c10d.ProcessGroupHCCL",
+    "gloo": "torch._C._distributed_c10d.ProcessGroupGloo",
+}
+# torch accepts no device for what runs on the CPU, where a CUDA program names its only one.
+WITHOUT_DEVICE = {
+    f"{C10D}:init_process_group": {"device_id": None},
+    f"{C10D}:_new_group_with_tag": {"device_id": None},
+    "torch.nn.parallel.distributed:DistributedDataParallel.__init__": {
+        "device_ids": None,
+        "output_device": None,
+    },
+    # which refuses the CPU unless it is named
+    "torch.distributed.fsdp.fully_sharded_data_parallel:FullyShardedDataParallel.__init__": {
+        "device_id": torch.device("cpu")
+    },
+}
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have torch.distributed take the backend's collectives for nccl's.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    on_import("torch.distributed", lambda module: _serve_nccl(module, words, journal), journal)
+    if words.on_cpu:
+        for name, values in WITHOUT_DEVICE.items():
+            constants = {parameter: _constant(value) for parameter, value in values.items()}
+            wrap(name, partial(translating, translators=constants), words, journal)
+
+
+def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
+    """Answer code outside torch, which reads these names from the package, not from the module below it."""
+    if not package.is_available():
+        return
+    truth = package.is_nccl_available
+    available = words.views.predicate(truth, lambda: package.is_backend_available(NCCL))
+    journal.set_attribute(package, "is_nccl_available", available)
+    group = GROUP_CLASSES.get(words.backend.collective)
+    if group is not None and not hasattr(package, "ProcessGroupNCCL"):
+        journal.set_attribute(package, "ProcessGroupNCCL", resolve(group))
+
+
+def _constant(value: Any) -> Callable[[Any], Any]:
+    return lambda given: value

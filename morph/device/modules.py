@@ -1,0 +1,64 @@
+"""The device modules that torch looks up by name, and the default tensor type."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from morph.device.parameters import Handler, wrap
+from morph.device.words import CUDA, Words
+from morph.journal import Journal
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Answer for CUDA's module and CUDA's tensor types.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    wrap("torch:get_device_module", lambda function: _device_module(words), words, journal)
+    if words.on_cpu:
+        # what torch.random.fork_rng asks of the module of any accelerator
+        journal.set_attribute(torch.cpu, "get_rng_state", lambda device=CUDA: torch.get_rng_state())
+        journal.set_attribute(torch.cpu, "set_rng_state", lambda state, device=CUDA: torch.set_rng_state(state))
+    else:
+        wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
+
+
+def _device_module(words: Words) -> Handler:
+    """Return the served torch.cuda to who names it; a device object is the vendor's, and so is its module."""
+
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = args[0] if args else kwargs.get("device")
+        if isinstance(given, str) and words.device(given) != given:
+            return sys.modules["torch.cuda"]
+        return wrapped(*args, **kwargs)
+
+    return call
+
+
+def _default_tensor_type(words: Words) -> Handler:
+    """Set CUDA's tensor types as torch advises: as a default dtype and a default device.
+
+    torch takes none of a vendor's own tensor types here: they are not of its own metaclass.
+    """
+    on_device = False
+
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal on_device
+        kind = args[0] if args else kwargs["t"]
+        dtype = words.tensor_dtype(kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}")
+        was_on_device, on_device = on_device, dtype is not None
+        if dtype is not None:
+            torch.set_default_dtype(dtype)
+            torch.set_default_device(CUDA)
+            return None
+        if was_on_device:
+            torch.set_default_device(None)
+        return wrapped(*args, **kwargs)
+
+    return call

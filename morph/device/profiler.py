@@ -1,0 +1,63 @@
+"""Profilers: ProfilerActivity.CUDA is the activity of the backend's device, where torch can record one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch.profiler import ProfilerActivity, supported_activities
+
+from morph.device.parameters import Handler, translating, wrap
+from morph.device.words import CUDA, Words
+from morph.journal import Journal
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have the profilers record the backend's device where CUDA is asked for, and only the host on the CPU.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    own = _own_activity(words)
+    activities = {"activities": lambda given: _activities(given, own)}
+    for name in ("_parse_activities", "_KinetoProfile.toggle_collection_dynamic"):
+        wrap(f"torch.profiler.profiler:{name}", _translator(activities), words, journal)
+    wrap("torch.autograd.profiler:profile.__init__", lambda function: _profile(words, own), words, journal)
+    # NVIDIA's tools alone read these ranges
+    disabled = {"enabled": lambda given: False}
+    wrap("torch.autograd.profiler:emit_nvtx.__init__", _translator(disabled), words, journal)
+
+
+def _translator(values: dict[str, Callable[[Any], Any]]) -> Callable[[Callable[..., Any]], Handler]:
+    return lambda function: translating(function, values)
+
+
+def _own_activity(words: Words) -> ProfilerActivity | None:
+    activity: ProfilerActivity | None = getattr(ProfilerActivity, words.dispatch_key("CUDA"), None)
+    recordable = activity in supported_activities() and activity is not ProfilerActivity.CPU
+    return activity if recordable else None
+
+
+def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> list[Any] | None:
+    """Replace CUDA's activity, also as a key of {activity: what of it}; without one of our own, drop it."""
+    if given is None:
+        return None
+    translated = []
+    for item in given:
+        if isinstance(item, dict):
+            kept = {own if key is ProfilerActivity.CUDA else key: value for key, value in item.items()}
+            translated += [{key: value for key, value in kept.items() if key is not None}]
+        else:
+            translated.append(own if item is ProfilerActivity.CUDA else item)
+    return [item for item in translated if item] or [ProfilerActivity.CPU]
+
+
+def _profile(words: Words, own: ProfilerActivity | None) -> Handler:
+    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        use_cuda = kwargs.pop("use_cuda", False)
+        if use_cuda or kwargs.get("use_device") == CUDA:
+            kwargs["use_device"] = words.device_type(CUDA) if own else None
+        return wrapped(*args, **kwargs)
+
+    return call
