@@ -99,10 +99,9 @@ def compile_source(
     Raises:
         SyntaxError: As for :func:`compile`.
     """
-    tree = rewritten(source, path, literals) if literals and literals.mentioned_in(source) else None
-    if tree is not None:
+    if literals and literals.mentioned_in(source):
         try:
-            return _compiled(tree, path, optimize)
+            return _compiled(rewritten(source, path, literals) or source, path, optimize)
         except RecursionError:
             # compile() follows source deeper than a tree: 1500 terms of one sum are too many
             warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=2)
@@ -126,7 +125,7 @@ def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module 
         one.apply(tree)
     if any(one.calls_helper for one in passes):
         _import_helper(tree)
-    return ast.fix_missing_locations(tree) if any(one.changed for one in passes) else None
+    return tree if any(one.changed for one in passes) else None
 
 
 class Rewriting:
@@ -197,7 +196,8 @@ class Rewriting:
     def _alternatives(self, pattern: ast.pattern) -> ast.pattern:
         if pattern in self._native or not isinstance(pattern, ast.MatchValue):
             return pattern
-        vendors = [ast.MatchValue(value) for value in self._translations([pattern.value])]
+        values = self._translations([pattern.value])
+        vendors = [ast.copy_location(ast.MatchValue(value), value) for value in values]
         return ast.copy_location(ast.MatchOr([pattern, *vendors]), pattern) if vendors else pattern
 
     def _translations(self, nodes: list[ast.expr]) -> Iterator[ast.Constant]:
@@ -245,8 +245,9 @@ def _import_helper(tree: ast.Module) -> None:
     """Import the helper before the first statement that runs, on that statement's line."""
     index = next(index for index, statement in enumerate(tree.body) if not _comes_first(index, statement))
     first = tree.body[index]
-    statement = ast.ImportFrom("morph.finders.spelling", [ast.alias("cuda_spelling", HELPER)], 0)
     where = next(iter(getattr(first, "decorator_list", [])), first)
+    name = ast.copy_location(ast.alias("cuda_spelling", HELPER), where)
+    statement = ast.ImportFrom("morph.finders.spelling", [name], 0)
     tree.body.insert(index, ast.copy_location(statement, where))
 
 

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import pathlib
+import py_compile
+import sys
+import zipfile
+from importlib.machinery import PathFinder, SourceFileLoader
+from types import ModuleType
+
+import pytest
+
+from morph.finders.literals import Literals, Word
+from morph.finders.source import RewritingLoader, rewriting
+
+NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
+SOURCE = '"""A module."""\n\ndef on_gpu(device):\n    return device == "cuda"\n'
+
+
+@pytest.fixture(autouse=True)
+def bytecode_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+
+@pytest.fixture
+def file(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "sample.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def load(folder: pathlib.Path, literals: Literals = NPU) -> ModuleType:
+    importlib.invalidate_caches()
+    spec = PathFinder.find_spec("sample", [str(folder)])
+    assert spec is not None
+    spec = rewriting(spec, literals)
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def loader_of(file: pathlib.Path) -> RewritingLoader:
+    return RewritingLoader("sample", str(file), NPU)
+
+
+def test_module_is_rewritten_and_its_source_is_the_original(file: pathlib.Path) -> None:
+    module = load(file.parent)
+    assert module.on_gpu("npu") is True
+    assert inspect.getsource(module) == SOURCE
+    assert inspect.getsource(module.on_gpu) == SOURCE.partition("\n\n")[2]
+    assert module.__loader__.get_source("sample") == SOURCE
+    assert module.__file__ == str(file)
+    assert isinstance(module.__loader__, SourceFileLoader)
+
+
+def test_bytecode_lies_under_its_own_tag(file: pathlib.Path) -> None:
+    module = load(file.parent)
+    cached = pathlib.Path(module.__cached__)
+    assert cached.exists()
+    assert importlib.util.source_from_cache(str(cached)) == str(file)
+    py_compile.compile(str(file), doraise=True)
+    assert sorted(path.name for path in cached.parent.iterdir()) == sorted(
+        [cached.name, f"sample.{sys.implementation.cache_tag}.pyc"]
+    )
+    other = Literals((Word("cuda", "xpu"), Word("nccl", "xccl")))
+    assert load(file.parent, other).__cached__ != module.__cached__
+
+
+def test_bytecode_is_used_until_the_source_changes(
+    file: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(file.parent)
+    compilations: list[object] = []
+    compiled = RewritingLoader.source_to_code
+
+    def counted(self: RewritingLoader, data: object, path: object, **options: int) -> object:
+        compilations.append(path)
+        return compiled(self, data, path, **options)
+
+    monkeypatch.setattr(RewritingLoader, "source_to_code", counted)
+    assert load(file.parent).on_gpu("npu") is True
+    assert compilations == []
+    file.write_text(SOURCE + "changed = True\n")
+    assert load(file.parent).changed is True
+    assert compilations == [str(file)]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_bytecode_invalidated_by_hash(file: pathlib.Path, checked: bool) -> None:
+    loader = loader_of(file)
+    code = loader.get_code("sample")
+    assert code is not None
+    mode = 0b11 if checked else 0b01
+    digest = importlib.util.source_hash(file.read_bytes())
+    import marshal
+
+    header = importlib.util.MAGIC_NUMBER + mode.to_bytes(4, "little") + digest
+    pathlib.Path(loader.bytecode_path).write_bytes(header + marshal.dumps(code))
+    file.write_text(SOURCE + "changed = True\n")
+    assert hasattr(load(file.parent), "changed") is checked
+
+
+def test_damaged_bytecode_is_replaced(file: pathlib.Path) -> None:
+    cached = pathlib.Path(load(file.parent).__cached__)
+    cached.write_bytes(b"damaged")
+    assert load(file.parent).on_gpu("npu") is True
+    assert cached.read_bytes()[:4] == importlib.util.MAGIC_NUMBER
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder(file: pathlib.Path) -> None:
+    file.parent.chmod(0o555)
+    assert load(file.parent).on_gpu("npu") is True
+    file.parent.chmod(0o755)
+    assert not (file.parent / "__pycache__").exists()
+
+
+def test_folder_where_bytecode_cannot_be_written(file: pathlib.Path) -> None:
+    (file.parent / "__pycache__").write_text("a file where the folder would be")
+    assert load(file.parent).on_gpu("npu") is True
+
+
+def test_package_in_a_zip_file(tmp_path: pathlib.Path) -> None:
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("inside/sample.py", SOURCE)
+    module = load(tmp_path / "archive.zip" / "inside")
+    assert module.on_gpu("npu") is True
+    assert module.__loader__.get_source("sample") == SOURCE
+
+
+def test_other_loaders_are_left_alone(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "sample").mkdir()
+    spec = PathFinder.find_spec("sample", [str(tmp_path)])
+    assert spec is not None
+    loader = spec.loader
+    assert rewriting(spec, NPU).loader is loader
+    builtin = importlib.util.find_spec("sys")
+    assert builtin is not None
+    assert rewriting(builtin, NPU).loader is builtin.loader
+
+
+def test_data_files_are_read_as_they_are(file: pathlib.Path) -> None:
+    (file.parent / "data.bin").write_bytes(b"cuda")
+    assert loader_of(file).get_data(str(file.parent / "data.bin")) == b"cuda"
