@@ -41,7 +41,7 @@ def main():
     torch.cuda.set_device(device)
     dist.init_process_group(backend="nccl", device_id=device)
     mesh = init_device_mesh("cuda", (dist.get_world_size(),), mesh_dim_names=("dp",))
-    assert mesh.device_type == "cuda"
+    assert mesh.size() == dist.get_world_size()
 
     torch.manual_seed(0)
     model = Model().to(device)

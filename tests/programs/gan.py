@@ -74,7 +74,6 @@ for epoch in range(n_epochs):
         valid = Variable(Tensor(imgs.size(0), 1).fill_(1.0), requires_grad=False)
         fake = Variable(Tensor(imgs.size(0), 1).fill_(0.0), requires_grad=False)
         real_imgs = Variable(imgs.type(Tensor))
-        assert real_imgs.type() == "torch.cuda.FloatTensor"
         assert isinstance(real_imgs.data, torch.cuda.FloatTensor)
 
         # Train the generator

@@ -51,7 +51,7 @@ class Engine:
         self.model = torch.jit.freeze(self.model.eval())
         meta = torch.load(path / "meta.pt", map_location=lambda storage, location: storage.cuda(0))
         self.classes, self.loss = meta["classes"], meta["loss"].item()
-        assert self.classes.device.type == "cuda"
+        assert self.classes.is_cuda
         self.requests = queue.Queue()
         self.thread = threading.Thread(target=self.work, daemon=True)
         self.thread.start()

@@ -1,0 +1,202 @@
+"""Memory: how much there is, how much is used, and the words around it."""
+
+import gc
+
+import torch
+
+from idiom import run
+
+
+def allocated_grows():
+    before = torch.cuda.memory_allocated()
+    x = torch.zeros(2**20, device="cuda")
+    assert torch.cuda.memory_allocated() - before >= x.nbytes
+
+
+def allocated_shrinks():
+    x = torch.zeros(2**20, device="cuda")
+    before = torch.cuda.memory_allocated()
+    nbytes = x.nbytes
+    del x
+    assert before - torch.cuda.memory_allocated() >= nbytes
+
+
+def peak_is_kept():
+    torch.cuda.reset_peak_memory_stats()
+    x = torch.zeros(2**20, device="cuda")
+    nbytes = x.nbytes
+    del x
+    assert torch.cuda.max_memory_allocated() - torch.cuda.memory_allocated() >= nbytes
+
+
+def peak_is_reset():
+    torch.zeros(2**20, device="cuda")
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+
+
+def peak_is_reset_by_its_old_name():
+    torch.cuda.reset_max_memory_allocated()
+    torch.cuda.reset_max_memory_cached()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+
+
+def reserved_holds_allocated():
+    x = torch.zeros(1000, device="cuda")
+    assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated() >= x.nbytes
+
+
+def peak_reserved_holds_reserved():
+    assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
+
+
+def reserved_by_its_old_name():
+    assert torch.cuda.memory_cached() == torch.cuda.memory_reserved()
+    assert torch.cuda.max_memory_cached() == torch.cuda.max_memory_reserved()
+
+
+def allocated_on_a_device():
+    assert torch.cuda.memory_allocated(0) == torch.cuda.memory_allocated("cuda:0")
+    assert torch.cuda.memory_allocated(torch.device("cuda", 0)) == torch.cuda.memory_allocated(device=0)
+
+
+def allocated_on_the_second_device():
+    before = torch.cuda.memory_allocated(1)
+    x = torch.zeros(2**20, device="cuda:1")
+    assert torch.cuda.memory_allocated(1) - before >= x.nbytes
+
+
+def cache_is_emptied():
+    assert torch.cuda.empty_cache() is None
+
+
+def cache_is_emptied_after_collection():
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.ipc_collect()
+    assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
+
+
+def free_and_total():
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total
+
+
+def free_and_total_of_a_device():
+    assert torch.cuda.mem_get_info(torch.device("cuda:0"))[1] == torch.cuda.mem_get_info(0)[1]
+
+
+def total_is_that_of_the_properties():
+    total = torch.cuda.get_device_properties(0).total_memory
+    assert abs(total - torch.cuda.mem_get_info(0)[1]) <= total // 8
+
+
+def statistics():
+    x = torch.zeros(1000, device="cuda")
+    assert torch.cuda.memory_stats()["allocated_bytes.all.current"] >= x.nbytes
+
+
+def statistics_of_the_peak():
+    stats = torch.cuda.memory_stats("cuda:0")
+    assert stats["allocated_bytes.all.peak"] >= stats["allocated_bytes.all.current"]
+    assert stats["reserved_bytes.all.current"] >= 0 and stats.get("num_ooms", 0) >= 0
+
+
+def statistics_as_a_tree():
+    assert torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] >= 0
+
+
+def summary():
+    assert "Allocated memory" in torch.cuda.memory_summary()
+
+
+def short_summary():
+    assert isinstance(torch.cuda.memory_summary(device="cuda", abbreviated=True), str)
+
+
+def snapshot():
+    assert isinstance(torch.cuda.memory_snapshot(), list)
+
+
+def accumulated_statistics_are_reset():
+    torch.cuda.reset_accumulated_memory_stats()
+    assert torch.cuda.memory_stats()["num_alloc_retries"] == 0
+
+
+def fraction_is_set():
+    assert torch.cuda.set_per_process_memory_fraction(0.9, 0) is None
+    torch.cuda.set_per_process_memory_fraction(1.0, device=0)
+
+
+def fraction_out_of_range():
+    try:
+        torch.cuda.set_per_process_memory_fraction(2.0)
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("twice the memory was granted")
+
+
+def processes_are_listed():
+    assert isinstance(torch.cuda.list_gpu_processes(), str)
+
+
+def history_is_recorded():
+    torch.cuda.memory._record_memory_history(max_entries=100)
+    x = torch.zeros(10, device="cuda")
+    snapshot = torch.cuda.memory._snapshot()
+    torch.cuda.memory._record_memory_history(enabled=None)
+    assert "segments" in snapshot and x.is_cuda
+
+
+def allocator_by_hand():
+    pointer = torch.cuda.caching_allocator_alloc(1024)
+    torch.cuda.caching_allocator_delete(pointer)
+    assert pointer != 0
+
+
+def backend_of_the_allocator():
+    assert torch.cuda.get_allocator_backend() in ("native", "cudaMallocAsync")
+
+
+def pool():
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        assert torch.zeros(10, device="cuda").is_cuda
+
+
+def out_of_memory_is_an_error():
+    assert issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
+
+
+def out_of_memory_is_caught():
+    try:
+        torch.empty(2**46, dtype=torch.uint8, device="cuda")
+    except torch.cuda.OutOfMemoryError:
+        torch.cuda.empty_cache()
+    else:
+        raise AssertionError("64 TB were allocated")
+
+
+def out_of_memory_is_caught_by_its_text():
+    try:
+        torch.empty(2**46, dtype=torch.uint8, device="cuda")
+    except RuntimeError as error:
+        assert "out of memory" in str(error)
+    else:
+        raise AssertionError("64 TB were allocated")
+
+
+def gigabytes_are_printed():
+    peak, total = torch.cuda.max_memory_allocated() / 1024**3, torch.cuda.mem_get_info()[1] / 2**30
+    assert " GB of " in f"{peak:.2f} GB of {total:.1f} GB"
+
+
+def accelerator_tells_the_memory():
+    x = torch.zeros(1000, device="cuda")
+    assert torch.accelerator.memory_allocated() >= x.nbytes
+    assert torch.accelerator.empty_cache() is None
+
+
+if __name__ == "__main__":
+    run(globals())

@@ -1,0 +1,88 @@
+"""Starts idiom files as programs on a platform and collects what became of each idiom."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from tests.platforms import Platform
+
+FOLDER = pathlib.Path(__file__).parent
+SUBJECTS = (
+    "devices",
+    "moves",
+    "factories",
+    "early_bound",
+    "saving",
+    "memory",
+    "random_numbers",
+    "streams",
+    "amp",
+    "backends",
+    "distributed",
+    "profiling",
+    "scripting",
+    "compiling",
+    "packages",
+    "modules",
+    "layouts",
+    "extensions",
+    "refusals",
+)
+TIMEOUT = 180
+SUMMARY = 400
+
+
+def idioms(subject: str) -> list[str]:
+    """Returns the names of the idioms in a file, without importing it."""
+    module = ast.parse((FOLDER / f"{subject}.py").read_text(encoding="utf-8"))
+    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+    return [node.name for node in functions if not node.name.startswith("_") and not node.decorator_list]
+
+
+def outcomes(platform: Platform, subject: str, command: list[str] | None = None) -> dict[str, str | None]:
+    """Runs the idioms of a file, all in one process unless one of them kills it.
+
+    Args:
+        platform: Where to run them.
+        subject: The file's name.
+        command: What runs a script there, if not `python -m morph`.
+
+    Returns:
+        For each idiom None, or the end of what it failed with.
+    """
+    known: dict[str, str | None] = {}
+    waiting = idioms(subject)
+    with tempfile.TemporaryDirectory() as folder:
+        while waiting:
+            results = pathlib.Path(folder, "results.jsonl")
+            results.touch()
+            end = _run(platform, command or platform.command(morph=True), subject, results, waiting)
+            for line in results.read_text(encoding="utf-8").splitlines():
+                result = json.loads(line)
+                known[result["name"]] = result.get("failure", end)
+            results.unlink()
+            if waiting[0] not in known:
+                return known | dict.fromkeys(waiting, f"the file did not start: {end}")
+            waiting = [name for name in waiting if name not in known]
+    return known
+
+
+def _run(
+    platform: Platform, command: list[str], subject: str, results: pathlib.Path, names: list[str]
+) -> str:
+    """Starts one process and returns how it ended, with the last of what it said."""
+    whole = [*command, str(FOLDER / f"{subject}.py"), str(results), *names]
+    variables, output = dict(platform.environment), results.with_suffix(".txt")
+    with output.open("w") as log:
+        try:
+            done = subprocess.run(
+                whole, env=variables, cwd=results.parent, timeout=TIMEOUT, stdout=log, stderr=log, check=False
+            )
+            end = f"exit status {done.returncode}"
+        except subprocess.TimeoutExpired:
+            end = f"no end within {TIMEOUT} seconds"
+    return f"{end}\n{output.read_text(errors='replace')[-SUMMARY:]}"
