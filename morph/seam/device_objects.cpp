@@ -41,19 +41,22 @@ PyObject* new_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* repr(PyObject* self) { return torch_repr.torchs(translated(self)); }
-PyObject* str(PyObject* self) { return torch_str.torchs(translated(self)); }
 PyObject* type(PyObject* self, void* closure) { return torch_type.torchs(translated(self), closure); }
 PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
 PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
 
 bool is_cpu(PyObject* object) { return reinterpret_cast<THPDevice*>(object)->device.is_cpu(); }
 
-// On the CPU target a tensor's cpu and the cpu:0 of torch.device("cuda:0") are one device.
-Py_hash_t hash(PyObject* self) {
+// On the CPU target a tensor's cpu and the cpu:0 of torch.device("cuda:0") are one device, of one hash and one name:
+// torch.load and autocast take the name.
+PyObject* plain(PyObject* self) {
   static PyObject* cpu = THPDevice_New(Device(DeviceType::CPU));
   translated(self);
-  return torch_hash.torchs(on_host() && is_cpu(self) ? cpu : self);
+  return on_host() && is_cpu(self) ? cpu : self;
 }
+
+Py_hash_t hash(PyObject* self) { return torch_hash.torchs(plain(self)); }
+PyObject* str(PyObject* self) { return torch_str.torchs(plain(self)); }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   if (THPDevice_Check(a)) translated(a);

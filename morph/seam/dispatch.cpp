@@ -21,7 +21,8 @@ using torch::jit::Stack;
 template <class T>
 using Maybe = std::optional<T>;
 
-std::list<torch::Library> libraries;
+// Never destroyed: at exit other threads may still dispatch.
+std::list<torch::Library>& libraries = *new std::list<torch::Library>;
 
 const c10::OperatorHandle& handle(const char* name, const char* overload) {
   auto found = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
@@ -104,6 +105,8 @@ Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool n
   return arrived(self, there, at::native::to(self, there, dtype, non_blocking, copy, memory_format));
 }
 
+void record_stream_on_host(const c10::OperatorHandle&, Stack* stack) { torch::jit::drop(*stack, 2); }
+
 // torch warns when a kernel takes another's place; here that is what is meant, and undone later.
 struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
@@ -147,6 +150,9 @@ void engage_dispatch() {
   auto& moves = library("aten", DispatchKey::CompositeImplicitAutograd);
   moves.impl("to.dtype_layout", TORCH_FN(to_dtype_layout));
   moves.impl("to.device", TORCH_FN(to_device));
+  if (on_host())
+    library("aten", DispatchKey::CPU)
+        .impl("record_stream", torch::CppFunction::makeFromBoxedFunction<&record_stream_on_host>());
 }
 
 void disengage_dispatch() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 namespace seam {
 namespace {
@@ -120,6 +121,7 @@ std::atomic<const DeviceGuardImplInterface*>& registered() {
   return c10::impl::device_guard_impl_registry[static_cast<size_t>(DeviceType::CUDA)];
 }
 const DeviceGuardImplInterface* previous = nullptr;
+bool exchanged = false;
 
 }  // namespace
 
@@ -127,11 +129,15 @@ void engage_guard() {
   // Never freed: torch keeps pointers to guards in events and in its device threads.
   static const VendorGuard vendor_guard;
   static const HostGuard host_guard;
+  c10::impl::getDeviceGuardImpl(target());  // raises where torch has no such device
   const DeviceGuardImplInterface* guard = &vendor_guard;
   if (on_host()) guard = &host_guard;
   previous = registered().exchange(guard);
+  exchanged = true;
 }
 
-void disengage_guard() { registered().store(previous); }
+void disengage_guard() {
+  if (std::exchange(exchanged, false)) registered().store(previous);
+}
 
 }  // namespace seam

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace seam {
@@ -41,9 +42,6 @@ struct VendorHooks : CUDAHooksInterface {
 
 // Host memory that remembers having been asked for as pinned.
 struct PinnedAllocator final : at::Allocator {
-  struct Block {
-    at::DataPtr memory;
-  };
   std::mutex mutex;
   std::unordered_set<const void*> pinned;
 
@@ -52,17 +50,16 @@ struct PinnedAllocator final : at::Allocator {
     return *allocator;
   }
   static void release(void* context) {
-    auto* block = static_cast<Block*>(context);
+    auto* memory = static_cast<at::DataPtr*>(context);
     std::lock_guard<std::mutex> lock(instance().mutex);
-    instance().pinned.erase(block->memory.get());
-    delete block;
+    instance().pinned.erase(memory->get());
+    delete memory;
   }
   at::DataPtr allocate(size_t bytes) override {
-    auto* block = new Block{c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes)};
-    void* data = block->memory.get();
+    auto* memory = new at::DataPtr(c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes));
     std::lock_guard<std::mutex> lock(mutex);
-    pinned.insert(data);
-    return {data, block, &release, c10::Device(c10::DeviceType::CPU)};
+    pinned.insert(memory->get());
+    return {memory->get(), memory, &release, c10::Device(c10::DeviceType::CPU)};
   }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
   bool contains(const void* data) {
@@ -134,6 +131,8 @@ void engage_hooks() {
   table_of(&torchs) = on_host() ? for_host : for_vendor;
 }
 
-void disengage_hooks() { table_of(&at::detail::getCUDAHooks()) = original_table; }
+void disengage_hooks() {
+  if (original_table != nullptr) table_of(&at::detail::getCUDAHooks()) = std::exchange(original_table, nullptr);
+}
 
 }  // namespace seam

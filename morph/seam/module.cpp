@@ -34,6 +34,7 @@ void take_out() {
 }
 
 void put_in(c10::DeviceType type) {
+  TORCH_CHECK(type != c10::DeviceType::CUDA, "CUDA cannot stand for itself");
   if (!engaged.empty() && type == target()) return;
   take_out();
   set_target(type);

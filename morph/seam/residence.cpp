@@ -6,11 +6,7 @@
 namespace seam {
 namespace {
 
-struct Residence {
-  at::DataPtr memory;
-};
-
-void release(void* context) { delete static_cast<Residence*>(context); }
+void release(void* memory) { delete static_cast<at::DataPtr*>(memory); }
 
 bool is_plain(const at::Tensor& tensor) {
   return tensor.defined() && tensor.has_storage() && tensor.device().is_cpu() &&
@@ -27,8 +23,8 @@ void make_resident(const at::Tensor& tensor) {
   if (!is_plain(tensor) || is_resident(tensor) || tensor.storage().data() == nullptr) return;
   auto* storage = tensor.storage().unsafeGetStorageImpl();
   void* data = storage->mutable_data();
-  auto* residence = new Residence{storage->set_data_ptr(at::DataPtr())};
-  storage->set_data_ptr_noswap({data, residence, &release, c10::Device(c10::DeviceType::CPU)});
+  auto* memory = new at::DataPtr(storage->set_data_ptr(at::DataPtr()));
+  storage->set_data_ptr_noswap({data, memory, &release, c10::Device(c10::DeviceType::CPU)});
 }
 
 }  // namespace seam

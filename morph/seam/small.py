@@ -1,10 +1,12 @@
 """The seam where there is no compiler: what Python's own hooks into torch can do of the native one.
 
-One boxed fallback on CUDA's dispatch keys swaps device arguments and dispatches again, as in the native seam, at
-about 5 us a call. What asks torch for a CUDA device before it dispatches is out of its reach: `Tensor.to`,
-`Tensor.cuda` and `Tensor.is_cuda` are wrapped instead, and the rest is not served. `torch.device("cuda")` stays a
-CUDA device and equals no tensor's device; `torch.Generator`, `torch.Stream` and `torch.Event` of "cuda",
-TorchScript's `x.to("cuda")` and FakeTensors fail as without morph.
+A fallback on CUDA's dispatch keys swaps device arguments and dispatches again, as in the native seam, at about
+5 us a call, and `aten::to` is answered in Python. `Tensor.cuda` and `Tensor.is_cuda` are replaced, because
+torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
+
+* `torch.device("cuda")` stays a CUDA device, equal to no tensor's;
+* generators, streams and events of "cuda", pinned memory for it, and devices given as integers on the CPU;
+* `x.cuda()` and `x.is_cuda` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
 """
 
 from __future__ import annotations
@@ -15,45 +17,51 @@ from typing import Any, Literal
 
 import torch
 
-KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA")
+KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
 
 class PythonSeam:
-    """CUDA as another name of a device type, by `torch.library` and three wrappers."""
+    """CUDA as another name of a device type, by `torch.library` and three replaced attributes."""
 
     kind: Literal["python"] = "python"
 
     def __init__(self) -> None:
         self._calls: collections.Counter[str] = collections.Counter()
-        self._libraries: list[torch.library.Library] = []
+        self._libraries: list[Any] = []
         self._undo: list[Callable[[], None]] = []
         self._device_type: str | None = None
 
     def engage(self, device_type: str) -> None:
-        """Makes CUDA a name of `device_type`."""
+        """Makes CUDA a name of `device_type`; engaging twice is engaging once."""
         if device_type == self._device_type:
             return
         self.disengage()
         self._device_type = device_type
         for key in KEYS:
-            library = torch.library.Library("_", "IMPL", key)  # type: ignore[no-untyped-call]
-            library.fallback(self._dispatch_again, key)  # type: ignore[no-untyped-call]
-            self._libraries.append(library)
-        self._replace(torch.Tensor, "cuda", self._cuda)
+            self._library("_", key).fallback(self._dispatch_again, key)
+        moves = self._library("aten", "CompositeImplicitAutograd")
+        moves.impl("to.dtype_layout", self._to, allow_override=True)
+        moves.impl("to.device", self._to_device, allow_override=True)
+        self._replace(torch.Tensor, "cuda", _cuda)
         self._replace(torch.Tensor, "is_cuda", property(self._is_cuda))
-        self._replace(torch.cuda, "_lazy_init", self._initialize)
+        self._replace(torch.cuda, "_lazy_init", lambda: None)
 
     def disengage(self) -> None:
-        """Removes the fallbacks and the wrappers."""
+        """Removes the kernels and puts the attributes back."""
         while self._undo:
             self._undo.pop()()
         while self._libraries:
-            self._libraries.pop()._destroy()  # type: ignore[no-untyped-call]
+            self._libraries.pop()._destroy()
         self._device_type = None
 
     def caught(self) -> dict[str, int]:
         """Returns how many calls came through, by operator name."""
         return dict(self._calls)
+
+    def _library(self, namespace: str, key: str) -> Any:
+        library: Any = torch.library.Library(namespace, "IMPL", key)  # type: ignore[no-untyped-call]
+        self._libraries.append(library)
+        return library
 
     def _replace(self, owner: Any, name: str, value: object) -> None:
         if name in vars(owner):
@@ -63,45 +71,86 @@ class PythonSeam:
             self._undo.append(lambda: delattr(owner, name))
         setattr(owner, name, value)
 
-    def _translate(self, argument: object) -> object:
-        if isinstance(argument, torch.device) and argument.type == "cuda":
-            return self._target(argument.index)
-        return argument
-
-    def _target(self, index: int | None) -> torch.device:
+    def _translate(self, argument: Any) -> Any:
+        if not isinstance(argument, torch.device) or argument.type != "cuda":
+            return argument
         assert self._device_type is not None
-        if self._device_type == "cpu" or index is None:
-            if index:
-                raise RuntimeError(f"cuda:{index}: the device does not exist, there is 1 (cpu)")
+        count = getattr(torch, self._device_type).device_count()
+        if argument.index is not None and argument.index >= count:
+            there = "there is 1" if count == 1 else f"there are {count}"
+            raise RuntimeError(f"{argument}: the device does not exist, {there} ({self._device_type})")
+        if self._device_type == "cpu" or argument.index is None:
             return torch.device(self._device_type)
-        return torch.device(self._device_type, index)
+        return torch.device(self._device_type, argument.index)
 
     def _dispatch_again(self, op: Any, *args: Any, **kwargs: Any) -> Any:
         self._calls[op.name()] += 1
-        translated = [self._translate(argument) for argument in args]
-        return op(*translated, **{name: self._translate(argument) for name, argument in kwargs.items()})
+        translated = {name: self._translate(argument) for name, argument in kwargs.items()}
+        return op(*map(self._translate, args), **translated)
 
-    @property
-    def _cuda(self) -> Callable[..., torch.Tensor]:
-        seam = self
+    def _to(
+        self,
+        tensor: torch.Tensor,
+        dtype: torch.dtype | None = None,
+        layout: torch.layout | None = None,
+        device: torch.device | None = None,
+        pin_memory: bool | None = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: torch.memory_format | None = None,
+    ) -> torch.Tensor:
+        there = self._translate(device)
+        # On the CPU a copy is what the program sees as another device.
+        copy = copy or (there is not device and self._device_type == "cpu")
+        wanted = (dtype or tensor.dtype, layout or tensor.layout, _indexed(there) or tensor.device)
+        stays = wanted == (tensor.dtype, tensor.layout, tensor.device)
+        if stays and not copy and _has_format(tensor, memory_format):
+            return tensor
+        moved: torch.Tensor = torch.ops.aten._to_copy(
+            tensor,
+            dtype=dtype,
+            layout=layout,
+            device=there,
+            pin_memory=pin_memory,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
+        )
+        return moved
 
-        def cuda(
-            self: torch.Tensor,
-            device: torch.device | str | int | None = None,
-            non_blocking: bool = False,
-            *,
-            memory_format: torch.memory_format = torch.preserve_format,
-        ) -> torch.Tensor:
-            index = device if isinstance(device, int) or device is None else torch.device(device).index
-            target = seam._target(index)
-            return self.to(
-                target, non_blocking=non_blocking, copy=target.type == "cpu", memory_format=memory_format
-            )
-
-        return cuda
+    def _to_device(
+        self,
+        tensor: torch.Tensor,
+        device: torch.device,
+        dtype: torch.dtype,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: torch.memory_format | None = None,
+    ) -> torch.Tensor:
+        return self._to(tensor, dtype, None, device, None, non_blocking, copy, memory_format)
 
     def _is_cuda(self, tensor: torch.Tensor) -> bool:
         return tensor.device.type in (self._device_type, "cuda")
 
-    def _initialize(self) -> None:
-        """The target's runtime is initialised by the vendor's package when it is used."""
+
+def _cuda(
+    self: torch.Tensor,
+    device: torch.device | str | int | None = None,
+    non_blocking: bool = False,
+    *,
+    memory_format: torch.memory_format = torch.preserve_format,
+) -> torch.Tensor:
+    """As `torch.Tensor.cuda`."""
+    there = torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda")
+    return self.to(there, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def _indexed(device: torch.device | None) -> torch.device | None:
+    if device is None or device.index is not None or device.type in ("cpu", "meta"):
+        return device
+    return torch.device(device.type, getattr(torch, device.type).current_device())
+
+
+def _has_format(tensor: torch.Tensor, memory_format: torch.memory_format | None) -> bool:
+    if memory_format in (None, torch.preserve_format):
+        return True
+    return tensor.is_contiguous(memory_format=memory_format)
