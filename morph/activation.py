@@ -202,7 +202,7 @@ def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
 
     if simulated:
         return choice.simulated(choice.requested(name))
-    return choice.choose(choice.requested(name), report)
+    return choice.choose(choice.requested(name), journal, report)
 
 
 def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _Activation:

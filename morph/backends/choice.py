@@ -11,10 +11,12 @@ from typing import Any
 import torch
 
 from morph.aliases import table
-from morph.backends import Backend
+from morph.backends import Backend, visibility
 from morph.errors import AbsentBackendError
+from morph.journal import Journal
 
 VARIABLE = "MORPH_BACKEND"
+CPU = "cpu"
 Report = Callable[[str], None]
 
 
@@ -28,11 +30,12 @@ def requested(name: str | None) -> str | None:
     return name or os.environ.get(VARIABLE) or None
 
 
-def choose(name: str | None, report: Report) -> Backend:
+def choose(name: str | None, journal: Journal, report: Report) -> Backend:
     """Choose a backend whose device is there.
 
     Args:
         name: The backend asked for; None tries each in the documented order and ends with the CPU.
+        journal: Records what the environment is given for the chosen vendor.
         report: Called with one line for each vendor package that is installed but fails to load.
 
     Raises:
@@ -41,11 +44,12 @@ def choose(name: str | None, report: Report) -> Backend:
     """
     if name is not None:
         backend = Backend(table.load(name))
+        visibility.carry(backend.table.facts, journal, report)
         absence = why_absent(backend)
         if absence:
             raise AbsentBackendError(name, absence)
         return backend
-    return _first_present(report)
+    return Backend(table.load(CPU)) if visibility.hides_all() else _first_present(journal, report)
 
 
 def simulated(name: str | None) -> Backend:
@@ -57,22 +61,25 @@ def simulated(name: str | None) -> Backend:
     """
     from morph import simulator
 
-    backend = Backend(table.load(name or "cpu"), simulated=True)
+    backend = Backend(table.load(name or CPU), simulated=True)
     if backend.vendor is None:
         raise AbsentBackendError(backend.name, "only a vendor's device can be simulated")
     simulator.start(backend.name)
     return backend
 
 
-def _first_present(report: Report) -> Backend:
-    for name in table.backend_names():
-        backend = Backend(table.load(name))
+def _first_present(journal: Journal, report: Report) -> Backend:
+    for backend in map(Backend, map(table.load, table.backend_names())):
+        attempt = Journal()
+        visibility.carry(backend.table.facts, attempt, report)
         absence = why_absent(backend)
         if absence is None:
+            journal.on_undo(attempt.undo)
             return backend
+        attempt.undo()
         if _installed(backend):
             report(f"{backend.table.facts.title} is passed over: {absence}")
-    return Backend(table.load("cpu"))
+    return Backend(table.load(CPU))
 
 
 def why_absent(backend: Backend) -> str | None:

@@ -99,3 +99,36 @@ def test_an_explicit_backend_that_cannot_be_used_is_an_error(
     assert done.stdout.startswith(error)
     assert message in done.stdout
     assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.platforms("npu")
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": "1"}, "npu 1 1"),
+        ({"CUDA_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
+        ({"CUDA_VISIBLE_DEVICES": "0", "ASCEND_RT_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
+        ({"CUDA_VISIBLE_DEVICES": ""}, "cpu 1 None"),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, "cpu 1 None"),
+    ],
+)
+def test_visible_devices_are_carried_to_the_vendor(
+    platform: Platform, environment: dict[str, str], expected: str
+) -> None:
+    text = """
+        from morph import activation
+        activation.arm()
+        import os, subprocess, sys, torch, morph
+        print(morph.status().backend, torch.cuda.device_count(), os.environ.get("ASCEND_RT_VISIBLE_DEVICES"))
+    """
+    done = platform.run(textwrap.dedent(text), morph=False, environment=environment)
+    assert done.stdout.strip() == expected
+
+
+@pytest.mark.platforms("npu")
+def test_devices_that_only_nvidia_has_are_said_to_be_ignored(platform: Platform) -> None:
+    text = f"from morph import activation; activation.arm(); {WHICH}"
+    environment = {"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}
+    done = platform.run(text, morph=False, environment=environment)
+    assert done.stdout.split() == ["npu"]
+    assert "GPU-8932f937 names no Huawei Ascend devices and is ignored" in done.stderr

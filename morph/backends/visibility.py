@@ -1,0 +1,34 @@
+"""Which devices are visible: CUDA's variable, carried to the vendor's before the vendor looks at its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from morph.aliases.table import Facts
+from morph.journal import Journal
+
+CUDA_VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+
+def hides_all() -> bool:
+    """Tell whether CUDA's variable hides every device, which is how users ask for the CPU."""
+    return os.environ.get(CUDA_VARIABLE) in ("", "-1")
+
+
+def carry(facts: Facts, journal: Journal, report: Callable[[str], None]) -> None:
+    """Set the vendor's variable to what CUDA's says, unless the user has set the vendor's own.
+
+    Args:
+        facts: The backend's.
+        journal: Records the change of the environment, which children inherit.
+        report: Called with one line if CUDA's variable names devices that only NVIDIA can have.
+    """
+    devices, own = os.environ.get(CUDA_VARIABLE), facts.visible_devices
+    if not devices or not own or own in os.environ:
+        return
+    if re.fullmatch(r"\d+(,\d+)*", devices.replace(" ", "")):
+        journal.set_item(os.environ, own, devices)
+    else:
+        report(f"{CUDA_VARIABLE}={devices} names no {facts.title} devices and is ignored; set {own}")
