@@ -1,0 +1,69 @@
+"""The older types of a device: the families of ``torch.npu.FloatTensor`` and ``torch.npu.FloatStorage``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from morph.simulator import devices
+from morph.simulator.machine import Machine, started
+
+DTYPES = {
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Half": torch.float16,
+    "BFloat16": torch.bfloat16,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Short": torch.int16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    "Bool": torch.bool,
+    "ComplexFloat": torch.complex64,
+    "ComplexDouble": torch.complex128,
+}
+QUANTIZED = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8]
+
+
+def values(machine: Machine) -> dict[str, Any]:
+    """Gives the vendor's names on this subject."""
+    module = machine.facts.module
+    tensors = {f"{kind}Tensor": _tensor_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
+    storages = {f"{kind}Storage": _storage_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
+    return {**tensors, **storages}
+
+
+class TensorType(type):
+    """The type of ``torch.npu.FloatTensor``: an instance is any tensor of that dtype on the device."""
+
+    dtype: torch.dtype
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if not isinstance(instance, torch.Tensor):
+            return False
+        return instance.device.type == started().device_type and instance.dtype == cls.dtype
+
+    def __call__(cls, *arguments: Any) -> torch.Tensor:
+        """Makes a tensor of a shape, or of data."""
+        host = getattr(torch, cls.__name__, None)
+        made = host(*arguments) if host else torch.Tensor(*arguments).to(cls.dtype)
+        return made.to(devices._get_device(devices.current_device()))
+
+
+def _tensor_type(module: str, kind: str, dtype: torch.dtype) -> TensorType:
+    body = {"dtype": dtype, "__module__": module, "__doc__": f"{dtype} on the device."}
+    return TensorType(f"{kind}Tensor", (), body)
+
+
+def _storage_type(module: str, kind: str, dtype: torch.dtype) -> type:
+    body = {"dtype": property(lambda self: dtype), "_dtype": dtype, "__module__": module}
+    body |= {"__doc__": f"A typed storage of {dtype} on the device.", "__new__": _new_storage}
+    return type(f"{kind}Storage", (torch.storage._LegacyStorage,), body)
+
+
+def _new_storage(cls: Any, *arguments: Any) -> torch.TypedStorage:
+    storage: Any = torch.TypedStorage
+    made = storage(*arguments, dtype=cls._dtype, device=started().device_type)
+    assert isinstance(made, torch.TypedStorage)
+    return made

@@ -1,0 +1,193 @@
+"""The simulated machine of this process: the native device, and the vendor it stands for."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pathlib
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from morph.errors import MorphError
+
+if TYPE_CHECKING:
+    from morph.aliases.table import Facts
+
+GIB = 1 << 30
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu"}
+# Vendors whose names behave in ways that a surface does not tell.
+CHARACTERS = {"npu": "morph.simulator.npu"}
+
+
+class SimulatorError(MorphError):
+    """The simulated device cannot be started."""
+
+
+class NotSimulatedError(MorphError, NotImplementedError):
+    """A name that the vendor has was used, and the simulated device does not have it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} exists on the real device, but the simulated device does not have it")
+
+
+@dataclass(frozen=True)
+class Character:
+    """What a vendor's device is like beyond its surface.
+
+    Attributes:
+        title: The device in error messages, ``"NPU"``.
+        device_name: What the device calls itself.
+        padding: Bytes that the vendor's allocator adds to each request.
+        amp_dtypes: Names of the dtypes that autocast may use.
+        names: Values of the vendor's own, by their bare name.
+    """
+
+    title: str
+    device_name: str
+    padding: int = 0
+    amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The simulated devices of this process.
+
+    Attributes:
+        facts: Of the vendor's alias table.
+        character: Of the vendor's device.
+        native: The extension module that is the device.
+        count: How many devices there are.
+        memory: Bytes of each device.
+    """
+
+    facts: Facts
+    character: Character
+    native: Any
+    count: int
+    memory: int
+
+    @property
+    def device_type(self) -> str:
+        """torch's name of the device type, ``"npu"``."""
+        return self.facts.device_type
+
+
+_lock = threading.Lock()
+_machine: Machine | None = None
+
+
+def start(vendor: str, devices: int = 2, memory: int = 64 * GIB) -> ModuleType:
+    """Makes a vendor's device and its module exist in this process, for good.
+
+    Starting the same again returns the module that is there.
+
+    Args:
+        vendor: The backend's name, ``"npu"``.
+        devices: How many devices the machine has.
+        memory: Bytes of each device.
+
+    Returns:
+        The vendor's module, ``torch.npu``.
+
+    Raises:
+        UnknownBackendError: If no table describes the vendor.
+        SimulatorError: If another device, or the vendor's real package, is in this process already.
+    """
+    global _machine
+    from morph.aliases import table
+
+    facts = table.load(vendor).facts
+    with _lock:
+        if _machine is None:
+            _refuse_beside_the_real(facts)
+            os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
+            _machine = _build(facts, devices, memory)
+            _install(_machine)
+        if _machine.facts.name != facts.name:
+            raise SimulatorError(
+                f"this process simulates {_machine.facts.name} already; {vendor} needs its own"
+            )
+    return importlib.import_module(facts.module)
+
+
+def started() -> Machine:
+    """Gives the simulated machine of this process.
+
+    Raises:
+        SimulatorError: If none was started.
+    """
+    if _machine is None:
+        raise SimulatorError("no simulated device was started in this process")
+    return _machine
+
+
+def _refuse_beside_the_real(facts: Facts) -> None:
+    if facts.dispatch_key not in DISPATCH_KEYS or not facts.surface:
+        raise SimulatorError(
+            f"{facts.name} cannot be simulated: no recorded surface or no device key of its own"
+        )
+    if facts.vendor in sys.modules:
+        raise SimulatorError(
+            f"{facts.vendor} is imported already; its device cannot be simulated in this process"
+        )
+
+
+def _build(facts: Facts, devices: int, memory: int) -> Machine:
+    character = _character(facts)
+    native = library("device")
+    kind = DISPATCH_KEYS[facts.dispatch_key]
+    native.install(kind, devices, memory, character.padding, character.title)
+    return Machine(facts, character, native, devices, memory)
+
+
+def _character(facts: Facts) -> Character:
+    if facts.name in CHARACTERS:
+        character = importlib.import_module(CHARACTERS[facts.name]).CHARACTER
+        assert isinstance(character, Character)
+        return character
+    return Character(title=facts.device_type.upper(), device_name=f"simulated {facts.title}")
+
+
+@functools.cache
+def library(name: str) -> ModuleType:
+    """Builds a native library of the simulator unless it is cached, and loads it.
+
+    Args:
+        name: ``"device"``, which does nothing before its `install`, or ``"collective"``.
+
+    Returns:
+        The extension module.
+    """
+    from morph import native
+    from morph.activation import report
+
+    folder = pathlib.Path(__file__).parent / "native"
+    collective = folder / "collective.cpp"
+    sources = [collective] if name == "collective" else sorted({*folder.glob("*.cpp")} - {collective})
+    full = f"simulated_{name}"
+    return native.load(full, native.build(full, sources, progress=report))
+
+
+def _install(machine: Machine) -> None:
+    import torch
+    from torch.utils import backend_registration
+
+    from morph.simulator import distributed, legacy, sharing, vendor
+
+    renamed = machine.facts.dispatch_key == "PrivateUse1"
+    if renamed:
+        backend_registration.rename_privateuse1_backend(machine.device_type)
+    module = vendor.build(machine)
+    torch._register_device_module(machine.device_type, module)  # type: ignore[no-untyped-call]
+    vendor.register(module, machine)
+    if renamed:
+        backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
+    distributed.register(machine)
+    sharing.register(machine)

@@ -1,0 +1,205 @@
+"""Memory figures of the simulated device: those of torch's caching allocators, in bytes."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from morph.simulator import devices
+from morph.simulator.devices import AnyDevice
+from morph.simulator.machine import Machine, started
+
+
+def values(machine: Machine) -> dict[str, Any]:
+    """Gives the vendor's older names on this subject."""
+    return {
+        "memory_cached": memory_reserved,
+        "max_memory_cached": max_memory_reserved,
+        "reset_max_memory_allocated": reset_peak_memory_stats,
+        "reset_max_memory_cached": reset_peak_memory_stats,
+    }
+
+
+def _index(device: AnyDevice) -> int:
+    index = devices._get_device_index(device, optional=True)
+    if not 0 <= index < started().count:
+        raise RuntimeError(f"Invalid device argument {index}: did you call init?")
+    return index
+
+
+def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
+    """Returns the allocator's figures of a device, nested by kind, pool and figure."""
+    return dict(started().native.memory_stats(_index(device)))
+
+
+def memory_stats(device: AnyDevice = None) -> OrderedDict[str, int]:
+    """Returns the allocator's figures of a device, ``"allocated_bytes.all.peak"`` and so on."""
+    return OrderedDict(sorted(_flat("", memory_stats_as_nested_dict(device))))
+
+
+def _flat(prefix: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{prefix}{name}.", value)
+        else:
+            yield prefix + name, value
+
+
+def _figure(device: AnyDevice, kind: str, which: str) -> int:
+    return int(memory_stats_as_nested_dict(device)[kind]["all"][which])
+
+
+def memory_allocated(device: AnyDevice = None) -> int:
+    """Returns the bytes that tensors occupy on a device."""
+    return _figure(device, "allocated_bytes", "current")
+
+
+def max_memory_allocated(device: AnyDevice = None) -> int:
+    """Returns the most bytes that tensors have occupied on a device."""
+    return _figure(device, "allocated_bytes", "peak")
+
+
+def memory_reserved(device: AnyDevice = None) -> int:
+    """Returns the bytes that the allocator holds of a device."""
+    return _figure(device, "reserved_bytes", "current")
+
+
+def max_memory_reserved(device: AnyDevice = None) -> int:
+    """Returns the most bytes that the allocator has held of a device."""
+    return _figure(device, "reserved_bytes", "peak")
+
+
+def mem_get_info(device: AnyDevice = None) -> tuple[int, int]:
+    """Returns the free and the total bytes of a device."""
+    free, total = started().native.mem_get_info(_index(device))
+    return int(free), int(total)
+
+
+def empty_cache() -> None:
+    """Gives back what the allocator holds and no tensor occupies."""
+    started().native.empty_cache()
+
+
+def reset_peak_memory_stats(device: AnyDevice = None) -> None:
+    """Lets the peaks of a device start again from what is in use."""
+    started().native.reset_peak_memory_stats(_index(device))
+
+
+def reset_accumulated_memory_stats(device: AnyDevice = None) -> None:
+    """Lets the totals of a device start again from zero."""
+    started().native.reset_accumulated_memory_stats(_index(device))
+
+
+def set_per_process_memory_fraction(fraction: float, device: AnyDevice = None) -> None:
+    """Limits the allocator to a part of a device's memory, from 0 to 1."""
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    started().native.set_memory_fraction(_index(device), float(fraction))
+
+
+def get_per_process_memory_fraction(device: AnyDevice = None) -> float:
+    """Returns the part of a device's memory that the allocator may hold."""
+    return float(started().native.memory_fraction(_index(device)))
+
+
+def caching_allocator_alloc(size: int, device: AnyDevice = None, stream: torch.Stream | None = None) -> int:
+    """Allocates bytes of a device and returns their address."""
+    return int(started().native.allocate(size, _index(device)))
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Frees what `caching_allocator_alloc` returned."""
+    started().native.deallocate(mem_ptr)
+
+
+def get_allocator_backend() -> str:
+    """Returns the allocator's name."""
+    return "native"
+
+
+def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> list[dict[str, Any]]:
+    """Returns the segments that the allocator holds, each with its blocks."""
+    return list(started().native.memory_snapshot())
+
+
+def _snapshot(device: AnyDevice = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    return {"segments": memory_snapshot(), "device_traces": [[] for _ in range(started().count)]}
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)
+
+
+def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
+    """Records nothing: `_snapshot` has the segments, and no history."""
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """Returns the figures of pinned host memory."""
+    return dict(started().native.pinned_memory_stats())
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Lets the peaks of pinned host memory start again from what is in use."""
+    started().native.reset_pinned_memory_stats(True)
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Lets the totals of pinned host memory start again from zero."""
+    started().native.reset_pinned_memory_stats(False)
+
+
+def host_memory_stats() -> OrderedDict[str, int]:
+    """Returns the figures of pinned host memory, ``"allocated_bytes.peak"`` and so on."""
+    return OrderedDict(sorted(_flat("", host_memory_stats_as_nested_dict())))
+
+
+def host_empty_cache() -> None:
+    """Gives back pinned memory that is not in use: none is kept."""
+
+
+SUMMARY = (
+    ("Allocated memory", "allocated_bytes"),
+    ("Active memory", "active_bytes"),
+    ("{title} reserved memory", "reserved_bytes"),
+    ("Non-releasable memory", "inactive_split_bytes"),
+    ("Allocations", "allocation"),
+    ("Active allocs", "active"),
+    ("{title} reserved segments", "segment"),
+    ("Non-releasable allocs", "inactive_split"),
+)
+FIGURES = ("current", "peak", "allocated", "freed")
+COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
+
+
+def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
+    """Returns a table of a device's figures for people to read."""
+    title, stats = started().character.title, memory_stats_as_nested_dict(device)
+    retries = stats["num_alloc_retries"]
+    pools = ("all",) if abbreviated else ("all", "large_pool", "small_pool")
+    lines = [
+        f"|{'PyTorch ' + title + f' memory summary, device ID {_index(device)}':^75}|",
+        f"|{title + ' OOMs: ' + str(stats['num_ooms']):^37}|{f'malloc retries: {retries}':^37}|",
+        f"| {'Metric':^21} | " + " | ".join(f"{column:^10}" for column in COLUMNS) + " |",
+    ]
+    for label, kind in SUMMARY:
+        for pool in pools:
+            name = label.format(title=title) if pool == "all" else f"      from {pool.replace('_', ' ')}"
+            cells = [_readable(stats[kind][pool][figure], kind) for figure in FIGURES]
+            lines.append(f"| {name:<21} | " + " | ".join(f"{cell:>10}" for cell in cells) + " |")
+    rule = f"|{'=' * 75}|"
+    return "\n".join([rule, *lines[:3], rule, *lines[3:], rule, ""])
+
+
+def _readable(figure: int, kind: str) -> str:
+    if not kind.endswith("_bytes"):
+        return f"{figure}   "
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if figure >= 10 * size:
+            return f"{figure // size} {unit}"
+    return f"{figure} B  "

@@ -1,0 +1,62 @@
+// The settings of the simulated device, and each thread's current device.
+#include "device.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace simulator {
+namespace {
+Settings chosen;
+thread_local c10::DeviceIndex current = 0;
+std::atomic<bool> used{false}, forked{false};
+
+void after_fork() { forked = forked || used; }
+}  // namespace
+
+const Settings& settings() { return chosen; }
+
+void install(Settings wanted) {
+  TORCH_CHECK(chosen.count == 0, "the simulated device is installed already");
+  TORCH_CHECK(wanted.count > 0, "a simulated machine needs at least one device");
+  chosen = std::move(wanted);
+  pthread_atfork(nullptr, nullptr, &after_fork);
+  install_memory();
+  install_guard();
+  install_hooks();
+  install_storage_operators();
+  install_fallback();
+  install_neural_operators();
+  install_autocast();
+}
+
+void initialize() {
+  TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
+              " with multiprocessing, you must use the 'spawn' start method");
+  used = true;
+}
+
+bool is_initialized() { return used; }
+bool is_in_bad_fork() { return forked; }
+
+c10::Device device(c10::DeviceIndex index) { return c10::Device(chosen.type, index); }
+
+c10::DispatchKey backend_key() {
+  return chosen.type == c10::DeviceType::XPU ? c10::DispatchKey::XPU : c10::DispatchKey::PrivateUse1;
+}
+
+c10::DeviceIndex current_device() { return current; }
+
+c10::DeviceIndex checked(c10::DeviceIndex index) {
+  if (index == -1) return current;
+  TORCH_CHECK(index >= 0 && index < chosen.count, "Invalid device ID: ", chosen.title, " ", int(index), " of ",
+              int(chosen.count));
+  return index;
+}
+
+void set_current_device(c10::DeviceIndex index) { current = checked(index); }
+
+OnDevice::OnDevice(c10::DeviceIndex index) : previous_(current) { current = checked(index); }
+OnDevice::~OnDevice() { current = previous_; }
+
+}  // namespace simulator

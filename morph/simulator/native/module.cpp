@@ -1,0 +1,123 @@
+// What Python sees of the simulated device.
+#include "device.h"
+
+#include <ATen/Context.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/Generator.h>
+
+namespace py = pybind11;
+using namespace simulator;
+
+namespace {
+
+py::dict stats_dict(const c10::CachingAllocator::Stat& stat) {
+  py::dict all;
+  all["current"] = stat.current, all["peak"] = stat.peak, all["allocated"] = stat.allocated, all["freed"] = stat.freed;
+  return all;
+}
+
+py::dict stats_dict(const c10::CachingAllocator::StatArray& stats) {
+  py::dict all;
+  all["all"] = stats_dict(stats[0]), all["small_pool"] = stats_dict(stats[1]), all["large_pool"] = stats_dict(stats[2]);
+  return all;
+}
+
+py::dict memory_stats(int index) {
+  auto stats = allocator()->getDeviceStats(checked(c10::DeviceIndex(index)));
+  py::dict all;
+  all["allocation"] = stats_dict(stats.allocation), all["segment"] = stats_dict(stats.segment);
+  all["active"] = stats_dict(stats.active), all["inactive_split"] = stats_dict(stats.inactive_split);
+  all["allocated_bytes"] = stats_dict(stats.allocated_bytes), all["reserved_bytes"] = stats_dict(stats.reserved_bytes);
+  all["active_bytes"] = stats_dict(stats.active_bytes), all["requested_bytes"] = stats_dict(stats.requested_bytes);
+  all["inactive_split_bytes"] = stats_dict(stats.inactive_split_bytes);
+  all["oversize_allocations"] = stats_dict(stats.oversize_allocations);
+  all["oversize_segments"] = stats_dict(stats.oversize_segments);
+  all["num_alloc_retries"] = stats.num_alloc_retries, all["num_ooms"] = stats.num_ooms;
+  all["num_device_alloc"] = stats.num_device_alloc, all["num_device_free"] = stats.num_device_free;
+  all["num_oom_rejections"] = 0, all["num_sync_all_streams"] = 0, all["max_split_size"] = -1;
+  return all;
+}
+
+py::dict pinned_memory_stats() {
+  auto [bytes, blocks] = pinned_stats();
+  py::dict all, no_time;
+  for (const char* figure : {"avg", "count", "max", "min", "total"}) no_time[figure] = 0;
+  for (const char* kind : {"active_bytes", "allocated_bytes"}) all[kind] = stats_dict(bytes);
+  for (const char* kind : {"active_requests", "allocations"}) all[kind] = stats_dict(blocks);
+  for (const char* kind : {"host_alloc_time", "host_free_time"}) all[kind] = no_time;
+  all["num_host_alloc"] = blocks.allocated, all["num_host_free"] = blocks.freed;
+  return all;
+}
+
+py::dict segment_dict(const SegmentView& segment) {
+  py::list blocks;
+  size_t used = 0, requested = 0;
+  for (auto& block : segment.blocks) {
+    if (block.used) used += block.size, requested += block.requested;
+    py::dict row;
+    row["address"] = block.address, row["size"] = block.size, row["requested_size"] = block.requested;
+    row["state"] = block.used ? "active_allocated" : "inactive", row["frames"] = py::list();
+    blocks.append(row);
+  }
+  py::dict all;
+  all["device"] = int(segment.device), all["address"] = segment.address, all["total_size"] = segment.size;
+  all["allocated_size"] = used, all["active_size"] = used, all["requested_size"] = requested;
+  all["stream"] = segment.stream, all["segment_pool_id"] = py::make_tuple(0, 0), all["is_expandable"] = false;
+  all["segment_type"] = segment.large ? "large" : "small", all["frames"] = py::list(), all["blocks"] = blocks;
+  return all;
+}
+
+py::list memory_snapshot() {
+  py::list all;
+  for (auto& segment : memory_segments()) all.append(segment_dict(segment));
+  return all;
+}
+
+size_t allocate(size_t bytes, int index) {
+  OnDevice on{c10::DeviceIndex(index)};
+  return size_t(allocator()->raw_allocate(bytes));
+}
+
+void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title) {
+  TORCH_CHECK(type == "privateuse1" || type == "xpu", "no simulated device of type ", type);
+  auto kind = type == "xpu" ? c10::DeviceType::XPU : c10::DeviceType::PrivateUse1;
+  install({kind, c10::DeviceIndex(count), memory, padding, title});
+}
+
+py::object default_generator(int index) {
+  const at::Generator& generator = at::globalContext().defaultGenerator(device(c10::DeviceIndex(index)));
+  return py::reinterpret_steal<py::object>(THPGenerator_initDefaultGenerator(generator));
+}
+
+}  // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
+  module.def("install", &install_device);
+  module.def("initialize", &initialize);
+  module.def("is_initialized", &is_initialized);
+  module.def("is_in_bad_fork", &is_in_bad_fork);
+  module.def("default_generator", &default_generator);
+  module.def("current_device", [] { return int(current_device()); });
+  module.def("set_device", [](int index) { set_current_device(c10::DeviceIndex(index)); });
+  module.def("stream_priority", &stream_priority);
+  module.def("elapsed_time", [](size_t from, size_t to) {
+    return elapsed_time(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to));
+  });
+  module.def("memory_stats", &memory_stats);
+  module.def("memory_snapshot", &memory_snapshot);
+  module.def("empty_cache", [] { allocator()->emptyCache(); });
+  module.def("reset_peak_memory_stats", [](int index) { allocator()->resetPeakStats(c10::DeviceIndex(index)); });
+  module.def("reset_accumulated_memory_stats",
+             [](int index) { allocator()->resetAccumulatedStats(c10::DeviceIndex(index)); });
+  module.def("mem_get_info", [](int index) { return allocator()->getMemoryInfo(c10::DeviceIndex(index)); });
+  module.def("memory_fraction", [](int index) { return memory_fraction(c10::DeviceIndex(index)); });
+  module.def("set_memory_fraction",
+             [](int index, double fraction) { set_memory_fraction(c10::DeviceIndex(index), fraction); });
+  module.def("allocate", &allocate);
+  module.def("deallocate", [](size_t pointer) { allocator()->raw_deallocate(reinterpret_cast<void*>(pointer)); });
+  module.def("pinned_memory_stats", &pinned_memory_stats);
+  module.def("reset_pinned_memory_stats", &reset_pinned_stats);
+  module.def("share_memory", [](size_t pointer) { return share_memory(reinterpret_cast<void*>(pointer)); });
+  module.def("open_shared_memory", &open_shared_memory);
+}
