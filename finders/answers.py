@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from morph.aliases.table import Row, Status
@@ -24,6 +25,7 @@ class Answers:
         self._views = views
         self._table = backend.table
         self._noops: dict[str, int] = {}
+        self._bound: dict[tuple[int, str], Any] = {}
 
     @property
     def noops(self) -> dict[str, int]:
@@ -51,7 +53,7 @@ class Answers:
 
     def _served(self, name: str, own: Any) -> Any:
         row = self._table.row(name)
-        if isinstance(own, ModuleType) and (row is None or row.name != name):
+        if isinstance(own, ModuleType) and (row is None or row.name != name or row.status is Status.SAME):
             return sys.modules.get(name, own)
         if row is not None:
             return _BY_STATUS[row.status](self, row, name, own)
@@ -79,7 +81,12 @@ class Answers:
     def _adapted(self, row: Row, name: str, own: Any) -> Any:
         module, _, path = row.adapter.partition(":")
         adapter = resolve(f"{module}.{path}")
-        return _bound(own, adapter, self._target(row, name)) if row.target else adapter
+        key = id(own), row.adapter  # torch.cuda and its submodules have two names for one function
+        if own is None or key not in self._bound:
+            self._bound[key] = (
+                _bound(own, adapter, self._target(row, name)) if row.target else _dressed(adapter, own)
+            )
+        return self._bound[key]
 
     def _noop(self, row: Row, name: str, own: Any) -> Any:
         if not callable(own):
@@ -117,6 +124,17 @@ def _is_public(name: str, own: Any) -> bool:
     if any(part.startswith("_") for part in name.split(".")):
         return False
     return str(getattr(own, "__module__", ROOT)).startswith(ROOT)
+
+
+def _dressed(adapter: Any, own: Any) -> Any:
+    """Return ``adapter``, if it is a function, under the name, documentation and signature of CUDA's own."""
+    if not isinstance(adapter, FunctionType) or not callable(own):
+        return adapter
+    copy = FunctionType(
+        adapter.__code__, adapter.__globals__, argdefs=adapter.__defaults__, closure=adapter.__closure__
+    )
+    copy.__kwdefaults__ = adapter.__kwdefaults__
+    return functools.update_wrapper(copy, own)
 
 
 def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:

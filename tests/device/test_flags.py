@@ -1,0 +1,82 @@
+"""The flags of torch.backends."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+def test_matmul_may_use_tf32() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert torch.backends.cuda.matmul.allow_tf32 is True
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert torch.backends.cuda.matmul.allow_tf32 is False
+
+
+def test_convolutions_may_use_tf32() -> None:
+    torch.backends.cudnn.allow_tf32 = False
+    assert torch.backends.cudnn.allow_tf32 is False
+    torch.backends.cudnn.allow_tf32 = True
+    assert torch.backends.cudnn.allow_tf32 is True
+
+
+@pytest.mark.platforms("npu")
+def test_tf32_is_hf32() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert torch.npu.matmul.allow_hf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert not torch.npu.matmul.allow_hf32
+    torch.backends.cudnn.allow_tf32 = False
+    assert not torch.npu.conv.allow_hf32
+    torch.backends.cudnn.allow_tf32 = True
+    assert torch.npu.conv.allow_hf32
+
+
+@pytest.mark.platforms("npu")
+def test_the_newer_spelling_of_tf32_is_hf32_too() -> None:
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    assert not torch.npu.conv.allow_hf32
+    torch.backends.cudnn.conv.fp32_precision = "tf32"
+    assert torch.npu.conv.allow_hf32
+
+
+def test_cudnn_flags_are_read_as_they_were_set() -> None:
+    for value in (True, False):
+        torch.backends.cudnn.benchmark = value
+        torch.backends.cudnn.deterministic = value
+        assert (torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic) == (value, value)
+    assert torch.backends.cudnn.enabled
+
+
+def test_cudnn_flags_hold_for_a_block() -> None:
+    with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+        assert torch.backends.cudnn.benchmark
+    assert not torch.backends.cudnn.benchmark
+
+
+def test_reductions_in_low_precision_are_kept() -> None:
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    assert torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction is False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+    with pytest.raises(AttributeError, match="Unknown attribute"):
+        torch.backends.cuda.matmul.no_such_flag = True
+
+
+def test_attention_backends_are_switched() -> None:
+    torch.backends.cuda.enable_flash_sdp(False)
+    assert not torch.backends.cuda.flash_sdp_enabled()
+    torch.backends.cuda.enable_flash_sdp(True)
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
+def test_to_code_that_sees_cuda_torch_is_built_with_it() -> None:
+    assert torch.backends.cuda.is_built()
+
+
+@pytest.mark.platforms("npu")
+def test_the_plan_cache_of_a_device_is_the_vendors() -> None:
+    torch.backends.cuda.cufft_plan_cache[0].max_size = 7
+    assert torch.backends.cuda.cufft_plan_cache.max_size == 7
+    torch.backends.cuda.cufft_plan_cache.max_size = 10
+    torch.backends.cuda.cufft_plan_cache.clear()
+    assert torch.backends.cuda.cufft_plan_cache["cuda:0"].size == 0

@@ -1,0 +1,80 @@
+"""Names: every spelling leads to one object, and what the backend lacks is an error by name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+
+import pytest
+import torch
+import torch.cuda.amp
+import torch.cuda.comm
+import torch.cuda.nvtx
+
+SUBMODULES = ("amp", "amp.grad_scaler", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams")
+
+
+@pytest.mark.parametrize("name", SUBMODULES)
+def test_a_submodule_is_one_object_by_every_spelling(name: str) -> None:
+    module = importlib.import_module(f"torch.cuda.{name}")
+    parent, _, last = f"torch.cuda.{name}".rpartition(".")
+    assert module is sys.modules[f"torch.cuda.{name}"]
+    assert module is getattr(sys.modules[parent], last)
+
+
+def test_what_is_listed_is_there() -> None:
+    assert [name for name in torch.cuda.__all__ if not hasattr(torch.cuda, name)] == []
+    assert {"is_available", "Stream", "Event", "CUDAGraph", "amp"} - set(dir(torch.cuda)) == set()
+
+
+def test_an_adapted_function_looks_as_cudas_own() -> None:
+    function = torch.cuda.get_device_name
+    assert (function.__name__, function.__module__) == ("get_device_name", "torch.cuda")
+    assert list(inspect.signature(function).parameters) == ["device"]
+    assert function.__doc__
+    assert "Get the name of a device" in function.__doc__
+
+
+@pytest.mark.platforms("npu")
+def test_a_name_that_the_vendor_lacks_says_so_and_where_else_to_look() -> None:
+    with pytest.raises(
+        AttributeError, match=r"torch\.cuda\.temperature does not exist on backend 'npu'.*npu-smi"
+    ):
+        _ = torch.cuda.temperature
+    assert getattr(torch.cuda, "temperature", None) is None
+
+
+@pytest.mark.platforms("npu")
+@pytest.mark.parametrize("name", ["gds", "green_contexts", "jiterator", "tunable"])
+def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: str) -> None:
+    module = importlib.import_module(f"torch.cuda.{name}")
+    assert not hasattr(torch.cuda, name)
+    assert [each for each in module.__all__ if hasattr(module, each)] == []
+
+
+@pytest.mark.platforms("npu")
+def test_member_names_are_the_vendors_own_under_cudas_name() -> None:
+    stream, event = torch.cuda.Stream(), torch.cuda.Event()
+    event.record(stream)
+    assert stream.cuda_stream == stream.npu_stream
+    assert event.cuda_event == event.npu_event
+    assert isinstance(stream.record_event(), torch.cuda.Event)
+
+
+@pytest.mark.platforms("npu", "simulated-npu")
+def test_a_parameter_that_the_vendor_cannot_honour_is_refused_by_name() -> None:
+    with pytest.raises(AttributeError, match=r"torch\.cuda\.Event\(external=True\) does not exist"):
+        torch.cuda.Event(external=True)
+
+
+def test_error_classes_are_those_that_are_raised() -> None:
+    assert issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
+    assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError
+    assert torch.cuda.AcceleratorError is torch.AcceleratorError
+
+
+def test_tensors_are_scattered_and_gathered_by_comm() -> None:
+    devices = range(torch.cuda.device_count())
+    parts = torch.cuda.comm.scatter(torch.arange(4.0, device="cuda"), list(devices))
+    assert torch.cuda.comm.gather(parts, destination=0).tolist() == [0, 1, 2, 3]
