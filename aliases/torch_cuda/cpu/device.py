@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import time
 from collections.abc import Callable
@@ -54,6 +55,17 @@ def _checked(index: Any) -> int:
     return index
 
 
+@functools.cache
+def device_count() -> int:
+    """Return 1, or 0 where ``CUDA_VISIBLE_DEVICES`` hid every device when this was first asked."""
+    return min(1, len(torch_own(torch.cuda)._parse_visible_devices()))
+
+
+def is_available() -> bool:
+    """Tell whether the device is there: hidden ones make a program choose the CPU by itself."""
+    return device_count() > 0
+
+
 def current_device() -> int:
     """Return the index of the current device, which is 0."""
     return 0
@@ -68,14 +80,9 @@ def set_device(device: Any) -> None:
     index_of(device)
 
 
-def exchange_device(index: int) -> int:
-    """Make ``index`` the current device, and return the one before it; a negative index is none."""
-    return _checked(index) if index < 0 else current_device()
-
-
-def maybe_exchange_device(index: int) -> int:
-    """Do as ``exchange_device``: Dynamo tells the two functions of torch.cuda apart by identity."""
-    return exchange_device(index)
+def exchange_device(device: int) -> int:
+    """Make ``device`` the current one and return the one before it; a negative number is none."""
+    return min(_checked(device), current_device())
 
 
 def synchronize(device: Any = None) -> None:

@@ -71,7 +71,8 @@ class Event(torch.Event):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._recorded is None or end_event._recorded is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return (end_event._recorded - self._recorded) / 1e6
+        elapsed: int = end_event._recorded - self._recorded
+        return elapsed / 1e6
 
     def ipc_handle(self) -> bytes:
         """Refuse by name: an event of the CPU lives in one process."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable
 from types import FunctionType
@@ -13,15 +12,15 @@ import torch.cuda.graphs
 
 from morph.aliases.torch_cuda.cpu.capture import Capture, Step, replay
 from morph.aliases.torch_cuda.cpu.device import torch_own
+from morph.aliases.torch_cuda.cpu.pools import pool_id
 from morph.aliases.torch_cuda.refusal import lacks
 
-_pools = itertools.count(1)
 _capturing = threading.local()
 
 
 def graph_pool_handle() -> tuple[int, int]:
     """Return a token for a pool of memory; graphs on the CPU share the process's heap."""
-    return 0, next(_pools)
+    return pool_id()
 
 
 def is_current_stream_capturing() -> bool:

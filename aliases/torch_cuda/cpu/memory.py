@@ -1,7 +1,8 @@
 """Memory figures of the process in bytes, under the names of CUDA's caching allocator.
 
 "Allocated" is what the C library's heap has handed out, tensors and everything else; "reserved" is what the
-heap has taken from the system. The kernel knows the peak: what was resident at once, above what was at the reset.
+heap has taken from the system. The kernel knows the peak: what was resident at
+once, above what was at the reset.
 """
 
 from __future__ import annotations

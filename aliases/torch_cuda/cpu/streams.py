@@ -45,8 +45,8 @@ class Stream(torch.Stream):
         """Return the lowest and the highest priority."""
         return PRIORITIES
 
-    @property  # type: ignore[override]
-    def device(self) -> torch.device:
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
         """The device of the stream's tensors, equal to theirs."""
         return CPU
 
