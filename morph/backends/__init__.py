@@ -104,7 +104,8 @@ def _resolve_by_import(name: str) -> Any:
         return getattr(owner, last)
     if isinstance(owner, ModuleType):
         try:
-            return importlib.import_module(name)
+            # by its own name: torch.npu.memory is torch_npu.npu.memory, and would be run a second time
+            return importlib.import_module(f"{owner.__name__}.{last}")
         except ModuleNotFoundError:
             pass
     raise AttributeError(f"{parent} has no attribute {last!r}", name=last, obj=owner)
