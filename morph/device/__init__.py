@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from morph.backends import Backend
-from morph.device import amp, distributed, library, modules, parameters, profiler, serialization, storage
+from morph.device import (
+    amp,
+    distributed,
+    dynamo,
+    library,
+    modules,
+    parameters,
+    profiler,
+    serialization,
+    storage,
+)
 from morph.device.words import Words
 from morph.journal import Journal
 
@@ -17,5 +27,5 @@ def install(backend: Backend, journal: Journal) -> None:
     """
     words = Words(backend)
     journal.on_undo(words.disengage)
-    for part in (parameters, amp, storage, modules, serialization, library, profiler, distributed):
+    for part in (parameters, amp, storage, modules, serialization, library, profiler, distributed, dynamo):
         part.install(words, journal)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import torch
 import wrapt
 
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Handler
 from morph.device.words import CUDA, Words
+from morph.finders.finder import on_import
 from morph.journal import Journal
 
 # The functions in C, each with how many arguments its form without a device type has: it means CUDA then.
@@ -37,7 +40,7 @@ def install(words: Words, journal: Journal) -> None:
     for name, general in OF_THE_GPU.items():
         _wrap_state(name, _of_the_gpu(words, getattr(torch, general)), words, journal)
     if words.on_cpu:
-        wrap("torch.cuda.amp.autocast_mode:autocast.__init__", _own_dtype, words, journal)
+        on_import("torch.cuda.amp.autocast_mode", lambda module: _prefer_own_dtype(module, journal), journal)
 
 
 def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> None:
@@ -48,7 +51,9 @@ def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> 
 
 
 def _with_device(words: Words, without_device: int | None) -> Handler:
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if len(args) == without_device and not kwargs:
             args = (CUDA, *args)
         if args:
@@ -59,21 +64,23 @@ def _with_device(words: Words, without_device: int | None) -> Handler:
 
 
 def _of_the_gpu(words: Words, general: Callable[..., Any]) -> Handler:
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         wrapped(*args, **kwargs)  # for its own check of the arguments, and its warning that it is deprecated
         return general(words.device_type(CUDA), *args)
 
     return call
 
 
-def _own_dtype(initialize: Callable[..., Any]) -> Handler:
-    """Let ``torch.cuda.amp.autocast()`` take the CPU's own dtype, bfloat16, where the program names none."""
-    signature = inspect.signature(initialize)
+def _prefer_own_dtype(module: ModuleType, journal: Journal) -> None:
+    """Have ``torch.cuda.amp.autocast()`` take the CPU's own dtype, bfloat16, where the program names none.
 
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = signature.bind_partial(instance, *args, **kwargs).arguments
-        if "dtype" not in given:
-            kwargs = {**kwargs, "dtype": torch.get_autocast_dtype("cpu")}
-        return wrapped(*args, **kwargs)
-
-    return call
+    The default itself is changed, and not what reads it: Dynamo reads it from the signature.
+    """
+    for method in (inspect.unwrap(module.autocast.__new__), module.autocast.__init__):
+        defaults = getattr(method, "__defaults__", None)
+        if defaults:
+            own = [torch.get_autocast_dtype("cpu") if value is torch.float16 else value for value in defaults]
+            journal.on_undo(partial(setattr, method, "__defaults__", defaults))
+            method.__defaults__ = tuple(own)

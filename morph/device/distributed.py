@@ -16,11 +16,8 @@ from morph.finders.finder import on_import
 from morph.journal import Journal
 
 C10D = "torch.distributed.distributed_c10d"
-# The class of a backend's process groups; its Options are what new_group(pg_options=...) takes.
-GROUP_CLASSES = {
-    "hccl": "torch_npu._C._distributed_c10d.ProcessGroupHCCL",
-    "gloo": "torch._C._distributed_c10d.ProcessGroupGloo",
-}
+# The class of process groups whose Options have what nccl's have, for new_group(pg_options=...).
+GROUP_CLASSES = {"hccl": "torch_npu._C._distributed_c10d.ProcessGroupHCCL"}
 # torch accepts no device for what runs on the CPU, where a CUDA program names its only one.
 WITHOUT_DEVICE = {
     f"{C10D}:init_process_group": {"device_id": None},

@@ -12,6 +12,19 @@ from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
+# torch.accelerator's memory functions ask an allocator of the device; torch.cuda's are served on the CPU
+MEMORY = {
+    "empty_cache": "empty_cache",
+    "get_memory_info": "mem_get_info",
+    "max_memory_allocated": "max_memory_allocated",
+    "max_memory_reserved": "max_memory_reserved",
+    "memory_allocated": "memory_allocated",
+    "memory_reserved": "memory_reserved",
+    "memory_stats": "memory_stats",
+    "reset_accumulated_memory_stats": "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats": "reset_peak_memory_stats",
+}
+
 
 def install(words: Words, journal: Journal) -> None:
     """Answer for CUDA's module and CUDA's tensor types.
@@ -24,7 +37,16 @@ def install(words: Words, journal: Journal) -> None:
     if words.on_cpu:
         # what torch.random.fork_rng asks of the module of any accelerator
         journal.set_attribute(torch.cpu, "get_rng_state", lambda device=CUDA: torch.get_rng_state())
-        journal.set_attribute(torch.cpu, "set_rng_state", lambda state, device=CUDA: torch.set_rng_state(state))
+        journal.set_attribute(
+            torch.cpu, "set_rng_state", lambda state, device=CUDA: torch.set_rng_state(state)
+        )
+        for name, served in MEMORY.items():
+            wrap(
+                f"torch.accelerator.memory:{name}",
+                lambda function, served=served: _served(served),
+                words,
+                journal,
+            )
     else:
         wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
 
@@ -32,7 +54,9 @@ def install(words: Words, journal: Journal) -> None:
 def _device_module(words: Words) -> Handler:
     """Return the served torch.cuda to who names it; a device object is the vendor's, and so is its module."""
 
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         given = args[0] if args else kwargs.get("device")
         if isinstance(given, str) and words.device(given) != given:
             return sys.modules["torch.cuda"]
@@ -48,7 +72,9 @@ def _default_tensor_type(words: Words) -> Handler:
     """
     on_device = False
 
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         nonlocal on_device
         kind = args[0] if args else kwargs["t"]
         dtype = words.tensor_dtype(kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}")
@@ -60,5 +86,14 @@ def _default_tensor_type(words: Words) -> Handler:
         if was_on_device:
             torch.set_default_device(None)
         return wrapped(*args, **kwargs)
+
+    return call
+
+
+def _served(name: str) -> Handler:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return getattr(torch.cuda, name)(*args, *kwargs.values())
 
     return call

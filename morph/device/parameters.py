@@ -1,4 +1,4 @@
-"""Translates the arguments of torch's functions that carry CUDA's words, as ``parameters.toml`` lists them."""
+"""Translates those arguments of torch's functions that carry CUDA's words: ``parameters.toml`` lists them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def translating(function: Callable[..., Any], translators: Mapping[str, Callable
     """Return a wrapt wrapper that translates arguments of ``function`` and calls it."""
     parameters = bind(function, translators)
 
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         for parameter in parameters:
             args, kwargs = _substitute(parameter, args, kwargs)
         return wrapped(*args, **kwargs)

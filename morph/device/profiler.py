@@ -54,7 +54,9 @@ def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> li
 
 
 def _profile(words: Words, own: ProfilerActivity | None) -> Handler:
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         use_cuda = kwargs.pop("use_cuda", False)
         if use_cuda or kwargs.get("use_device") == CUDA:
             kwargs["use_device"] = words.device_type(CUDA) if own else None

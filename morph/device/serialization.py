@@ -57,6 +57,6 @@ def _restorer(words: Words) -> Callable[[Any, str], Any]:
 def _check_index(index: int | None, count: int) -> None:
     if index is not None and index >= count:
         raise RuntimeError(
-            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. "
-            "Please use torch.load with map_location to map your storages to an existing device."
+            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is "
+            f"{count}. Please use torch.load with map_location to map your storages to an existing device."
         )

@@ -29,7 +29,9 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _translating_result(words: Words) -> Callable[[Callable[..., Any]], Handler]:
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         return words.device_type(wrapped(*args, **kwargs))
 
     return lambda function: call
@@ -38,7 +40,9 @@ def _translating_result(words: Words) -> Callable[[Callable[..., Any]], Handler]
 def _is_cuda(words: Words) -> Handler:
     own = words.device_type("cuda")
 
-    def call(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         truth = wrapped(*args, **kwargs)
         # torch.multiprocessing refuses to pickle a CUDA storage, which a storage on the CPU is not
         asker = sys._getframe(1).f_globals.get("__name__", "")

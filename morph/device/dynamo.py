@@ -1,0 +1,63 @@
+"""Dynamo: traced code sees what the same code sees when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from morph.device.parameters import Handler, wrap
+from morph.device.words import Words
+from morph.finders.finder import on_import
+from morph.journal import Journal
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Correct, once Dynamo is imported, what it derives from a device's type.
+
+    Args:
+        words: What CUDA's words become.
+        journal: Records every rebinding.
+    """
+    variables = "torch._dynamo.variables"
+    wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
+    if words.on_cpu:
+        optimizer = f"{variables}.optimizer:OptimizerVariable._set_capturable"
+        wrap(optimizer, lambda function: _keep_capturable, words, journal)
+    on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
+
+
+def _is_cuda(words: Words) -> Handler:
+    own = words.backend.device_type
+
+    def call(
+        wrapped: Callable[..., Any], variable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if variable.device is None or variable.device.type != own:
+            return wrapped(*args, **kwargs)
+        from torch._dynamo.variables import ConstantVariable
+
+        return ConstantVariable.create(True)
+
+    return call
+
+
+def _keep_capturable(
+    wrapped: Callable[..., Any], variable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Leave the optimizer's own groups alone: Dynamo makes those of CUDA tensors capturable.
+
+    The step that runs without being compiled refuses a capturable group on the CPU.
+    """
+    groups = [group for group in variable.value.param_groups if "capturable" in group]
+    before = [group["capturable"] for group in groups]
+    wrapped(*args, **kwargs)
+    for group, capturable in zip(groups, before, strict=True):
+        group["capturable"] = capturable
+
+
+def _fold_device_count(module: ModuleType, journal: Journal) -> None:
+    """Have Dynamo fold the number of devices, as it folds whether there is one."""
+    journal.set_item(module.constant_fold_functions, torch.cuda.device_count, None)
