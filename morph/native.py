@@ -14,6 +14,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -45,20 +46,20 @@ def build(
     Two processes at once build once.
 
     Args:
-        name: what the module is called, also its `TORCH_EXTENSION_NAME`.
-        sources: the C++ files; headers that lie beside them (`*.h`) count as part of them.
-        progress: told one line before a build, nothing when the cache holds the module.
+        name: What the module is called, also its `TORCH_EXTENSION_NAME`.
+        sources: The C++ files; headers that lie beside them (`*.h`) count as part of them.
+        progress: Told one line before a build, nothing when the cache holds the module.
 
     Returns:
         The path of the shared library, for `load`.
 
     Raises:
-        BuildError: when it cannot be built. A refusal of the compiler is remembered beside the cached
+        BuildError: When it cannot be built. A refusal of the compiler is remembered beside the cached
             libraries, so that it costs its seconds once.
     """
     files = [pathlib.Path(source) for source in sources]
     library = _library_name(name, files)
-    for folder in _cache_folders():
+    for folder in filter(_is_ours, _cache_folders()):
         if (folder / library).exists():
             return folder / library
     folder = _writable(_cache_folders())
@@ -73,8 +74,8 @@ def load(name: str, library: pathlib.Path) -> ModuleType:
     """Imports a built extension module without entering it in `sys.modules`.
 
     Args:
-        name: the name it was built under.
-        library: the path that `build` returned.
+        name: The name it was built under.
+        library: The path that `build` returned.
 
     Returns:
         The module.
@@ -94,7 +95,7 @@ def compiler() -> list[str]:
         The command and its own options.
 
     Raises:
-        BuildError: when there is none.
+        BuildError: When there is none.
     """
     named = shlex.split(os.environ.get("CXX", ""))
     for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
@@ -119,13 +120,30 @@ def _cache_folders() -> list[pathlib.Path]:
     return [cache / "native", pathlib.Path(tempfile.gettempdir()) / f"morph-native-{os.getuid()}"]
 
 
+def _is_ours(folder: pathlib.Path) -> bool:
+    """Whether what lies in the folder may be loaded: nobody else could have put it there."""
+    if not folder.is_dir():
+        return False
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _writable(folders: list[pathlib.Path]) -> pathlib.Path:
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK) and folder.stat().st_uid == os.getuid():
+        if _is_ours(folder) and _takes_files(folder):
             return folder
     raise BuildError(f"no folder to build in: {' and '.join(map(str, folders))} cannot be written")
+
+
+def _takes_files(folder: pathlib.Path) -> bool:
+    # Asked by doing it: os.access says yes to root on a read-only file system.
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _build(name: str, sources: list[pathlib.Path], library: pathlib.Path, progress: Progress | None) -> None:

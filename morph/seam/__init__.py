@@ -18,13 +18,13 @@ class Seam(Protocol):
 
     @property
     def kind(self) -> Literal["native", "python"]:
-        """Which seam it is, for reports."""
+        """Which of the two it is, for reports."""
 
     def engage(self, device_type: str) -> None:
         """Makes CUDA a name of `device_type`; engaging twice is engaging once.
 
         Args:
-            device_type: torch's name of the target: "npu", "xpu", "cpu".
+            device_type: The target as torch names it: "npu", "xpu", "cpu".
         """
 
     def disengage(self) -> None:
@@ -38,7 +38,7 @@ def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
     """Opens the native seam, or the Python seam where the native one cannot be built.
 
     Args:
-        progress: told one line when something takes long or goes another way than wished.
+        progress: Told one line when something takes long or goes another way than wished.
 
     Returns:
         A seam that changes nothing before it is engaged.

@@ -1,8 +1,8 @@
 """The seam where there is no compiler: what Python's own hooks into torch can do of the native one.
 
-A fallback on CUDA's dispatch keys swaps device arguments and dispatches again, as in the native seam, at about
-5 us a call, and `aten::to` is answered in Python. `Tensor.cuda` and `Tensor.is_cuda` are replaced, because
-torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
+A fallback on CUDA's dispatch keys swaps device arguments and dispatches again, as in the native seam, at
+about 5 us a call, and `aten::to` is answered in Python. `Tensor.cuda` and `Tensor.is_cuda` are replaced,
+because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 
 * `torch.device("cuda")` stays a CUDA device, equal to no tensor's;
 * generators, streams and events of "cuda", pinned memory for it, and devices given as integers on the CPU;
@@ -12,6 +12,7 @@ torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 from __future__ import annotations
 
 import collections
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -37,14 +38,11 @@ class PythonSeam:
             return
         self.disengage()
         self._device_type = device_type
-        for key in KEYS:
-            self._library("_", key).fallback(self._dispatch_again, key)
-        moves = self._library("aten", "CompositeImplicitAutograd")
-        moves.impl("to.dtype_layout", self._to, allow_override=True)
-        moves.impl("to.device", self._to_device, allow_override=True)
-        self._replace(torch.Tensor, "cuda", _cuda)
-        self._replace(torch.Tensor, "is_cuda", property(self._is_cuda))
-        self._replace(torch.cuda, "_lazy_init", lambda: None)
+        try:
+            self._put_in()
+        except BaseException:
+            self.disengage()
+            raise
 
     def disengage(self) -> None:
         """Removes the kernels and puts the attributes back."""
@@ -57,6 +55,19 @@ class PythonSeam:
     def caught(self) -> dict[str, int]:
         """Returns how many calls came through, by operator name."""
         return dict(self._calls)
+
+    def _put_in(self) -> None:
+        for key in KEYS:
+            self._library("_", key).fallback(self._dispatch_again, key)
+        moves = self._library("aten", "CompositeImplicitAutograd")
+        with warnings.catch_warnings():
+            # torch warns of a kernel that takes another's place, which is what is meant.
+            warnings.simplefilter("ignore")
+            moves.impl("to.dtype_layout", self._to, allow_override=True)
+            moves.impl("to.device", self._to_device, allow_override=True)
+        self._replace(torch.Tensor, "cuda", _cuda)
+        self._replace(torch.Tensor, "is_cuda", property(self._is_cuda))
+        self._replace(torch.cuda, "_lazy_init", lambda: None)
 
     def _library(self, namespace: str, key: str) -> Any:
         library: Any = torch.library.Library(namespace, "IMPL", key)  # type: ignore[no-untyped-call]

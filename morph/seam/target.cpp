@@ -40,7 +40,7 @@ Counter& claim(const c10::OperatorHandle& op, const void* key, size_t slot) {
   return counters[slots - 1];
 }
 
-void forget_initialization() { initialized.store(false); }
+void forget_initialization() { initialized.store(target() == c10::DeviceType::CPU); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void set_target(c10::DeviceType type) {
   static const int registered = pthread_atfork(nullptr, nullptr, forget_initialization);
   (void)registered;
   target_type.store(type);
-  initialized.store(type == c10::DeviceType::CPU);
+  forget_initialization();
 }
 
 int device_count() {

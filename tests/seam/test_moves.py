@@ -1,0 +1,149 @@
+"""Moves to "cuda": where they land, what they leave alone, and what is there already."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("engaged")]
+
+MOVES = [
+    'x.cuda()',
+    'x.cuda(0)',
+    'x.cuda("cuda:0")',
+    'x.cuda(torch.device("cuda"))',
+    'x.cuda(device=0)',
+    'x.cuda(device=torch.device("cuda", 0), non_blocking=True)',
+    'x.cuda(None, True, memory_format=torch.preserve_format)',
+    'x.to("cuda")',
+    'x.to("cuda:0")',
+    'x.to(torch.device("cuda"))',
+    'x.to(torch.device("cuda:0"))',
+    'x.to(0)',
+    'x.to(device="cuda", dtype=torch.float32)',
+    'x.to("cuda", torch.float32, non_blocking=True)',
+]  # fmt: skip
+ELSEWHERE = [
+    'x.new_zeros(2, device="cuda")',
+    'torch.zeros_like(x, device="cuda")',
+    'torch.as_tensor(x, device="cuda")',
+    'torch.as_tensor([1.0], device="cuda")',
+    'torch.asarray([1.0], device="cuda")',
+    'x.type("torch.cuda.FloatTensor")',
+    'torch.from_numpy(x.numpy()).cuda()',
+    'x.to_sparse().cuda()',
+    'x.to_sparse().to("cuda")',
+    'torch.func.vmap(lambda row: row.to("cuda") + row.cuda())(torch.ones(2, 2))',
+    'torch.func.functionalize(lambda t: t.to("cuda") + torch.ones(2, device="cuda"))(x)',
+]  # fmt: skip
+
+
+def move(expression: str, x: torch.Tensor) -> torch.Tensor:
+    result = eval(expression, {"torch": torch, "x": x})
+    assert isinstance(result, torch.Tensor)
+    return result
+
+
+@pytest.mark.parametrize("expression", MOVES)
+def test_moves_to_the_device_and_leaves_the_host_tensor_alone(expression: str, device_type: str) -> None:
+    host = torch.zeros(2)
+    moved = move(expression, host)
+    moved.add_(1)
+    assert moved.device.type == device_type
+    assert moved.is_cuda
+    assert host.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("expression", MOVES)
+@pytest.mark.parametrize("origin", ['torch.zeros(2, device="cuda")', "torch.zeros(2).cuda()"])
+def test_a_tensor_already_there_is_returned_itself(expression: str, origin: str) -> None:
+    there = move(origin, torch.empty(0))
+    assert move(expression, there) is there
+
+
+@pytest.mark.parametrize("expression", ELSEWHERE)
+def test_other_calls_that_name_cuda(expression: str, device_type: str) -> None:
+    assert move(expression, torch.ones(2)).device.type == device_type
+
+
+def test_a_host_copy_does_not_follow_the_device() -> None:
+    there = torch.zeros(2, device="cuda")
+    host = there.cpu()
+    there.add_(1)
+    assert host.tolist() == [0, 0]
+
+
+def test_the_gradient_lands_where_the_leaf_is() -> None:
+    host = torch.ones(2, requires_grad=True)
+    (host.to("cuda") * host.cuda()).sum().backward()
+    assert host.grad is not None
+    assert host.grad.device.type == "cpu"
+    assert host.grad.tolist() == [2, 2]
+
+
+def test_a_leaf_on_the_device_stays_a_leaf() -> None:
+    assert torch.ones(2, device="cuda", requires_grad=True).to("cuda").is_leaf
+
+
+@pytest.mark.parametrize(
+    "expression", ["m.cuda()", "m.cuda(0)", 'm.to("cuda")', 'm.to(torch.device("cuda"))']
+)
+def test_a_module_keeps_its_parameters(expression: str, device_type: str) -> None:
+    module = torch.nn.Linear(2, 2)
+    weight = module.weight
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    eval(expression, {"torch": torch, "m": module})
+    module(torch.ones(1, 2, device="cuda")).sum().backward()
+    optimizer.step()
+    assert module.weight is weight
+    assert weight.is_cuda
+    assert weight.device.type == device_type
+    assert module.cpu().weight is weight
+
+
+def test_inference_mode(device_type: str) -> None:
+    with torch.inference_mode():
+        moved = torch.ones(2).to("cuda")
+        assert moved.device.type == device_type
+        assert moved.to("cuda") is moved
+        assert torch.ones(2, device="cuda").is_inference()
+
+
+@pytest.mark.platforms("npu")
+def test_the_second_device() -> None:
+    moves = [torch.zeros(2).cuda(1), torch.zeros(2).to(1), torch.zeros(2, device="cuda:1")]
+    assert [moved.get_device() for moved in moves] == [1, 1, 1]
+    assert moves[0].to("cuda:0").get_device() == 0
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x.cuda(7)",
+        'x.cuda("cuda:7")',
+        'x.cuda(torch.device("cuda:7"))',
+        'x.to("cuda:7")',
+        'torch.empty(2, device="cuda:7")',
+        'torch.empty(2, device=torch.device("cuda:7"))',
+        'torch.empty_strided((2,), (1,), device="cuda:7")',
+        'torch.tril_indices(2, 2, device="cuda:7")',
+    ],
+)
+def test_an_index_that_no_device_has(expression: str) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"^cuda:7: the device does not exist, there (is 1|are 2) \((cpu|npu)\)$"
+    ):
+        move(expression, torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ('torch.ones(2, device="cuda:x")', "Invalid device string: 'cuda:x'"),
+        ("x.cuda(-1)", "Device index must not be negative"),
+        ('x.cuda("meta")', "Invalid device, must be cuda device"),
+    ],
+)
+def test_torchs_own_errors_stay(expression: str, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        move(expression, torch.ones(2))

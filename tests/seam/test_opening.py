@@ -1,0 +1,66 @@
+"""Which seam is opened, what it says, and what opening it costs."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.platforms import Platform
+
+pytestmark = pytest.mark.platforms("cpu")
+
+OPEN = """
+import sys
+import torch
+from morph.seam import open_seam
+seam = open_seam(lambda line: print("said:", line))
+seam.engage("cpu")
+assert torch.ones(1, device="cuda").device.type == "cpu"
+print("kind:", seam.kind)
+"""
+
+
+def opened(platform: Platform, **environment: str) -> str:
+    return platform.run(OPEN, morph=False, environment=environment).stdout
+
+
+def test_native_by_default_and_says_nothing_once_built(platform: Platform) -> None:
+    opened(platform)
+    assert opened(platform) == "kind: native\n"
+
+
+def test_the_python_seam_when_asked(platform: Platform) -> None:
+    assert opened(platform, MORPH_SEAM="python") == "kind: python\n"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "reason"),
+    [
+        ("no-such-compiler", "no C++ compiler: no-such-compiler (CXX) not found"),
+        ("false", "the C++ part 'seam' did not build: the compiler said nothing"),
+    ],
+)
+def test_the_python_seam_where_nothing_builds(
+    platform: Platform, tmp_path: pathlib.Path, compiler: str, reason: str
+) -> None:
+    said = opened(platform, MORPH_CACHE=str(tmp_path), CXX=compiler).splitlines()
+    assert f"said: the Python seam stands in for the native one: {reason}" in said[-2]
+    assert said[-1] == "kind: python"
+
+
+def test_opening_what_is_built_costs_little_and_imports_little(platform: Platform) -> None:
+    opened(platform)
+    program = """
+import sys, time
+import torch
+before = set(sys.modules)
+start = time.process_time()
+from morph.seam import open_seam
+open_seam().engage("cpu")
+print(time.process_time() - start)
+print(*set(sys.modules) - before)
+"""
+    seconds, modules = platform.run(program, morph=False).stdout.splitlines()
+    assert float(seconds) < 0.1
+    assert not [name for name in modules.split() if name.startswith("torch")]

@@ -1,0 +1,139 @@
+"""`disengage` puts back every pointer, registration and kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from typing import Any
+
+import pytest
+import torch
+
+from tests.seam.engaging import seam
+
+pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("vendor_worker")]
+
+WORD = ctypes.sizeof(ctypes.c_void_p)
+# Of CPython's type objects: tp_repr, tp_hash, tp_str, tp_richcompare, tp_new.
+SLOTS = (11, 15, 17, 25, 39)
+DESCRIPTORS = [
+    torch.Tensor.cuda,
+    torch.Tensor.cpu,
+    torch.Tensor.get_device,
+    torch.Tensor.is_cuda,
+    torch.device.type,
+    torch.device.index,
+    torch.device.__reduce__,
+    torch.device.__enter__,
+]
+
+
+def words(address: int, count: int) -> tuple[int, ...]:
+    return tuple((ctypes.c_uint64 * count).from_address(address))
+
+
+def slots(kind: type) -> list[int]:
+    return [words(id(kind), 40)[slot] for slot in SLOTS]
+
+
+def library(name: str) -> ctypes.CDLL:
+    return ctypes.CDLL(str(pathlib.Path(torch.__path__[0], "lib", f"lib{name}.so")))
+
+
+def hooks_table() -> int:
+    hooks: Any = library("torch_cpu")._ZN2at6detail12getCUDAHooksEv
+    hooks.restype = ctypes.c_void_p
+    return words(hooks(), 1)[0]
+
+
+def guards() -> tuple[int, ...]:
+    registry = ctypes.c_void_p.in_dll(library("c10"), "_ZN3c104impl26device_guard_impl_registryE")
+    return words(ctypes.addressof(registry), 20)
+
+
+def pointers() -> list[object]:
+    descriptors = [words(id(descriptor), 8)[1:] for descriptor in DESCRIPTORS]
+    return [descriptors, slots(torch.device), slots(torch.Event), hooks_table(), guards()]
+
+
+def dispatcher() -> dict[str, str]:
+    names = torch._C._dispatch_get_all_op_names()
+    return {name: torch._C._dispatch_dump(name) + torch._C._dispatch_dump_table(name) for name in names}
+
+
+def test_everything_is_as_before(device_type: str) -> None:
+    torch.Generator()
+    before, table = pointers(), dispatcher()
+    seam().engage(device_type)
+    between = pointers()
+    torch.ones(2).cuda().sum()
+    seam().disengage()
+    assert all(was != then for was, then in zip(before, between, strict=True))
+    assert pointers() == before
+    assert dispatcher() == table
+
+
+@pytest.mark.platforms("cpu")
+def test_torch_refuses_cuda_as_before(device_type: str) -> None:
+    seam().engage(device_type)
+    torch.ones(2, device="cuda")
+    seam().disengage()
+    for call in (lambda: torch.ones(1).cuda(), lambda: torch.ones(1, device="cuda")):
+        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+            call()
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+        torch.device(0)
+    assert torch.device("cuda").type == "cuda"
+    assert not torch.ones(1).is_cuda
+    assert torch.ones(1).get_device() == -1
+
+
+def test_a_hundred_times(device_type: str) -> None:
+    before = pointers()
+    for _ in range(100):
+        seam().engage(device_type)
+        seam().engage(device_type)
+        assert torch.ones(1).cuda().is_cuda
+        seam().disengage()
+        seam().disengage()
+    assert pointers() == before
+
+
+def test_kernels_that_were_there_are_reached_again(device_type: str) -> None:
+    library = torch.library.Library("aten", "IMPL", "CUDA")  # type: ignore[no-untyped-call]
+    library.impl("eye", lambda n, **options: torch.ops.aten.eye.default(n, device="meta"))  # type: ignore[no-untyped-call]
+    try:
+        before = dispatcher()["aten::eye"]
+        seam().engage(device_type)
+        assert torch.eye(2, device="cuda").device.type == device_type
+        seam().disengage()
+        assert dispatcher()["aten::eye"] == before
+    finally:
+        library._destroy()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("xpu", "PyTorch is not linked with support for xpu devices"),
+        ("nonsense", "at start of device string: nonsense"),
+        ("cuda", "CUDA cannot stand for itself"),
+    ],
+)
+def test_a_device_type_that_cannot_be_changes_nothing(name: str, message: str) -> None:
+    before = pointers()
+    with pytest.raises(RuntimeError, match=message):
+        seam().engage(name)
+    assert pointers() == before
+
+
+@pytest.mark.platforms("npu")
+def test_another_target_takes_over() -> None:
+    before = pointers()
+    seam().engage("npu")
+    seam().engage("cpu")
+    assert torch.ones(1, device="cuda").device.type == "cpu"
+    seam().engage("npu")
+    assert torch.ones(1, device="cuda").device.type == "npu"
+    seam().disengage()
+    assert pointers() == before
