@@ -106,7 +106,8 @@ def _require_packages_and_tools() -> None:
 
 def _identity() -> str:
     digest = hashlib.sha256()
-    for file in sorted([*SOURCES.glob("*/*.cpp"), *SOURCES.glob("*/*.h"), *SOURCES.glob("*.py")]):
+    code = [file for pattern in ("*.h", "*/*.h", "*/*.cpp") for file in SOURCES.glob(pattern)]
+    for file in sorted([*code, pathlib.Path(__file__), pathlib.Path(symbols.__file__)]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     releases = [importlib.metadata.version(package) for package in ("torch", "torch_npu")]
     return "-".join([*releases, str(sysconfig.get_config_var("SOABI")), digest.hexdigest()[:16]])

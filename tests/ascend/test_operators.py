@@ -1,0 +1,240 @@
+"""Operators on the soft CANN: equal to PyTorch's on the CPU, gradients included."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.testing import assert_close
+
+pytestmark = pytest.mark.platforms("npu")
+
+
+def twins(*sizes: int) -> tuple[Tensor, Tensor]:
+    """Returns equal leaves on the CPU and on the NPU."""
+    host = torch.randn(*sizes, requires_grad=True)
+    return host, host.detach().npu().requires_grad_()
+
+
+def assert_gradients_equal(pairs, expected, result, tolerance=1e-3):
+    expected.pow(3).sum().backward()
+    result.pow(3).sum().backward()
+    for host, device in pairs:
+        assert_close(device.grad.cpu(), host.grad, atol=tolerance, rtol=tolerance)
+
+
+VIEWS = {
+    "row": lambda x: x[0],
+    "columns": lambda x: x[:, 1:],
+    "permuted": lambda x: x.permute(2, 0, 1),
+    "every other": lambda x: x[..., ::2].contiguous(),
+    "element": lambda x: x.reshape(-1)[5],
+    "mask": lambda x: x[x > 3],
+    "index": lambda x: x[:, [0, 2]],
+    "concatenated": lambda x: torch.cat([x, x], 1),
+    "sum": lambda x: x.sum(-1),
+    "mean": lambda x: x.mean(),
+    "largest": lambda x: x.argmax(1),
+    "softmax": lambda x: x.softmax(-1),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_and_reductions(name):
+    values = torch.arange(24.0).reshape(2, 3, 4)
+    assert_close(VIEWS[name](values.npu()).cpu(), VIEWS[name](values))
+
+
+def test_arithmetic():
+    values = torch.randn(4, 4)
+    device = values.npu()
+    assert_close(((device + 1) * 2 - device @ device).cpu(), (values + 1) * 2 - values @ values)
+
+
+def test_filling():
+    assert torch.zeros(3, device="npu").tolist() == [0, 0, 0]
+    assert torch.full((2,), 7.0, device="npu").tolist() == [7, 7]
+
+
+def test_writing_into_an_output_that_must_grow():
+    out = torch.empty(0, device="npu")
+    torch.add(torch.ones(2, device="npu"), torch.ones(3, 1, device="npu"), out=out)
+    assert out.tolist() == [[2, 2]] * 3
+
+
+def test_a_view_that_an_operator_returns_shares_memory():
+    values = torch.zeros(4, device="npu")
+    halves = values.chunk(2)
+    halves[0].fill_(1)
+    assert values.tolist() == [1, 1, 0, 0]
+
+
+def train(device: str, optimizer_class: type[torch.optim.Optimizer]) -> list[Tensor]:
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 2))
+    inputs, goals = torch.randn(16, 4), torch.randint(0, 2, (16,))
+    model, inputs, goals = layers.to(device), inputs.to(device), goals.to(device)
+    optimizer = optimizer_class(model.parameters(), lr=0.05)
+    for _ in range(5):
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), goals).backward()
+        optimizer.step()
+    return [parameter.detach().cpu() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_training_comes_to_the_parameters_of_the_cpu(name):
+    optimizer_class = getattr(torch.optim, name)
+    assert_close(train("npu", optimizer_class), train("cpu", optimizer_class), atol=1e-4, rtol=1e-4)
+
+
+def convolutional():
+    layers = [nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64, 3)), torch.randn(2, 3, 8, 8)
+
+
+def transformer():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    return nn.Sequential(nn.Embedding(10, 16), layer), torch.randint(0, 10, (2, 5))
+
+
+MODELS = {"convolutional": convolutional, "transformer": transformer}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_of_models(name):
+    gradients = []
+    for device in ("cpu", "npu"):
+        torch.manual_seed(0)
+        model, inputs = MODELS[name]()
+        model.to(device)(inputs.to(device)).square().sum().backward()
+        gradients.append([parameter.grad.cpu() for parameter in model.parameters()])
+    assert_close(gradients[1], gradients[0], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
+def test_recurrent_networks(name):
+    network, inputs = getattr(nn, name)(4, 8, 2, batch_first=True), torch.randn(2, 5, 4)
+    expected = network(inputs)[0].detach()
+    result = network.npu()(inputs.npu())[0]
+    result.sum().backward()
+    assert_close(result.detach().cpu(), expected, atol=1e-4, rtol=1e-4)
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+LOSSES = [
+    *(("l1_loss", reduction) for reduction in ("mean", "sum", "none")),
+    *(("binary_cross_entropy_with_logits", reduction) for reduction in ("mean", "sum", "none")),
+    *(("kl_div", reduction) for reduction in ("batchmean", "sum", "none")),
+]
+
+
+@pytest.mark.parametrize(("name", "reduction"), LOSSES)
+def test_losses_with_kernels_of_their_own(name, reduction):
+    (host, device), goals = twins(6), torch.rand(6)
+    loss = getattr(functional, name)
+    expected = loss(host, goals, reduction=reduction)
+    result = loss(device, goals.npu(), reduction=reduction)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device)], expected, result)
+
+
+def test_rms_norm():
+    import torch_npu
+
+    (host, device), (scale, device_scale) = twins(3, 5, 8), twins(8)
+    expected = functional.rms_norm(host, (8,), scale, 1e-6)
+    result = torch_npu.npu_rms_norm(device, device_scale, 1e-6)[0]
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device), (scale, device_scale)], expected, result)
+
+
+def test_rms_norm_of_a_sum():
+    import torch_npu
+
+    (host, device), (scale, device_scale) = twins(3, 5, 8), twins(8)
+    expected = functional.rms_norm(2 * host, (8,), scale, 1e-6).detach()
+    result = torch_npu.npu_add_rms_norm(device.detach(), device.detach(), device_scale.detach(), 1e-6)
+    assert_close(result[0].cpu(), expected)
+    assert_close(result[2].cpu(), 2 * host.detach())
+
+
+def test_swiglu():
+    import torch_npu
+
+    host, device = twins(4, 6)
+    expected, result = functional.silu(host[:, :3]) * host[:, 3:], torch_npu.npu_swiglu(device, dim=-1)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device)], expected, result)
+
+
+def test_fast_gelu():
+    import torch_npu
+
+    host, device = twins(4, 6)
+    expected, result = host * torch.sigmoid(1.702 * host), torch_npu.npu_fast_gelu(device)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device)], expected, result)
+
+
+@pytest.mark.parametrize("mode", ["half", "interleave"])
+def test_rotary_position_embedding(mode):
+    import torch_npu
+
+    host, device = twins(2, 5, 3, 8)
+    half = torch.randn(1, 5, 1, 4)
+    if mode == "half":
+        angles = torch.cat([half, half], -1)
+        rotated = torch.cat([-host[..., 4:], host[..., :4]], -1)
+    else:
+        angles = half.repeat_interleave(2, -1)
+        rotated = torch.stack([-host[..., 1::2], host[..., ::2]], -1).flatten(-2)
+    expected = host * angles.cos() + rotated * angles.sin()
+    result = torch_npu.npu_rotary_mul(device, angles.cos().npu(), angles.sin().npu(), mode)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device)], expected, result)
+
+
+LAYOUTS = {
+    "BNSD": lambda x: x,
+    "BSND": lambda x: x.transpose(1, 2),
+    "BSH": lambda x: x.transpose(1, 2).flatten(2),
+    "SBH": lambda x: x.transpose(1, 2).flatten(2).transpose(0, 1),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fused_attention(layout):
+    import torch_npu
+
+    arrange = LAYOUTS[layout]
+    host = [torch.randn(2, 4, 6, 8, requires_grad=True) for _ in range(3)]
+    device = [arrange(tensor).detach().npu().requires_grad_() for tensor in host]
+    mask = torch.ones(6, 6, dtype=torch.bool).triu(1).npu()
+    expected = arrange(functional.scaled_dot_product_attention(*host, is_causal=True))
+    result = torch_npu.npu_fusion_attention(*device, 4, layout, atten_mask=mask, scale=8**-0.5)[0]
+    assert_close(result.detach().cpu(), expected.detach())
+    expected.square().sum().backward()
+    result.square().sum().backward()
+    for host_tensor, device_tensor in zip(host, device, strict=True):
+        assert_close(device_tensor.grad.cpu(), arrange(host_tensor.grad), atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": torch.ones(6, 6).tril() > 0}])
+def test_scaled_dot_product_attention(options):
+    pairs = [twins(2, 4, 6, 8) for _ in range(3)]
+    on_device = {name: value.npu() if isinstance(value, Tensor) else value for name, value in options.items()}
+    expected = functional.scaled_dot_product_attention(*(host for host, _ in pairs), **options)
+    result = functional.scaled_dot_product_attention(*(device for _, device in pairs), **on_device)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal(pairs, expected, result)
+
+
+def test_dropout_in_attention_is_reproducible():
+    ones = torch.ones(1, 2, 64, 8).npu()
+    results = []
+    for _ in range(2):
+        torch.npu.manual_seed(1)
+        results.append(functional.scaled_dot_product_attention(ones, ones, ones, dropout_p=0.5))
+    assert torch.equal(*results)
+    assert 0.8 < results[0].mean().item() < 1.2
+    assert results[0].std().item() > 0.01
