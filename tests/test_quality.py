@@ -1,0 +1,32 @@
+"""The linter and the type checker find nothing."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+from tests.platforms import REPOSITORY, describe
+
+
+def run(*command: object, cwd: pathlib.Path = REPOSITORY, **variables: str) -> None:
+    words = [sys.executable, "-m", *map(str, command)]
+    environment = {**os.environ, **variables}
+    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, describe(done)
+
+
+def test_ruff():
+    run("ruff", "check", ".")
+
+
+def test_types_of_the_package(built_wheel, tmp_path):
+    """Checked as it is installed: only there do `finders` and `aliases` lie inside `morph`."""
+    zipfile.ZipFile(built_wheel).extractall(tmp_path)
+    settings = ["--config-file", REPOSITORY / "pyproject.toml", "--cache-dir", REPOSITORY / ".mypy_cache"]
+    run("mypy", *settings, "-p", "morph", cwd=tmp_path, MYPYPATH=str(tmp_path))
+
+
+def test_types_of_the_tools_of_the_tests():
+    tools = [file for file in REPOSITORY.glob("tests/*.py") if not file.name.startswith("test_")]
+    run("mypy", *tools, "tests/ascend/build.py", "tests/ascend/symbols.py")
