@@ -12,6 +12,8 @@ from torch.utils._pytree import tree_iter, tree_map
 
 # Operations whose result decides what the program does next cannot be replayed; CUDA refuses them too
 _WAITING = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
+# Batch normalisation writes these, and its schema does not say so
+_WRITTEN_SILENTLY = ("running_mean", "running_var")
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
 
 def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
     for place, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
+        said = argument.alias_info is not None and argument.alias_info.is_write
+        if said or argument.name in _WRITTEN_SILENTLY:
             given = args[place] if place < len(args) else kwargs.get(argument.name)
             yield from _tensors(given)

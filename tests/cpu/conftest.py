@@ -1,0 +1,12 @@
+"""Every test in this folder runs inside a process on the CPU backend, under morph."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(worker: Worker) -> None:
+    """Puts the worker among the fixtures of every test, which makes it run there."""

@@ -1,0 +1,167 @@
+"""Graphs: a capture computes nothing, a replay computes into the same tensors."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from morph.errors import MissingNameError
+
+pytestmark = pytest.mark.platforms("cpu")
+
+
+def _doubled() -> tuple[torch.cuda.CUDAGraph, Tensor, Tensor]:
+    graph, given = torch.cuda.CUDAGraph(), torch.ones(3, device="cuda")
+    with torch.cuda.graph(graph):
+        doubled = given * 2
+    return graph, given, doubled
+
+
+def test_a_replay_reads_and_writes_the_same_tensors() -> None:
+    graph, given, doubled = _doubled()
+    given.fill_(4)
+    graph.replay()
+    assert doubled.tolist() == [8, 8, 8]
+
+
+def test_a_capture_computes_nothing() -> None:
+    graph, counter = torch.cuda.CUDAGraph(), torch.zeros(2, device="cuda")
+    state = torch.cuda.get_rng_state()
+    with torch.cuda.graph(graph):
+        counter[0] += 1
+        torch.rand(3, device="cuda")
+    assert counter.tolist() == [0, 0]
+    assert torch.equal(state, torch.cuda.get_rng_state())
+    graph.replay()
+    graph.replay()
+    assert counter.tolist() == [2, 0]
+
+
+def _model() -> tuple[nn.Module, torch.optim.Optimizer]:
+    torch.manual_seed(1)
+    layers = nn.Linear(8, 16), nn.Dropout(0.3), nn.ReLU(), nn.BatchNorm1d(16), nn.Linear(16, 1)
+    model = nn.Sequential(*layers).cuda()
+    return model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+
+def _step(model: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Tensor) -> Tensor:
+    optimizer.zero_grad(set_to_none=True)
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def test_training_by_replays_is_training() -> None:
+    batches = [(torch.randn(32, 8, device="cuda"), torch.randn(32, 1, device="cuda")) for _ in range(6)]
+    x, y = (torch.zeros_like(tensor) for tensor in batches[0])
+    model, optimizer = _model()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            _step(model, optimizer, x, y)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad(set_to_none=True)
+    with torch.cuda.graph(graph):
+        loss = _step(model, optimizer, x, y)
+    torch.manual_seed(2)
+    losses = []
+    for batch in batches:
+        x.copy_(batch[0])
+        y.copy_(batch[1])
+        graph.replay()
+        losses.append(loss.item())
+
+    expected, optimizer = _model()
+    for _ in range(3):
+        _step(expected, optimizer, torch.zeros_like(x), torch.zeros_like(y))
+    torch.manual_seed(2)
+    assert losses == [_step(expected, optimizer, *batch).item() for batch in batches]
+    assert all(map(torch.equal, model.state_dict().values(), expected.state_dict().values()))
+
+
+def test_random_numbers_are_drawn_anew() -> None:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        drawn = torch.rand(4, device="cuda")
+    torch.cuda.manual_seed(3)
+    graph.replay()
+    first = drawn.clone()
+    graph.replay()
+    assert not torch.equal(first, drawn)
+    torch.cuda.manual_seed(3)
+    assert torch.equal(first, torch.rand(4, device="cuda"))
+
+
+def test_graphed_callables_have_gradients() -> None:
+    torch.manual_seed(4)
+    model, plain = nn.Linear(4, 2).cuda(), nn.Linear(4, 2).cuda()
+    plain.load_state_dict(model.state_dict())
+    graphed = torch.cuda.make_graphed_callables(model, (torch.randn(3, 4, device="cuda"),))
+    for x in torch.randn(2, 3, 4, device="cuda"):
+        model.zero_grad(set_to_none=True)
+        plain.zero_grad(set_to_none=True)
+        assert torch.equal(graphed(x), plain(x))
+        graphed(x).sum().backward()
+        plain(x).sum().backward()
+        assert torch.allclose(model.weight.grad, plain.weight.grad)
+
+
+def test_two_forwards_leave_the_first_output_to_autograd() -> None:
+    graphed = torch.cuda.make_graphed_callables(nn.Linear(4, 2).cuda(), (torch.randn(3, 4, device="cuda"),))
+    x = torch.randn(3, 4, device="cuda")
+    (graphed(x).square() + graphed(x).square()).sum().backward()
+    assert graphed.weight.grad is not None
+
+
+def test_a_compiled_function_is_captured() -> None:
+    compiled = torch.compile(lambda x: x * 2 + 1, backend="aot_eager")
+    graph, given = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+    compiled(given)
+    with torch.cuda.graph(graph):
+        result = compiled(given)
+    given.fill_(3)
+    graph.replay()
+    assert result.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("question", ["x.sum().item()", "x.nonzero()", "bool(x[0])", "x[x > 0]"])
+def test_a_question_to_the_device_is_refused_in_a_capture(question: str) -> None:
+    x = torch.ones(3, device="cuda")
+    with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            eval(question, {"x": x})
+    assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_a_capture_is_known_while_it_lasts() -> None:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=(pool := torch.cuda.graph_pool_handle())):
+        assert torch.cuda.is_current_stream_capturing()
+        assert torch.cuda.current_stream().is_capturing()
+        with pytest.raises(RuntimeError, match="already underway"):
+            torch.cuda.CUDAGraph().capture_begin()
+    assert graph.pool() == pool
+    assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_a_graph_without_a_capture_is_refused() -> None:
+    graph, _, _ = _doubled()
+    graph.reset()
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        graph.replay()
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        torch.cuda.CUDAGraph().instantiate()
+    with pytest.raises(RuntimeError, match="without capture_begin"):
+        graph.capture_end()
+
+
+def test_what_is_cudas_own_of_a_graph_is_refused_by_name() -> None:
+    with pytest.raises(MissingNameError, match=r"torch\.cuda\.CUDAGraph\.raw_cuda_graph"):
+        torch.cuda.CUDAGraph(keep_graph=True).raw_cuda_graph()
+    with pytest.raises(MissingNameError, match="enable_annotations"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph(), enable_annotations=True):
+            pass

@@ -1,0 +1,116 @@
+"""Memory figures of the process."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+import torch
+
+from tests.platforms import Platform
+
+pytestmark = pytest.mark.platforms("cpu")
+
+MEBIBYTE = 1 << 20
+
+
+def test_memory_moves_with_every_tensor() -> None:
+    before = torch.cuda.memory_allocated()
+    tensor = torch.empty(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
+    assert torch.cuda.memory_allocated() - before == pytest.approx(tensor.nbytes, rel=0.02)
+    del tensor
+    assert torch.cuda.memory_allocated() - before < MEBIBYTE
+
+
+def test_the_peak_is_seen_though_nobody_looked() -> None:
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    tensor = torch.ones(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
+    del tensor
+    assert torch.cuda.max_memory_allocated() - before == pytest.approx(64 * MEBIBYTE, rel=0.05)
+    assert torch.cuda.max_memory_reserved() >= torch.cuda.max_memory_allocated()
+
+
+def test_the_peak_is_reset() -> None:
+    tensor = torch.ones(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
+    high = torch.cuda.max_memory_allocated()
+    del tensor
+    torch.cuda.reset_peak_memory_stats()
+    assert high - torch.cuda.max_memory_allocated() > 32 * MEBIBYTE
+
+
+def test_emptying_the_cache_gives_memory_back() -> None:
+    tensors = [torch.ones(8192, device="cuda") for _ in range(2000)]
+    wall = torch.ones(8192, device="cuda")  # keeps the heap from shrinking by itself
+    del tensors
+    before = psutil.Process().memory_info().rss
+    torch.cuda.empty_cache()
+    assert wall.sum() == 8192
+    assert before - psutil.Process().memory_info().rss > 16 * MEBIBYTE
+    assert torch.cuda.memory_allocated() <= torch.cuda.memory_reserved()
+
+
+def test_statistics_have_the_keys_that_programs_read() -> None:
+    stats = torch.cuda.memory_stats()
+    nested = torch.cuda.memory_stats_as_nested_dict()
+    assert stats["allocated_bytes.all.current"] > 0
+    assert stats["reserved_bytes.all.peak"] >= stats["active_bytes.all.peak"]
+    assert stats["num_ooms"] == stats["num_alloc_retries"] == 0
+    assert nested["allocated_bytes"]["all"].keys() == {"current", "peak"}
+    assert list(stats) == sorted(stats)
+
+
+def test_reports_are_readable() -> None:
+    summary = torch.cuda.memory_summary()
+    assert "Allocated memory" in summary
+    assert len({len(line) for line in summary.splitlines()}) == 1
+    assert "process" in torch.cuda.list_gpu_processes()
+
+
+def test_free_memory_is_part_of_all_of_it() -> None:
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free < total == torch.cuda.get_device_properties(0).total_memory
+    assert torch.cuda.device_memory_used() == pytest.approx(total - free, rel=0.1)
+
+
+def test_old_names_warn_as_on_cuda() -> None:
+    with pytest.warns(FutureWarning, match=r"has been renamed to `torch\.cuda\.memory_reserved`"):
+        assert torch.cuda.memory_cached() > 0
+    with pytest.warns(FutureWarning, match="resets /all/ peak memory stats"):
+        torch.cuda.reset_max_memory_allocated()
+
+
+def test_memory_is_taken_by_its_address() -> None:
+    before = torch.cuda.memory_allocated()
+    address = torch.cuda.caching_allocator_alloc(16 * MEBIBYTE)
+    assert torch.cuda.memory_allocated() - before >= 16 * MEBIBYTE
+    torch.cuda.caching_allocator_delete(address)
+    assert torch.cuda.memory_allocated() - before < MEBIBYTE
+
+
+def test_memory_is_limited_to_a_fraction(platform: Platform) -> None:
+    program = """
+import torch
+torch.cuda.set_per_process_memory_fraction(64e6 / torch.cuda.mem_get_info()[1])
+torch.ones(1000, device="cuda")
+try:
+    torch.empty(1 << 28, device="cuda")
+except RuntimeError as error:
+    print("refused", round(torch.cuda.get_per_process_memory_fraction(), 9) < 1)
+torch.cuda.set_per_process_memory_fraction(1.0)
+print(torch.empty(1 << 28, device="cuda").nbytes)
+"""
+    assert platform.run(program).stdout.split() == ["refused", "True", str(1 << 30)]
+
+
+@pytest.mark.parametrize(("fraction", "error"), [(1, TypeError), (1.5, ValueError)])
+def test_a_fraction_that_is_none_is_refused(fraction: float, error: type[Exception]) -> None:
+    with pytest.raises(error, match="Invalid"):
+        torch.cuda.set_per_process_memory_fraction(fraction)
+
+
+def test_a_pool_is_a_name() -> None:
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        assert torch.ones(2, device="cuda").sum() == 2
+    assert pool.id != torch.cuda.MemPool().id
+    assert not hasattr(torch.cuda, "memory_snapshot")
