@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 from morph.backends import vendor_module
 
 WITH_BFLOAT16 = (8, 0)
@@ -17,7 +20,12 @@ def nominal() -> tuple[int, int]:
     Returns:
         CUDA's major and minor capability.
     """
-    return WITH_BFLOAT16 if vendor_module().is_bf16_supported() else WITHOUT_BFLOAT16
+    return _nominal(vendor_module())
+
+
+@functools.cache
+def _nominal(vendor: Any) -> tuple[int, int]:
+    return WITH_BFLOAT16 if vendor.is_bf16_supported() else WITHOUT_BFLOAT16
 
 
 def is_tf32_supported() -> bool:

@@ -24,6 +24,7 @@ def get_device_capability(
     Returns:
         What the vendor's variable says, else ``capability.nominal()``.
     """
-    vendor_module().get_device_name(device)  # which raises, as CUDA does, if there is no such device
+    if device is not None:
+        vendor_module().get_device_name(device)  # which raises, as CUDA does, if there is no such device
     chosen = target(device) if os.environ.get(VARIABLE) else None
     return chosen or capability.nominal()
