@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from morph import activation
-from morph.errors import AbsentBackendError, ActivationError, TableError, UnknownBackendError
+from morph.aliases import table
+from morph.errors import MorphError
 from morph.launcher import candidates, children, startup
 from morph.launcher.command import Options
 from morph.launcher.program import Program
 
-START_ERRORS = ActivationError, UnknownBackendError, AbsentBackendError, TableError
-"""What is mended on the command line; any other error of ours belongs to the program's line it is from."""
+if TYPE_CHECKING:
+    from morph.aliases.table import Table
+    from morph.simulator import Rehearsal
 
 
 def run(options: Options, program: Program) -> None:
@@ -27,11 +31,31 @@ def run(options: Options, program: Program) -> None:
     try:
         children.inherit(os.environ, options, program)
         literals = candidates.literals()
-        activation.arm(options.rehearse or options.backend, simulated=options.rehearse is not None)
+        _arm(options)
         program.run(literals)
-    except START_ERRORS as error:
+    except MorphError as error:
+        if activation.status().active:  # it belongs to the line of the program that it came from
+            raise
         activation.report(str(error))
         raise SystemExit(2) from None
+
+
+def _arm(options: Options) -> None:
+    if options.rehearse is None:
+        activation.arm(options.backend)
+        return
+    from morph import simulator
+
+    rehearsal = simulator.Rehearsal()
+    activation.arm(options.rehearse, simulated=True, observer=rehearsal)
+    atexit.register(_report, rehearsal, table.load(options.rehearse))
+
+
+def _report(rehearsal: Rehearsal, table: Table) -> None:
+    from morph import simulator
+
+    if activation.status().active:
+        simulator.report(rehearsal, table)
 
 
 def _drop_own_path() -> None:

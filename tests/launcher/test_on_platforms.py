@@ -1,0 +1,69 @@
+"""Comparisons against CUDA literals on every device, in the program and in its children."""
+
+from __future__ import annotations
+
+import pathlib
+
+from tests.platforms import Platform
+
+PROGRAM = """
+import sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+DEVICE = torch.device("cuda", 0)
+
+class Answers(Dataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, index):
+        return torch.tensor([index, DEVICE.type == "cuda"])
+
+def step(x):
+    if x.device.type == "cuda" and str(x.device).startswith("cuda") and "cuda" in str(x.device):
+        return x + 1
+    match x.device.type:
+        case "cuda":
+            return x + 2
+    return x - 1
+
+if __name__ == "__main__":
+    x = torch.zeros(2, device=DEVICE)
+    compiled = torch.compile(step, backend="eager", fullgraph=True)
+    print(step(x).tolist(), compiled(x).tolist(), x.type() == "torch.cuda.FloatTensor")
+    for method in ("fork", "spawn"):
+        loader = DataLoader(Answers(), batch_size=2, num_workers=2, multiprocessing_context=method)
+        print(next(iter(loader)).tolist())
+"""
+RANK = """
+import os
+import torch
+import torch.distributed as dist
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+x = torch.ones(2, device="cuda")
+dist.all_reduce(x)
+print(x.tolist(), x.device.type == "cuda", dist.get_backend() == "nccl", flush=True)
+dist.destroy_process_group()
+"""
+
+
+def test_eager_compiled_and_in_workers(platform: Platform, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    accelerated = platform.device_type != "cpu"
+    value = [1.0, 1.0] if accelerated else [-1.0, -1.0]
+    answers = [[0, int(accelerated)], [1, int(accelerated)]]
+    lines = platform.run(program).stdout.splitlines()
+    assert lines == [f"{value} {value} {accelerated}", str(answers), str(answers)]
+
+
+def test_torchrun(platform: Platform, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "rank.py").write_text(RANK)
+    run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "rank.py"]
+    launcher = tmp_path / "launcher.py"
+    launcher.write_text(f"import subprocess, sys\nsys.exit(subprocess.call([sys.executable, *{run!r}]))\n")
+    accelerated = platform.device_type != "cpu"
+    lines = platform.run(launcher, cwd=tmp_path, timeout=300).stdout.splitlines()
+    assert [line.split("] ")[1].split()[0] for line in lines] == [str(accelerated)] * 2
+    assert all(line.startswith("[2.0, 2.0]") for line in lines)
