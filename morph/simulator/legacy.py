@@ -39,6 +39,14 @@ class TensorType(type):
 
     dtype: torch.dtype
 
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        # `Tensor.type` reads the C-level name, which has to be the full one
+        return type.__dict__["__name__"].__get__(cls).rpartition(".")[2]
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
     def __instancecheck__(cls, instance: object) -> bool:
         if not isinstance(instance, torch.Tensor):
             return False
@@ -53,7 +61,7 @@ class TensorType(type):
 
 def _tensor_type(module: str, kind: str, dtype: torch.dtype) -> TensorType:
     body = {"dtype": dtype, "__module__": module, "__doc__": f"{dtype} on the device."}
-    return TensorType(f"{kind}Tensor", (), body)
+    return TensorType(f"{module}.{kind}Tensor", (), body)
 
 
 def _storage_type(module: str, kind: str, dtype: torch.dtype) -> type:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
 import os
 import pathlib
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -44,6 +46,8 @@ class Character:
         title: The device in error messages, ``"NPU"``.
         device_name: What the device calls itself.
         padding: Bytes that the vendor's allocator adds to each request.
+        channels_last: Whether tensors may be put into that order on the device.
+        float64: Whether a cast to float64 on the device is one.
         amp_dtypes: Names of the dtypes that autocast may use.
         names: Values of the vendor's own, by their bare name.
     """
@@ -51,6 +55,8 @@ class Character:
     title: str
     device_name: str
     padding: int = 0
+    channels_last: bool = True
+    float64: bool = True
     amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
     names: Mapping[str, Any] = field(default_factory=dict)
 
@@ -143,7 +149,8 @@ def _build(facts: Facts, devices: int, memory: int) -> Machine:
     character = _character(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
-    native.install(kind, devices, memory, character.padding, character.title)
+    habits = (character.padding, character.title, character.channels_last, character.float64)
+    native.install(kind, devices, memory, *habits)
     return Machine(facts, character, native, devices, memory)
 
 
@@ -179,7 +186,7 @@ def _install(machine: Machine) -> None:
     import torch
     from torch.utils import backend_registration
 
-    from morph.simulator import distributed, legacy, sharing, vendor
+    from morph.simulator import compilation, distributed, legacy, sharing, vendor
 
     renamed = machine.facts.dispatch_key == "PrivateUse1"
     if renamed:
@@ -189,5 +196,15 @@ def _install(machine: Machine) -> None:
     vendor.register(module, machine)
     if renamed:
         backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
+    compilation.register(module, machine)
     distributed.register(machine)
     sharing.register(machine)
+    atexit.register(_let_threads_finish)
+
+
+def _let_threads_finish() -> None:
+    """Lends the interpreter to autograd's device threads, which drop what the last backward pass held.
+
+    One that asks for it while the interpreter ends aborts the process.
+    """
+    time.sleep(0.05)

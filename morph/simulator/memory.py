@@ -180,20 +180,23 @@ COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
 def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
     """Returns a table of a device's figures for people to read."""
     title, stats = started().character.title, memory_stats_as_nested_dict(device)
-    retries = stats["num_alloc_retries"]
-    pools = ("all",) if abbreviated else ("all", "large_pool", "small_pool")
-    lines = [
-        f"|{'PyTorch ' + title + f' memory summary, device ID {_index(device)}':^75}|",
-        f"|{title + ' OOMs: ' + str(stats['num_ooms']):^37}|{f'malloc retries: {retries}':^37}|",
-        f"| {'Metric':^21} | " + " | ".join(f"{column:^10}" for column in COLUMNS) + " |",
-    ]
+    troubles = f"{title} OOMs: {stats['num_ooms']}", f"malloc retries: {stats['num_alloc_retries']}"
+    heavy, light = f"|{'=' * 75}|", f"|{'-' * 75}|"
+    lines = [heavy, f"|{f'PyTorch {title} memory summary, device ID {_index(device)}':^75}|", light]
+    lines += ["|" + "|".join(f"{trouble:^37}" for trouble in troubles) + "|", heavy]
+    lines += [f"| {'Metric':^21} | " + " | ".join(f"{column:^10}" for column in COLUMNS) + " |"]
     for label, kind in SUMMARY:
-        for pool in pools:
-            name = label.format(title=title) if pool == "all" else f"      from {pool.replace('_', ' ')}"
-            cells = [_readable(stats[kind][pool][figure], kind) for figure in FIGURES]
-            lines.append(f"| {name:<21} | " + " | ".join(f"{cell:>10}" for cell in cells) + " |")
-    rule = f"|{'=' * 75}|"
-    return "\n".join([rule, *lines[:3], rule, *lines[3:], rule, ""])
+        lines += [light, *_summary_rows(label.format(title=title), kind, stats[kind], abbreviated)]
+    return "\n".join([*lines, heavy, ""])
+
+
+def _summary_rows(label: str, kind: str, figures: Mapping[str, Any], abbreviated: bool) -> Iterator[str]:
+    pools = {label: "all"}
+    if not abbreviated:
+        pools |= {"      from large pool": "large_pool", "      from small pool": "small_pool"}
+    for name, pool in pools.items():
+        cells = [_readable(figures[pool][figure], kind) for figure in FIGURES]
+        yield f"| {name:<21} | " + " | ".join(f"{cell:>10}" for cell in cells) + " |"
 
 
 def _readable(figure: int, kind: str) -> str:

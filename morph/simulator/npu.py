@@ -138,9 +138,12 @@ class Precision:
 
 
 class Configuration:
-    """``torch.npu.config``."""
+    """``torch.npu.config``, whose only setting can be set and not be read."""
 
-    allow_internal_format = False
+    def _set_allow_internal_format(self, allowed: bool) -> None:
+        """Chooses the layout of weights in memory, which makes no difference here."""
+
+    allow_internal_format = property(None, _set_allow_internal_format)
 
 
 class mstx:
@@ -214,6 +217,8 @@ CHARACTER = Character(
     title="NPU",
     device_name="Ascend910B1",
     padding=32,
+    channels_last=False,
+    float64=False,
     amp_dtypes=("float16", "bfloat16", "float32"),
     names={
         "matmul": Precision(allow_hf32=False),

@@ -25,6 +25,8 @@ void install(Settings wanted) {
   install_guard();
   install_hooks();
   install_storage_operators();
+  install_casts();
+  install_sparse();
   install_fallback();
   install_neural_operators();
   install_autocast();
@@ -43,6 +45,12 @@ c10::Device device(c10::DeviceIndex index) { return c10::Device(chosen.type, ind
 
 c10::DispatchKey backend_key() {
   return chosen.type == c10::DeviceType::XPU ? c10::DispatchKey::XPU : c10::DispatchKey::PrivateUse1;
+}
+
+c10::DispatchKey sparse_key(bool compressed) {
+  if (chosen.type == c10::DeviceType::XPU)
+    return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;
+  return compressed ? c10::DispatchKey::SparseCsrPrivateUse1 : c10::DispatchKey::SparsePrivateUse1;
 }
 
 c10::DeviceIndex current_device() { return current; }

@@ -20,6 +20,8 @@ struct Settings {
   size_t memory = 0;   // bytes of one device
   size_t padding = 0;  // bytes that the vendor's allocator adds to each request
   std::string title;   // the device in error messages: "NPU"
+  bool channels_last = true;  // whether tensors may be put into that order on the device
+  bool float64 = true;        // whether a cast to float64 is one
 };
 const Settings& settings();
 
@@ -29,6 +31,8 @@ void install_guard();
 void install_hooks();
 void install_memory();
 void install_storage_operators();
+void install_casts();
+void install_sparse();
 void install_fallback();
 void install_neural_operators();
 
@@ -40,6 +44,7 @@ void install_autocast();
 
 c10::Device device(c10::DeviceIndex index);
 c10::DispatchKey backend_key();
+c10::DispatchKey sparse_key(bool compressed);
 c10::DeviceIndex current_device();
 void set_current_device(c10::DeviceIndex index);  // checked
 c10::DeviceIndex checked(c10::DeviceIndex index);  // -1 is the current device

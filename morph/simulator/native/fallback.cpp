@@ -2,6 +2,7 @@
 // the CPU's kernel, so inputs are never copied, and a new result is copied once.
 #include "device.h"
 #include "host_view.h"
+#include "sparse.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
@@ -51,8 +52,10 @@ class Call {
     }
     for (auto& pair : tensors_)
       if (pair.device.is_same(tensor)) return pair.host;
-    tensors_.push_back({tensor, host_view(tensor, host_storage(tensor))});
-    return tensors_.back().host;
+    sparse_ |= tensor.layout() != c10::kStrided;
+    Tensor host = tensor.layout() == c10::kStrided ? host_view(tensor, host_storage(tensor)) : sparse_host_view(tensor);
+    tensors_.push_back({tensor, host, written});
+    return host;
   }
 
   void choose(c10::Device wanted) {
@@ -65,15 +68,25 @@ class Call {
     if (!host.defined() || host.device().type() != c10::kCPU) return host;
     for (auto& pair : tensors_)
       if (pair.host.is_same(host)) return pair.device;
+    if (host.layout() != c10::kStrided) return sparse_to_device(host, device());
     for (auto& [storage, owner] : storages_)
       if (storage.is_alias_of(host.storage()))
         return at::as_strided(owner, host.sizes(), host.strides(), host.storage_offset());
     return simulator::to_device(host, device());
   }
 
+  void run(torch::jit::Stack* stack) const {
+    if (sparse_) op_.callBoxed(stack);  // one of the CPU's sparse keys
+    else op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
+
   // The CPU's kernel may have resized an out= argument.
   void write_back() {
-    for (auto& [mine, host] : tensors_) {
+    for (auto& [mine, host, written] : tensors_) {
+      if (mine.layout() != c10::kStrided) {
+        if (written) write_back_sparse(mine, host);
+        continue;
+      }
       bool moved = host.storage().data_ptr().get() != mine.storage().data_ptr().get();
       if (!moved && host.sizes() == mine.sizes() && host.strides() == mine.strides()) continue;
       if (host.sizes() != mine.sizes()) mine.resize_(host.sizes());
@@ -85,6 +98,7 @@ class Call {
  private:
   struct Pair {
     Tensor device, host;
+    bool written;
   };
 
   c10::Storage host_storage(const Tensor& tensor) {
@@ -105,6 +119,7 @@ class Call {
   }
 
   const c10::OperatorHandle& op_;
+  bool sparse_ = false;
   c10::Device device_{settings().type, -1};
   std::vector<Pair> tensors_;
   std::vector<std::pair<c10::Storage, Tensor>> storages_;  // a CPU view of a storage, a device tensor on it
@@ -165,8 +180,10 @@ void choose_device(Call& call, at::ArrayRef<IValue> arguments) {
 
 void refuse_without_host_kernel(const c10::OperatorHandle& op) {
   bool ours = op.schema().name().rfind("aten::", 0) == 0;
-  TORCH_CHECK_NOT_IMPLEMENTED(ours && op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), "Could not run '",
-                              op.operator_name(), "' with arguments from the '", c10::DeviceTypeName(settings().type, true),
+  for (auto key : {c10::DispatchKey::CPU, c10::DispatchKey::SparseCPU, c10::DispatchKey::SparseCsrCPU})
+    if (ours && op.hasComputedKernelForDispatchKey(key)) return;
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
+                              c10::DeviceTypeName(settings().type, true),
                               "' backend: the operator has no kernel for this device.");
 }
 
@@ -194,7 +211,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
     c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     std::optional<Seeded> seeded;
     if (generator || op.hasTag(at::Tag::nondeterministic_seeded)) seeded.emplace(generator, call.device());
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    call.run(stack);
   }
   call.write_back();
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); i++)
@@ -212,8 +229,10 @@ Tensor to_device(const Tensor& host, c10::Device target) {
 }
 
 void install_fallback() {
-  static auto* library = new torch::Library(torch::Library::IMPL, "_", backend_key(), __FILE__, __LINE__);
-  library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  for (auto key : {backend_key(), sparse_key(false), sparse_key(true)}) {
+    auto* library = new torch::Library(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
+    library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
 }
 
 }  // namespace simulator

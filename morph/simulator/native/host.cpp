@@ -127,7 +127,10 @@ struct Hooks : at::PrivateUse1HooksInterface {
  private:
   static std::vector<at::Generator> fresh_generators() {
     std::vector<at::Generator> all;
-    for (DeviceIndex i = 0; i < settings().count; i++) all.push_back(at::make_generator<Generator>(i));
+    for (DeviceIndex i = 0; i < settings().count; i++) {
+      all.push_back(at::make_generator<Generator>(i));
+      all.back().seed();
+    }
     return all;
   }
 };

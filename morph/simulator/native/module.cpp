@@ -79,10 +79,11 @@ size_t allocate(size_t bytes, int index) {
   return size_t(allocator()->raw_allocate(bytes));
 }
 
-void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title) {
+void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title,
+                    bool channels_last, bool float64) {
   TORCH_CHECK(type == "privateuse1" || type == "xpu", "no simulated device of type ", type);
   auto kind = type == "xpu" ? c10::DeviceType::XPU : c10::DeviceType::PrivateUse1;
-  install({kind, c10::DeviceIndex(count), memory, padding, title});
+  install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64});
 }
 
 py::object default_generator(int index) {
