@@ -78,8 +78,15 @@ Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, Maybe
   return result;
 }
 
+// One count for both overloads: they are one method.
+void count_move(Device device) {
+  static const auto& op = handle("aten::to", "dtype_layout");
+  if (device.is_cuda()) count(op);
+}
+
 // On the CPU "cuda" and cpu:0 (what torch.device("cuda") is there) ask for a tensor of its own unless it is resident.
 Device destination(const Tensor& self, Device device) {
+  count_move(device);
   if (!on_host()) return translate(device);
   if (device.type() == c10::DeviceType::CUDA) translate(device);
   else if (!device.is_cpu() || !device.has_index()) return device;

@@ -63,7 +63,12 @@ def test_generators() -> None:
 def test_the_count_of_what_came_through() -> None:
     from tests.seam.engaging import seam
 
-    before = seam().caught().get("aten::empty.memory_format", 0)
+    calls = {"aten::empty.memory_format": 3, "aten::to.dtype_layout": 2, "aten::tril_indices": 1}
+    before = {name: seam().caught().get(name, 0) for name in calls}
     for _ in range(3):
         torch.empty(2, device="cuda")
-    assert seam().caught()["aten::empty.memory_format"] == before + 3
+    torch.ones(2).cuda().to("cuda")
+    torch.tril_indices(2, 2, device="cuda")
+    torch.empty(2).to("cpu")
+    after = seam().caught()
+    assert {name: after[name] - before[name] for name in calls} == calls

@@ -127,6 +127,24 @@ def test_a_device_type_that_cannot_be_changes_nothing(name: str, message: str) -
     assert pointers() == before
 
 
+def test_half_an_engagement_is_undone(device_type: str) -> None:
+    library = torch.library.Library("_", "IMPL", "SparseCUDA")  # type: ignore[no-untyped-call]
+    library.fallback(lambda op, *arguments: None, "SparseCUDA")  # type: ignore[no-untyped-call]
+    before = pointers()
+    try:
+        with pytest.raises(
+            RuntimeError, match="multiple backend fallbacks for the same dispatch key SparseCUDA"
+        ):
+            seam().engage(device_type)
+        assert pointers() == before
+        with pytest.raises((RuntimeError, AssertionError), match="CUDA"):
+            torch.ones(1, device="cuda")
+    finally:
+        library._destroy()  # type: ignore[no-untyped-call]
+    seam().engage(device_type)
+    seam().disengage()
+
+
 @pytest.mark.platforms("npu")
 def test_another_target_takes_over() -> None:
     before = pointers()
