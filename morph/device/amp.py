@@ -57,8 +57,8 @@ def _with_device(words: Words, without_device: int | None) -> Handler:
         if len(args) == without_device and not kwargs:
             args = (CUDA, *args)
         if args:
-            return wrapped(words.device_type(args[0]), *args[1:], **kwargs)
-        return wrapped(**{name: words.device_type(value) for name, value in kwargs.items()})
+            return wrapped(words.device(args[0]), *args[1:], **kwargs)
+        return wrapped(**{name: words.device(value) for name, value in kwargs.items()})
 
     return call
 

@@ -19,7 +19,7 @@ C10D = "torch.distributed.distributed_c10d"
 # The class of process groups whose Options have what nccl's have, for new_group(pg_options=...).
 GROUP_CLASSES = {"hccl": "torch_npu._C._distributed_c10d.ProcessGroupHCCL"}
 # torch accepts no device for what runs on the CPU, where a CUDA program names its only one.
-WITHOUT_DEVICE = {
+WITHOUT_DEVICE: dict[str, dict[str, Any]] = {
     f"{C10D}:init_process_group": {"device_id": None},
     f"{C10D}:_new_group_with_tag": {"device_id": None},
     "torch.nn.parallel.distributed:DistributedDataParallel.__init__": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,14 +42,7 @@ def install(words: Words, journal: Journal) -> None:
             torch.cpu, "set_rng_state", lambda state, device=CUDA: torch.set_rng_state(state)
         )
         for name, served in MEMORY.items():
-            wrap(
-                f"torch.accelerator.memory:{name}",
-                lambda function, served=served: _served(served),
-                words,
-                journal,
-            )
-    else:
-        wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
+            wrap(f"torch.accelerator.memory:{name}", partial(_serving, served), words, journal)
 
 
 def _device_module(words: Words) -> Handler:
@@ -90,7 +84,7 @@ def _default_tensor_type(words: Words) -> Handler:
     return call
 
 
-def _served(name: str) -> Handler:
+def _serving(name: str, function: Callable[..., Any]) -> Handler:
     def call(
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:

@@ -35,7 +35,8 @@ def _translator(values: dict[str, Callable[[Any], Any]]) -> Callable[[Callable[.
 
 def _own_activity(words: Words) -> ProfilerActivity | None:
     activity: ProfilerActivity | None = getattr(ProfilerActivity, words.dispatch_key("CUDA"), None)
-    recordable = activity in supported_activities() and activity is not ProfilerActivity.CPU
+    supported = supported_activities()  # type: ignore[no-untyped-call]
+    recordable = activity in supported and activity is not ProfilerActivity.CPU
     return activity if recordable else None
 
 
@@ -43,7 +44,7 @@ def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> li
     """Replace CUDA's activity, also as a key of {activity: what of it}; without one of our own, drop it."""
     if given is None:
         return None
-    translated = []
+    translated: list[Any] = []
     for item in given:
         if isinstance(item, dict):
             kept = {own if key is ProfilerActivity.CUDA else key: value for key, value in item.items()}

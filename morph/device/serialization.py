@@ -12,7 +12,8 @@ from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
 PRIORITY = 1  # before torch's own, which begin at 10
-_LOCATION = re.compile(r"cuda:?(?P<index>\d+)?")
+# "cpu:0" is what torch.device("cuda:0") is called on the CPU
+_LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?|cpu:0")
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -49,7 +50,7 @@ def _restorer(words: Words) -> Callable[[Any, str], Any]:
             return None
         index = None if match["index"] is None else int(match["index"])
         _check_index(index, words.backend.namespace.device_count())
-        return storage.to(device=torch.device(CUDA, index) if index is not None else torch.device(CUDA))
+        return storage.to(device=torch.device(words.device(location)))
 
     return restore
 

@@ -64,8 +64,11 @@ class Words:
         return self.device_type(value)
 
     def device(self, value: Any) -> Any:
-        """Translate a device as text: "cuda:1" becomes "npu:1"."""
-        return str(torch.device(value)) if isinstance(value, str) and _DEVICE.fullmatch(value) else value
+        """Translate a device as text: "cuda:1" becomes "npu:1", and "cpu" on the CPU, which is one device."""
+        match = _DEVICE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            return value
+        return self._device_type if self.on_cpu else self._device_type + (match[1] or "")
 
     def dispatch_key(self, value: Any) -> Any:
         """Translate a dispatch key's name: "AutogradCUDA" becomes "AutogradPrivateUse1"."""

@@ -1,0 +1,146 @@
+"""Automatic mixed precision, by the dtype that comes out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch.amp import autocast as early_bound
+
+
+class Subclass(torch.autocast):
+    def __init__(self) -> None:
+        super().__init__("cuda")
+
+
+def default() -> torch.dtype:
+    return torch.bfloat16 if torch.device("cuda").type == "cpu" else torch.float16
+
+
+def product() -> torch.dtype:
+    matrix = torch.ones(4, 4, device="cuda")
+    return (matrix @ matrix).dtype
+
+
+def under(context: Any) -> torch.dtype:
+    with context:
+        return product()
+
+
+def test_every_spelling_casts() -> None:
+    for make in (torch.autocast, torch.amp.autocast, early_bound):
+        assert under(make("cuda")) is default()
+        assert under(make(device_type="cuda", dtype=torch.bfloat16)) is torch.bfloat16
+        assert under(make("cuda", enabled=False)) is torch.float32
+        assert under(make("cuda:0")) is default()
+    assert under(Subclass()) is default()
+    assert torch.autocast("cuda")(product)() is default()
+    assert product() is torch.float32
+
+
+def test_the_deprecated_spelling_casts() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        assert under(torch.cuda.amp.autocast()) is default()
+        assert under(torch.cuda.amp.autocast(dtype=torch.bfloat16)) is torch.bfloat16
+        assert under(torch.cuda.amp.autocast(dtype=torch.float16)) is torch.float16
+        assert under(torch.cuda.amp.autocast(False)) is torch.float32
+
+
+def test_a_wrong_device_type_is_still_refused() -> None:
+    for wrong in ("gpu", "cuda:x", "mycuda"):
+        with pytest.raises(RuntimeError):
+            torch.autocast(wrong)
+
+
+def test_the_state_is_the_devices() -> None:
+    assert not torch.is_autocast_enabled("cuda")
+    assert torch.get_autocast_dtype("cuda") is default()
+    assert torch.amp.is_autocast_available("cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert torch.is_autocast_enabled("cuda")
+        assert torch.is_autocast_enabled()
+        assert torch.get_autocast_dtype("cuda") is torch.bfloat16
+    assert not torch.is_autocast_enabled()
+
+
+def test_the_state_is_set_by_every_form() -> None:
+    for form in (("cuda", True), (True,)):
+        torch.set_autocast_enabled(*form)
+        try:
+            assert product() is default()
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.set_autocast_gpu_dtype(torch.bfloat16)
+        assert torch.get_autocast_gpu_dtype() is torch.get_autocast_dtype("cuda") is torch.bfloat16
+    torch.set_autocast_dtype("cuda", default())
+
+
+class Doubling(torch.autograd.Function):
+    seen: tuple[torch.dtype, bool]
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
+    def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
+        Doubling.seen = tensor.dtype, torch.is_autocast_enabled("cuda")
+        return tensor * 2
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cuda")
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 2
+
+
+def test_custom_functions_cast_their_inputs() -> None:
+    tensor = torch.ones(2, device="cuda", dtype=torch.float16, requires_grad=True)
+    with torch.autocast("cuda"):
+        result = Doubling.apply(tensor)
+    result.sum().backward()
+    assert Doubling.seen == (torch.float32, False)
+    assert tensor.grad is not None
+    assert tensor.grad.tolist() == [2, 2]
+
+
+def train_once(scaler: torch.amp.GradScaler, value: float) -> tuple[torch.Tensor, torch.Tensor]:
+    model = torch.nn.Linear(2, 1).cuda()
+    before = model.weight.detach().clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler.scale(model(torch.full((2, 2), value, device="cuda")).sum()).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return before, model.weight.detach()
+
+
+def test_the_scaler_scales_and_skips() -> None:
+    for scaler in (torch.amp.GradScaler("cuda"), torch.amp.GradScaler(), torch.GradScaler(device="cuda")):
+        assert scaler.is_enabled()
+        before, after = train_once(scaler, 1.0)
+        torch.testing.assert_close(after, before - 0.2)
+        before, after = train_once(scaler, float("inf"))
+        assert torch.equal(after, before)
+        assert scaler.get_scale() == 2.0**15
+
+
+def test_traced_code_casts_as_running_code() -> None:
+    def body(matrix: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda"):
+            return matrix @ matrix
+
+    matrix = torch.ones(4, 4, device="cuda")
+    for backend in ("eager", "aot_eager"):
+        assert torch.compile(body, backend=backend, fullgraph=True)(matrix).dtype is default()
+
+
+def test_traced_code_reads_the_state() -> None:
+    def body(matrix: torch.Tensor) -> torch.Tensor:
+        return matrix + 1 if torch.is_autocast_enabled("cuda") else matrix - 1
+
+    compiled = torch.compile(body, backend="eager", fullgraph=True)
+    with torch.autocast("cuda"):
+        assert compiled(torch.ones(1, device="cuda")).item() == 2
+    assert compiled(torch.ones(1, device="cuda")).item() == 0

@@ -1,0 +1,59 @@
+"""Profilers that are asked for CUDA."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import warnings
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+
+def work() -> None:
+    matrix = torch.ones(8, 8, device="cuda")
+    with record_function("a step"):
+        (matrix @ matrix).sum().item()
+
+
+def test_cuda_activities_record_and_tabulate() -> None:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True) as profiler:
+        work()
+    assert isinstance(profiler, torch.profiler.profile)
+    for order in ("cuda_time_total", "self_cuda_time_total", "device_time_total", "cpu_time_total"):
+        assert "a step" in profiler.key_averages().table(sort_by=order, row_limit=10)
+
+
+def test_cuda_alone_is_an_activity() -> None:
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        work()
+    assert profiler.profiler is not None
+
+
+def test_schedules_and_traces(tmp_path: pathlib.Path) -> None:
+    trace = tmp_path / "trace.json"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*Profiler clears events.*")
+        with profile(
+            activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+            schedule=schedule(wait=1, warmup=1, active=1),
+            on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(trace)),
+        ) as profiler:
+            for _ in range(3):
+                work()
+                profiler.step()
+    names = [event.get("name") for event in json.loads(trace.read_text())["traceEvents"]]
+    assert "a step" in names
+
+
+def test_the_older_profiler() -> None:
+    for options in ({"use_cuda": True}, {"use_device": "cuda"}):
+        with torch.autograd.profiler.profile(**options) as profiler:
+            work()
+        assert "a step" in profiler.key_averages().table(sort_by="cuda_time_total")
+
+
+def test_ranges_for_nvidias_tools_do_nothing() -> None:
+    with torch.autograd.profiler.emit_nvtx() as ranges:
+        work()
+    assert not ranges.enabled

@@ -1,0 +1,53 @@
+"""What CUDA's words become, and that only words of the device are translated."""
+
+from __future__ import annotations
+
+import torch
+
+from morph.backends import active
+from morph.device.words import Words
+
+
+def words() -> Words:
+    backend = active()
+    assert backend is not None
+    return Words(backend)
+
+
+def own() -> str:
+    return torch.device("cuda").type
+
+
+def test_device_types() -> None:
+    assert words().device_type("cuda") == own()
+    for other in ("cpu", "meta", "cuda:0", "CUDA", "/data_cuda/m.pt", None, 0):
+        assert words().device_type(other) is other
+
+
+def test_devices_as_text() -> None:
+    assert words().device("cuda") == own()
+    assert words().device("cuda:1") == ("cpu" if own() == "cpu" else f"{own()}:1")
+    for other in ("cpu", "cuda:x", "mycuda:0", "cuda:0/model.pt", 1):
+        assert words().device(other) is other
+
+
+def test_dispatch_keys() -> None:
+    key = torch._C._dispatch_key_for_device(own())
+    assert words().dispatch_key("CUDA") == key
+    assert words().dispatch_key("AutogradCUDA") == f"Autograd{key}"
+    assert words().dispatch_key("Meta") == "Meta"
+
+
+def test_collectives() -> None:
+    collective = words().backend.collective
+    assert words().collective("nccl") == words().collective("NCCL") == collective
+    assert words().collective("mpi") == "mpi"
+    both = "cpu:gloo" if own() == "cpu" else f"cpu:gloo,{own()}:{collective}"
+    assert words().collective("cpu:gloo,cuda:nccl") == both
+    assert words().collective("cuda:nccl") == f"{own()}:{collective}"
+
+
+def test_tensor_types() -> None:
+    assert words().tensor_dtype("torch.cuda.HalfTensor") is torch.float16
+    assert words().tensor_dtype("torch.cuda.Stream") is None
+    assert words().tensor_dtype("torch.HalfTensor") is None
