@@ -5,6 +5,8 @@
 
 #include <mutex>
 
+#include "runtime/capture.h"
+
 namespace soft_cann {
 namespace {
 
@@ -12,6 +14,8 @@ constexpr uint64_t kOffsetOfOneCall = 4;
 constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15ull;
 
 uint64_t draw_seed(at::Generator generator) {
+  // torch_npu forbids asking a generator while a graph is captured; each replay asks it.
+  if (captured_graph()) return 0;
   std::lock_guard lock(generator.mutex());
   uint64_t seed = generator.current_seed() * kGoldenRatio + generator.get_offset();
   generator.set_offset(generator.get_offset() + kOffsetOfOneCall);

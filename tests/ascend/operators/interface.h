@@ -50,14 +50,14 @@ constexpr int kKernelFailed = 361001;
 
 at::ScalarType scalar_type(int acl_type);
 
-// Runs a kernel; an exception becomes an error code and a message.
+// Runs a kernel, and records it when a graph is captured; an exception becomes an error code and a message.
 int run(const std::string &name, const std::function<void()> &kernel);
 
 inline bool present(TensorArgument argument) { return argument && argument->value.defined(); }
 inline bool has_elements(TensorArgument argument) { return present(argument) && argument->value.numel() > 0; }
 
 // The tensor that an operator writes to, which it is given as const.
-inline Tensor target(TensorArgument argument) { return argument->value; }
+Tensor target(TensorArgument argument);
 
 // Results go where the caller says, whatever their type and strides.
 inline void put(TensorArgument out, const Tensor &value) { target(out).copy_(value); }

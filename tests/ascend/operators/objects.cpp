@@ -1,5 +1,6 @@
 // The objects that operators are given: tensors, scalars, and lists of them.
 #include "operators/interface.h"
+#include "runtime/capture.h"
 
 namespace soft_cann {
 
@@ -29,12 +30,24 @@ int run(const std::string &name, const std::function<void()> &kernel) {
   c10::InferenceMode no_autograd;
   try {
     kernel();
+    if (Graph *graph = captured_graph()) graph->add([kernel] {
+      c10::InferenceMode no_autograd;
+      kernel();
+    });
     return 0;
   } catch (const c10::Error &error) {
     return soft_cann_fail(kKernelFailed, "%s: %s", name.c_str(), error.what_without_backtrace());
   } catch (const std::exception &error) {
     return soft_cann_fail(kKernelFailed, "%s: %s", name.c_str(), error.what());
   }
+}
+
+Tensor target(TensorArgument argument) {
+  const Tensor &tensor = argument->value;
+  if (Graph *graph = captured_graph())
+    graph->preserve(tensor.mutable_data_ptr(), at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
+                                                                                tensor.element_size()));
+  return tensor;
 }
 
 namespace {
@@ -48,18 +61,21 @@ Tensor view_memory(const int64_t *sizes, uint64_t count, const int64_t *strides,
                  : at::from_blob(start, shape, type);
 }
 
-template <class List>
-int destroy_with_elements(const List *list) {
-  if (list)
-    for (auto *element : list->values) delete element;
-  delete list;
+// What a captured kernel was given must live as long as its graph.
+template <class Object>
+int destroy(const Object *object) {
+  if (Graph *graph = captured_graph())
+    graph->at_the_end([object] { delete object; });
+  else
+    delete object;
   return 0;
 }
 
-template <class Object>
-int destroy(const Object *object) {
-  delete object;
-  return 0;
+template <class List>
+int destroy_with_elements(const List *list) {
+  if (list)
+    for (auto *element : list->values) destroy(element);
+  return destroy(list);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Devices and their contexts: one context for each device.
-#include "devices.h"
+#include "runtime/devices.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // The memory of a device is one sparse file in memory, mapped whole and shared: another process can map a
 // piece of it, and the pages of what is freed go back to the system.
-#include "memory.h"
+#include "runtime/memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 #include "acl/acl.h"
 #include "acl/error_codes/rt_error_codes.h"
-#include "devices.h"
+#include "runtime/devices.h"
 #include "soft_cann.h"
 
 namespace soft_cann {

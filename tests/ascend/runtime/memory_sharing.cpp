@@ -10,7 +10,7 @@
 
 #include "acl/acl.h"
 #include "acl/error_codes/rt_error_codes.h"
-#include "memory.h"
+#include "runtime/memory.h"
 #include "soft_cann.h"
 
 namespace {

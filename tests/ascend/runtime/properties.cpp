@@ -1,6 +1,6 @@
 // What a device says of itself: the figures of an Ascend 910B1.
 #include "acl/acl.h"
-#include "devices.h"
+#include "runtime/devices.h"
 #include "soft_cann.h"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "acl/acl.h"
 #include "acl/error_codes/rt_error_codes.h"
-#include "devices.h"
+#include "runtime/devices.h"
 #include "soft_cann.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "acl/acl.h"
-#include "devices.h"
+#include "runtime/devices.h"
 #include "soft_cann.h"
 
 using soft_cann::setting;

@@ -5,8 +5,8 @@
 
 #include "acl/acl.h"
 #include "acl/error_codes/rt_error_codes.h"
-#include "devices.h"
-#include "memory.h"
+#include "runtime/devices.h"
+#include "runtime/memory.h"
 #include "soft_cann.h"
 
 using namespace soft_cann;
