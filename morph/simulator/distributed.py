@@ -8,6 +8,29 @@ from typing import Any
 from morph.simulator.machine import Machine, library, started
 
 
+class GroupType(type):
+    """The type of the vendor's process-group class: an instance is any backend of that name."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        import torch.distributed as dist
+
+        if not isinstance(instance, dist.Backend) and hasattr(instance, "name"):
+            return bool(instance.name() == started().facts.collective)
+        return False
+
+
+class ProcessGroup(metaclass=GroupType):
+    """The vendor's process-group class, for its Options and for isinstance."""
+
+    class Options:
+        """Options of a process group, none of which makes a difference here."""
+
+        def __init__(self, is_high_priority_stream: bool = False) -> None:
+            self.is_high_priority_stream = is_high_priority_stream
+            self.global_ranks_in_group: list[int] = []
+            self.group_name = ""
+
+
 def register(machine: Machine) -> None:
     """Makes ``init_process_group`` know the vendor's backend name, ``"hccl"``."""
     import torch.distributed as dist

@@ -50,6 +50,7 @@ class Character:
         float64: Whether a cast to float64 on the device is one.
         amp_dtypes: Names of the dtypes that autocast may use.
         names: Values of the vendor's own, by their bare name.
+        package: What else of the vendor's package exists, by dotted name below it.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Character:
     float64: bool = True
     amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
     names: Mapping[str, Any] = field(default_factory=dict)
+    package: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

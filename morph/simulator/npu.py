@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from morph.simulator import amp, devices, generators, streams
+from morph.simulator import amp, devices, distributed, generators, streams
 from morph.simulator.devices import AnyDevice
 from morph.simulator.machine import Character, started
 
@@ -225,4 +225,5 @@ CHARACTER = Character(
         "conv": Precision(allow_hf32=True),
         "config": Configuration(),
     },
+    package={"_C._distributed_c10d.ProcessGroupHCCL": distributed.ProcessGroup},
 )

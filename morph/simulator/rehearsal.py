@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 import threading
@@ -12,9 +13,12 @@ from typing import IO
 
 from morph.aliases.table import Status, Table
 
-ROOT = str(pathlib.Path(__file__).parent.parent)
+ROOT = pathlib.Path(__file__).parent.parent
 # Frames of these stand between a program and the name it asked for.
-INSIDE = (ROOT, *(str(pathlib.Path(ROOT).parent / folder) for folder in ("finders", "aliases")), "<frozen")
+BETWEEN = (
+    "<frozen",
+    *(f"{folder}{os.sep}" for folder in (ROOT, ROOT.parent / "finders", ROOT.parent / "aliases")),
+)
 
 
 @dataclass
@@ -35,7 +39,10 @@ class Use:
 
 
 class Rehearsal:
-    """Records the CUDA names that a program asks for; call it with each name."""
+    """Records the CUDA names that a program and its libraries ask for; call it with each name.
+
+    What torch itself asks for is not the program's doing.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, Use] = {}
@@ -43,23 +50,29 @@ class Rehearsal:
 
     def __call__(self, name: str) -> None:
         """Records one request, and at the first one where it came from."""
+        frame = _asking_frame()
+        if frame is None or _belongs_to_torch(frame):
+            return
         with self._lock:
-            if name in self._uses:
-                self._uses[name].count += 1
-            else:
-                self._uses[name] = Use(name, 1, *_asking_place())
+            place = (frame.f_code.co_filename, frame.f_lineno)
+            self._uses.setdefault(name, Use(name, 0, *place)).count += 1
 
     def __iter__(self) -> Iterator[Use]:
         return iter(list(self._uses.values()))
 
 
-def _asking_place() -> tuple[str, int]:
+def _asking_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(INSIDE):
+    while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
         frame = frame.f_back
-    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("?", 0)
+    return frame
 
 
+def _belongs_to_torch(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "torch"
+
+
+WIDTH = 140  # columns, where there is no terminal to ask
 STOPS = Status.MISSING
 DIFFERS = (Status.EMULATED, Status.NOOP)
 
@@ -103,16 +116,21 @@ def report(rehearsal: Rehearsal, table: Table, file: IO[str] | None = None) -> N
     import rich.console
     import rich.table
 
-    shown = rich.table.Table("name", "count", "first use", "status", "note", box=None, pad_edge=False)
+    shown = rich.table.Table(box=None, pad_edge=False)
+    for column in ("name", "count", "first use", "status"):
+        shown.add_column(column, no_wrap=True)
+    shown.add_column("note")
     for use in sorted(rehearsal, key=lambda use: use.name):
         row = table.row(use.name)
         place = f"{_short(use.file)}:{use.line}"
         shown.add_row(
             use.name, str(use.count), place, status_of(use.name, table).value, row.note if row else ""
         )
-    console = rich.console.Console(file=file or sys.stderr, soft_wrap=False, highlight=False)
+    console = rich.console.Console(file=file or sys.stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH
     console.print(shown)
-    console.print(f"[bold]{verdict(rehearsal, table)}[/bold]")
+    console.print(verdict(rehearsal, table), style="bold", soft_wrap=True)
 
 
 def _short(file: str) -> str:

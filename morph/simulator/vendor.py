@@ -45,12 +45,23 @@ def register(module: ModuleType, machine: Machine) -> None:
     """Makes the modules importable, and the vendor's package too: a stand-in that says what it is."""
     for each in _below(module):
         sys.modules[each.__name__] = each
-    package = ModuleType(machine.facts.vendor, f"The simulated device in place of {machine.facts.vendor}.")
-    package.__version__ = f"{surfaces.load(machine.facts.surface).version}+simulated"  # type: ignore[attr-defined]
-    package.__spec__ = importlib.machinery.ModuleSpec(machine.facts.vendor, None, origin="simulated")
-    package.__path__ = []
+    surface = surfaces.load(machine.facts.surface)
+    package = _module(machine.facts.vendor, surface)
+    sys.modules[package.__name__] = package
     setattr(package, machine.facts.module.rpartition(".")[2], module)
-    sys.modules[machine.facts.vendor] = package
+    for name, value in machine.character.package.items():
+        owner, _, last = name.rpartition(".")
+        setattr(_nested(package, owner.split("."), surface), last, value)
+
+
+def _nested(package: ModuleType, path: list[str], surface: Surface) -> ModuleType:
+    for part in path:
+        if not hasattr(package, part):
+            inner = _module(f"{package.__name__}.{part}", surface)
+            setattr(package, part, inner)
+            sys.modules[inner.__name__] = inner
+        package = getattr(package, part)
+    return package
 
 
 def implementations(machine: Machine) -> dict[str, Any]:
@@ -92,6 +103,7 @@ def _contents(surface: Surface, answers: Mapping[str, Any]) -> Iterator[tuple[st
     for name in sorted(surface.names - surface.modules):
         bare = name.rpartition(".")[2]
         if bare in answers:
+            _complete(answers[bare], name, surface)
             yield name, answers[bare]
         else:
             home = surface.classes[name].home if name in surface.classes else name
@@ -102,7 +114,7 @@ def _stand_in(name: str, surface: Surface) -> Any:
     if name in surface.functions:
         return _refusing_function(name, surface.signature(name))
     if name in surface.classes:
-        return _refusing_class(name)
+        return _refusing_class(name, surface)
     return RefusingValue(name)
 
 
@@ -118,12 +130,28 @@ def _refusing_function(name: str, signature: str | None) -> Callable[..., Any]:
     return refuse
 
 
-def _refusing_class(name: str) -> type:
+def _refusing_class(name: str, surface: Surface) -> type:
     def refuse(cls: type, *arguments: Any, **options: Any) -> Any:
         raise NotSimulatedError(name)
 
     module, _, last = name.rpartition(".")
-    return type(last, (), {"__new__": refuse, "__module__": module, "__doc__": "Not simulated."})
+    made = type(last, (), {"__new__": refuse, "__module__": module, "__doc__": "Not simulated."})
+    _complete(made, name, surface)
+    return made
+
+
+def _complete(made: Any, name: str, surface: Surface) -> None:
+    """Adds the members that the vendor's class has and ours lacks; each refuses."""
+    if not isinstance(made, type) or name not in surface.classes:
+        return
+    for member, kind in surface.classes[name].members.items():
+        full = f"{name}.{member}"
+        if hasattr(made, member):
+            continue
+        if kind in ("property", "attribute"):
+            setattr(made, member, property(_refusing_function(full, None)))
+        else:
+            setattr(made, member, _refusing_function(full, surface.signature(full)))
 
 
 class RefusingValue:
