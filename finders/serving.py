@@ -51,8 +51,8 @@ def _add_members(backend: Backend, journal: Journal) -> None:
         if row.status is Status.RENAMED and _is_class(parent):
             owner, _, target = row.target.rpartition(".")
             journal.set_attribute(resolve(owner), member, _alias(target))
-        elif row.adapter and (owner := _owner_of_members(backend, parent)) is not None:
-            journal.set_attribute(owner, member, _member(row))
+        elif row.adapter and (holder := _owner_of_members(backend, parent)) is not None:
+            journal.set_attribute(holder, member, _member(row))
 
 
 def _owner_of_members(backend: Backend, name: str) -> type | None:

@@ -83,5 +83,5 @@ def record_memory_history(
 
 
 def set_allocator_settings(target: Callable[[str], None], env: str) -> None:
-    """Answer ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses settings that it lacks."""
+    """Answer ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses what it lacks."""
     target(env)

@@ -49,12 +49,11 @@ def get_stream_from_external(target: Callable[..., Any], data_ptr: int, device: 
     return target(data_ptr, device)
 
 
-@staticmethod
-def priority_range() -> tuple[int, int]:
-    """Return the least and the greatest priority of streams, which have one."""
+def _priority_range() -> tuple[int, int]:
     return 0, 0
 
 
+priority_range = staticmethod(_priority_range)  # the least and the greatest, which are one
 priority = property(lambda stream: 0, doc="The stream's priority, of which there is one.")
 
 
@@ -94,6 +93,5 @@ class DeviceGuard:
     def __enter__(self) -> None:
         self.prev_idx = exchange_device(self.idx)
 
-    def __exit__(self, *exception: object) -> bool:
+    def __exit__(self, *exception: object) -> None:
         self.idx = exchange_device(self.prev_idx)
-        return False

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch.backends import ContextProp, _FP32Precision
-from torch.backends.cuda import cuBLASModule
+import torch.backends
+import torch.backends.cuda
 
 from morph.backends import vendor_module
 
+_flags: Any = torch.backends  # which has no annotations
 
-class Matmul(cuBLASModule):
+
+class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]
     """``torch.backends.cuda.matmul``, whose TF32 switches also switch HF32; the rest is torch's own."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -19,7 +20,7 @@ class Matmul(cuBLASModule):
         follow_torch()
 
 
-class Convolution(_FP32Precision):
+class Convolution(_flags._FP32Precision):  # type: ignore[misc]
     """``torch.backends.cudnn.conv``, whose TF32 switch also switches HF32."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -46,4 +47,4 @@ def _allowed_in_convolutions() -> bool:
 
 matmul = Matmul()
 convolution = Convolution("cuda", "conv")
-allow_tf32 = ContextProp(_allowed_in_convolutions, _allow_in_convolutions)
+allow_tf32 = _flags.ContextProp(_allowed_in_convolutions, _allow_in_convolutions)
