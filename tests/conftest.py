@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "platform" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("platforms")
-        names = marker.args if marker else _platform_names()
+        names = marker.args if marker else platforms.NAMES
         metafunc.parametrize("platform", names, indirect=True, scope="session")
 
 
@@ -98,11 +98,6 @@ def fresh_environment(built_wheel: pathlib.Path, tmp_path: pathlib.Path) -> inst
     fresh = installation.create(tmp_path / "environment")
     fresh.install(built_wheel)
     return fresh
-
-
-def _platform_names() -> list[str]:
-    built = (platforms.REPOSITORY / "morph" / "simulator" / "__init__.py").exists()
-    return [name for name in platforms.NAMES if built or name != "simulated-npu"]
 
 
 def _worker(platform: Platform, folders: pytest.TempPathFactory, *, morph: bool) -> Iterator[Worker]:
