@@ -1,18 +1,14 @@
-// The Python module: engage(device_type), disengage(), caught().
+// The Python module: engage(device_type), disengage(), caught(), and the counts of the host's memory.
+#include "host_memory.h"
 #include "seam.h"
 
 #include <Python.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/utils/device_lazy_init.h>
 
 #include <vector>
 
 namespace seam {
 namespace {
-
-// torch asks torch.cuda to initialise itself before it uses a CUDA device; the target is initialised instead.
-void engage_initialization() { torch::utils::set_requires_device_init(c10::DeviceType::CUDA, false); }
-void disengage_initialization() { torch::utils::set_requires_device_init(c10::DeviceType::CUDA, true); }
 
 struct Part {
   void (*engage)();
@@ -25,6 +21,7 @@ constexpr Part parts[] = {
     {engage_initialization, disengage_initialization},
     {engage_device_objects, disengage_device_objects},
     {engage_tensor_methods, disengage_tensor_methods},
+    {engage_host_memory, disengage_host_memory},
 };
 
 std::vector<Part> engaged;
@@ -77,22 +74,49 @@ PyObject* disengage(PyObject*, PyObject*) {
   });
 }
 
+PyObject* as_dict(const std::map<std::string, uint64_t>& numbers) {
+  PyObject* dict = PyDict_New();
+  for (const auto& [name, number] : numbers) {
+    PyObject* value = PyLong_FromUnsignedLongLong(number);
+    PyDict_SetItemString(dict, name.c_str(), value);
+    Py_DECREF(value);
+  }
+  return dict;
+}
+
 PyObject* caught(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    PyObject* calls = PyDict_New();
-    for (const auto& [name, number] : counted()) {
-      PyObject* value = PyLong_FromUnsignedLongLong(number);
-      PyDict_SetItemString(calls, name.c_str(), value);
-      Py_DECREF(value);
-    }
-    return calls;
-  });
+  return guarded([] { return as_dict(counted()); });
+}
+
+PyObject* memory(PyObject*, PyObject*) {
+  return guarded([] { return as_dict(host_memory()); });
+}
+
+PyObject* reset_peak_memory(PyObject*, PyObject*) {
+  reset_peak_host_memory();
+  Py_RETURN_NONE;
+}
+
+PyObject* reset_accumulated_memory(PyObject*, PyObject*) {
+  reset_accumulated_host_memory();
+  Py_RETURN_NONE;
+}
+
+PyObject* limit_memory(PyObject*, PyObject* bytes) {
+  uint64_t most = PyLong_AsUnsignedLongLong(bytes);
+  if (PyErr_Occurred()) return nullptr;
+  limit_host_memory(most);
+  Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
     {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},
+    {"memory", memory, METH_NOARGS, "What tensors hold of the host's memory, while the CPU is the target."},
+    {"reset_peak_memory", reset_peak_memory, METH_NOARGS, "Begins the peaks of memory() anew."},
+    {"reset_accumulated_memory", reset_accumulated_memory, METH_NOARGS, "Begins the totals of memory() anew."},
+    {"limit_memory", limit_memory, METH_O, "Refuses what would hold more bytes than that."},
     {nullptr, nullptr, 0, nullptr},
 };
 

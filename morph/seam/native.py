@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Literal
 
 from morph import native
+
+loaded: ModuleType | None = None  # what NativeSeam has loaded, for who asks it about the host's memory
 
 
 class NativeSeam:
@@ -16,7 +19,8 @@ class NativeSeam:
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
-        self._module = native.load("seam", native.build("seam", sources, progress=progress))
+        global loaded
+        self._module = loaded = native.load("seam", native.build("seam", sources, progress=progress))
 
     def engage(self, device_type: str) -> None:
         """Makes CUDA a name of `device_type`."""

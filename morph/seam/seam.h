@@ -1,4 +1,4 @@
-// What the parts of the native seam share: which device type CUDA stands for, and how each part is put in and taken out.
+// What the parts of the native seam share: which device type CUDA stands for, and how a part is put in and taken out.
 #pragma once
 #include <ATen/core/TensorBody.h>
 #include <c10/core/Device.h>
@@ -42,6 +42,8 @@ void engage_hooks();
 void disengage_hooks();
 void engage_dispatch();
 void disengage_dispatch();
+void engage_initialization();
+void disengage_initialization();
 void engage_device_objects();
 void disengage_device_objects();
 void engage_tensor_methods();

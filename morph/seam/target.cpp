@@ -40,15 +40,23 @@ Counter& claim(const c10::OperatorHandle& op, const void* key, size_t slot) {
   return counters[slots - 1];
 }
 
+std::atomic<bool> stands_for_cuda{false};
+
 void forget_initialization() { initialized.store(target() == c10::DeviceType::CPU); }
+
+// A forked child must ask the vendor again, which refuses there by its own error; a torch built with CUDA would refuse
+// CUDA itself.
+void begin_child() {
+  forget_initialization();
+  if (stands_for_cuda) torch::utils::set_requires_device_init(c10::DeviceType::CUDA, false);
+}
 
 }  // namespace
 
 c10::DeviceType target() { return target_type.load(std::memory_order_relaxed); }
 
 void set_target(c10::DeviceType type) {
-  // A forked child must ask the vendor again, which refuses there by its own error.
-  static const int registered = pthread_atfork(nullptr, nullptr, forget_initialization);
+  static const int registered = pthread_atfork(nullptr, nullptr, begin_child);
   (void)registered;
   target_type.store(type);
   forget_initialization();
@@ -72,6 +80,17 @@ void initialize_target() {
   if (initialized.load(std::memory_order_relaxed)) return;
   torch::utils::device_lazy_init(target());
   initialized.store(true);
+}
+
+// torch asks torch.cuda to initialise itself before it uses a CUDA device; the target is initialised instead.
+void engage_initialization() {
+  stands_for_cuda = true;
+  torch::utils::set_requires_device_init(c10::DeviceType::CUDA, false);
+}
+
+void disengage_initialization() {
+  stands_for_cuda = false;
+  torch::utils::set_requires_device_init(c10::DeviceType::CUDA, true);
 }
 
 void count(const c10::OperatorHandle& op) {

@@ -60,7 +60,8 @@ PyObject* as_cuda(PyObject* device) {
 PyObject* with_first(PyObject* args, PyObject* first) {
   Py_ssize_t size = PyTuple_GET_SIZE(args);
   PyObject* changed = PyTuple_New(size);
-  for (Py_ssize_t i = 0; i < size; ++i) PyTuple_SET_ITEM(changed, i, Py_NewRef(i == 0 ? first : PyTuple_GET_ITEM(args, i)));
+  for (Py_ssize_t i = 0; i < size; ++i)
+    PyTuple_SET_ITEM(changed, i, Py_NewRef(i == 0 ? first : PyTuple_GET_ITEM(args, i)));
   return changed;
 }
 
