@@ -80,3 +80,12 @@ def test_the_plan_cache_of_a_device_is_the_vendors() -> None:
     torch.backends.cuda.cufft_plan_cache.max_size = 10
     torch.backends.cuda.cufft_plan_cache.clear()
     assert torch.backends.cuda.cufft_plan_cache["cuda:0"].size == 0
+
+
+@pytest.mark.platforms("npu", "simulated-npu")
+def test_hints_for_cudas_libraries_are_taken() -> None:
+    for name in ("cusolver", "magma", "default"):
+        assert torch.backends.cuda.preferred_linalg_library(name) == torch._C._LinalgBackend.Default
+    assert torch.backends.cuda.preferred_blas_library("cublaslt") == torch._C._BlasBackend.Default
+    with pytest.raises(RuntimeError, match="Unknown input value"):
+        torch.backends.cuda.preferred_linalg_library("no-such-library")
