@@ -3,6 +3,7 @@
 import multiprocessing
 
 import torch
+import torch.cuda.comm
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence

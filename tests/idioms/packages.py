@@ -230,7 +230,8 @@ def child_process_sees_no_devices():
 
 
 def child_process_chooses_before_torch():
-    code = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'\nimport torch\nprint(torch.cuda.device_count())"
+    choice = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'"
+    code = f"{choice}\nimport torch\nprint(torch.cuda.device_count())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["1"]
 

@@ -273,10 +273,5 @@ def pool_of_graphs():
     assert torch.cuda.graph_pool_handle() is not None
 
 
-def sleep_on_the_device():
-    torch.cuda._sleep(1000)
-    assert torch.cuda.synchronize() is None
-
-
 if __name__ == "__main__":
     run(globals())
