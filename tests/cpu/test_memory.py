@@ -15,27 +15,33 @@ MEBIBYTE = 1 << 20
 
 def test_memory_moves_with_every_tensor() -> None:
     before = torch.cuda.memory_allocated()
-    tensor = torch.empty(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
-    assert torch.cuda.memory_allocated() - before == pytest.approx(tensor.nbytes, rel=0.02)
+    tensor = torch.empty(MEBIBYTE, dtype=torch.uint8, device="cuda")
+    assert tensor.nbytes <= torch.cuda.memory_allocated() - before < 1.1 * tensor.nbytes
     del tensor
-    assert torch.cuda.memory_allocated() - before < MEBIBYTE
+    assert torch.cuda.memory_allocated() == before
 
 
 def test_the_peak_is_seen_though_nobody_looked() -> None:
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    tensor = torch.ones(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
+    tensor = torch.empty(MEBIBYTE, dtype=torch.uint8, device="cuda")
     del tensor
-    assert torch.cuda.max_memory_allocated() - before == pytest.approx(64 * MEBIBYTE, rel=0.05)
+    assert MEBIBYTE <= torch.cuda.max_memory_allocated() - before < 1.1 * MEBIBYTE
     assert torch.cuda.max_memory_reserved() >= torch.cuda.max_memory_allocated()
 
 
 def test_the_peak_is_reset() -> None:
-    tensor = torch.ones(64 * MEBIBYTE, dtype=torch.uint8, device="cuda")
-    high = torch.cuda.max_memory_allocated()
+    tensor = torch.empty(MEBIBYTE, dtype=torch.uint8, device="cuda")
     del tensor
     torch.cuda.reset_peak_memory_stats()
-    assert high - torch.cuda.max_memory_allocated() > 32 * MEBIBYTE
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+
+
+def test_memory_that_runs_out_is_cudas_error() -> None:
+    ooms = torch.cuda.memory_stats()["num_ooms"]
+    with pytest.raises(torch.cuda.OutOfMemoryError, match="CUDA out of memory. Tried to allocate"):
+        torch.empty(1 << 50, dtype=torch.uint8, device="cuda")
+    assert torch.cuda.memory_stats()["num_ooms"] == ooms + 1
 
 
 def test_emptying_the_cache_gives_memory_back() -> None:
@@ -50,12 +56,13 @@ def test_emptying_the_cache_gives_memory_back() -> None:
 
 
 def test_statistics_have_the_keys_that_programs_read() -> None:
+    tensor = torch.ones(3, device="cuda")
     stats = torch.cuda.memory_stats()
     nested = torch.cuda.memory_stats_as_nested_dict()
-    assert stats["allocated_bytes.all.current"] > 0
+    assert stats["allocated_bytes.all.current"] >= tensor.nbytes
     assert stats["reserved_bytes.all.peak"] >= stats["active_bytes.all.peak"]
-    assert stats["num_ooms"] == stats["num_alloc_retries"] == 0
-    assert nested["allocated_bytes"]["all"].keys() == {"current", "peak"}
+    assert stats["num_alloc_retries"] == 0
+    assert nested["allocated_bytes"]["all"].keys() == {"current", "peak", "allocated", "freed"}
     assert list(stats) == sorted(stats)
 
 
@@ -81,10 +88,12 @@ def test_old_names_warn_as_on_cuda() -> None:
 
 def test_memory_is_taken_by_its_address() -> None:
     before = torch.cuda.memory_allocated()
-    address = torch.cuda.caching_allocator_alloc(16 * MEBIBYTE)
-    assert torch.cuda.memory_allocated() - before >= 16 * MEBIBYTE
+    address = torch.cuda.caching_allocator_alloc(MEBIBYTE)
+    assert torch.cuda.memory_allocated() - before >= MEBIBYTE
     torch.cuda.caching_allocator_delete(address)
-    assert torch.cuda.memory_allocated() - before < MEBIBYTE
+    assert torch.cuda.memory_allocated() == before
+    with pytest.raises(RuntimeError, match="invalid device pointer"):
+        torch.cuda.caching_allocator_delete(address)
 
 
 def test_memory_is_limited_to_a_fraction(platform: Platform) -> None:
@@ -94,7 +103,7 @@ torch.cuda.set_per_process_memory_fraction(64e6 / torch.cuda.mem_get_info()[1])
 torch.ones(1000, device="cuda")
 try:
     torch.empty(1 << 28, device="cuda")
-except RuntimeError as error:
+except torch.cuda.OutOfMemoryError:
     print("refused", round(torch.cuda.get_per_process_memory_fraction(), 9) < 1)
 torch.cuda.set_per_process_memory_fraction(1.0)
 print(torch.empty(1 << 28, device="cuda").nbytes)
@@ -106,6 +115,41 @@ print(torch.empty(1 << 28, device="cuda").nbytes)
 def test_a_fraction_that_is_none_is_refused(fraction: float, error: type[Exception]) -> None:
     with pytest.raises(error, match="Invalid"):
         torch.cuda.set_per_process_memory_fraction(fraction)
+
+
+def test_totals_are_reset() -> None:
+    torch.empty(MEBIBYTE, dtype=torch.uint8, device="cuda")
+    torch.cuda.reset_accumulated_memory_stats()
+    assert torch.cuda.memory_stats()["allocated_bytes.all.freed"] == 0
+
+
+def test_the_python_seam_knows_the_process(platform: Platform) -> None:
+    program = """
+import torch
+torch.cuda.reset_peak_memory_stats()
+x = torch.ones(1 << 26, dtype=torch.uint8, device="cuda")
+held = torch.cuda.memory_allocated()
+del x
+torch.cuda.empty_cache()
+now = torch.cuda.memory_allocated()
+print(held - now > 1 << 25, torch.cuda.max_memory_allocated() - now > 1 << 25)
+"""
+    done = platform.run(program, environment={"MORPH_SEAM": "python"})
+    assert done.stdout.split() == ["True", "True"]
+
+
+def test_deactivation_ends_the_counting(platform: Platform) -> None:
+    program = """
+import morph, torch
+from morph.seam import native
+held = torch.empty(1 << 20, device="cuda")
+morph.deactivate()
+plain = torch.empty(1 << 20)
+before = native.loaded.memory()["allocated_bytes.all.current"]
+del plain, held
+print(before >= 4 << 20, native.loaded.memory()["allocated_bytes.all.current"])
+"""
+    assert platform.run(program).stdout.split() == ["True", "0"]
 
 
 def test_a_pool_is_a_name() -> None:

@@ -1,8 +1,6 @@
-"""Memory figures of the process in bytes, under the names of CUDA's caching allocator.
+"""Memory figures in bytes, under the names of CUDA's caching allocator.
 
-"Allocated" is what the C library's heap has handed out, tensors and everything else; "reserved" is what the
-heap has taken from the system. The kernel knows the peak: what was resident at
-once, above what was at the reset.
+"Allocated" is what tensors hold; "reserved" is that, and what the C library's heap keeps for later ones.
 """
 
 from __future__ import annotations
@@ -10,119 +8,104 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
-import resource
-from dataclasses import dataclass
 from typing import Any
 
 import psutil
+import torch
 from typing_extensions import deprecated
 
 from morph.aliases.torch_cuda.cpu import heap, host
 from morph.aliases.torch_cuda.cpu.device import index_of
-from morph.aliases.torch_cuda.refusal import lacks
+from morph.aliases.torch_cuda.cpu.tensors import counts
 
-
-@dataclass
-class _Peak:
-    """The highest figures since a point in time.
-
-    Attributes:
-        start: What was in use then.
-        resident: What was resident then.
-        seen: The highest figures that anybody asked for since.
-    """
-
-    start: heap.Usage
-    resident: int
-    seen: heap.Usage
-
-    @classmethod
-    def from_now(cls) -> _Peak:
-        now = heap.usage()
-        return cls(now, heap.highest_resident(), now)
-
-    def see(self, now: heap.Usage) -> heap.Usage:
-        """Keep ``now`` if it is the highest; return it."""
-        self.seen = heap.Usage(max(now.allocated, self.seen.allocated), max(now.reserved, self.seen.reserved))
-        return now
-
-    def highest(self) -> heap.Usage:
-        """Return the highest figures: those seen, and what the kernel saw grow in between."""
-        grown = max(0, heap.highest_resident() - self.resident)
-        self.see(heap.Usage(self.start.allocated + grown, self.start.reserved + grown))
-        return self.seen
-
-
+_CURRENT, _PEAK = "allocated_bytes.all.current", "allocated_bytes.all.peak"
 _RENAMED = "`torch.cuda.{}` has been renamed to `torch.cuda.{}`"
 _RESETS_ALL = (
     "torch.cuda.{} now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory stats."
 )
 
-_peak = _Peak.from_now()
+_highest_reserved = 0
 _fraction = 1.0
+_taken: dict[int, torch.Tensor] = {}
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the memory in use, in bytes."""
-    return _usage(device).allocated
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Return the memory held from the system, in bytes."""
-    return _usage(device).reserved
+    """Return what tensors hold, in bytes."""
+    index_of(device, optional=True)
+    return counts().memory()[_CURRENT]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the most memory that was in use since the last reset, in bytes."""
-    return _highest(device).allocated
+    """Return the most that tensors held since the last reset, in bytes."""
+    index_of(device, optional=True)
+    return counts().memory()[_PEAK]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Return what tensors hold and the heap keeps, in bytes."""
+    global _highest_reserved
+    reserved = memory_allocated(device) + heap.kept()
+    _highest_reserved = max(_highest_reserved, reserved)
+    return reserved
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the most memory that was held since the last reset, in bytes."""
-    return _highest(device).reserved
+    """Return the most that was reserved when somebody asked, or that tensors held, in bytes."""
+    return max(memory_reserved(device), _highest_reserved, max_memory_allocated(device))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Begin the peaks anew from what is in use now."""
-    global _peak
+    """Begin the peaks anew from what is held now."""
+    global _highest_reserved
     index_of(device, optional=True)
-    heap.release()
-    heap.forget_highest_resident()
-    _peak = _Peak.from_now()
+    counts().reset_peak_memory()
+    _highest_reserved = 0
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Begin the totals of what was ever allocated and freed anew."""
+    index_of(device, optional=True)
+    counts().reset_accumulated_memory()
 
 
 def empty_cache() -> None:
-    """Give memory that is not in use back to the system."""
+    """Give what the heap keeps back to the system."""
     heap.release()
 
 
-def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """Return the statistics that the CPU has; those that it lacks are not there."""
-    now, peak = _usage(device), _highest(device)
-    allocated = {"all": {"current": now.allocated, "peak": peak.allocated}}
-    return {
-        "allocated_bytes": allocated,
-        "active_bytes": allocated,
-        "requested_bytes": allocated,
-        "reserved_bytes": {"all": {"current": now.reserved, "peak": peak.reserved}},
-        "inactive_split_bytes": {"all": {"current": now.reserved - now.allocated}},
-        "num_alloc_retries": 0,  # the heap never flushes and tries again
-        "num_ooms": 0,  # torch raises RuntimeError, not OutOfMemoryError, when the host's memory runs out
-    }
-
-
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Return the statistics of ``memory_stats_as_nested_dict`` with dotted keys, sorted."""
-    return collections.OrderedDict(sorted(_flat("", memory_stats_as_nested_dict(device))))
+    """Return the statistics that the CPU has; those that it lacks have no key."""
+    figures = {**counts().memory(), "num_alloc_retries": 0}  # nothing is flushed and tried again
+    for key in [key for key in figures if ".all." in key]:
+        figures[key.replace("allocated_bytes", "active_bytes").replace("allocation", "active")] = figures[key]
+    figures["reserved_bytes.all.current"] = memory_reserved(device)
+    figures["reserved_bytes.all.peak"] = max_memory_reserved(device)
+    figures["inactive_split_bytes.all.current"] = heap.kept()
+    return collections.OrderedDict(sorted(figures.items()))
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """Return ``memory_stats`` with a dictionary for each part of a key."""
+    nested: dict[str, Any] = {}
+    for key, value in memory_stats(device).items():
+        *parts, last = key.split(".")
+        inner = nested
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """Return a table of the figures for people to read."""
-    now, peak = _usage(device), _highest(device)
+    stats = memory_stats(device)
     rows = [
         ("Metric", "Cur Usage", "Peak Usage"),
-        ("Allocated memory", f"{now.allocated >> 10} KiB", f"{peak.allocated >> 10} KiB"),
-        ("Reserved memory", f"{now.reserved >> 10} KiB", f"{peak.reserved >> 10} KiB"),
+        ("Allocated memory", *(f"{stats[key] >> 10} KiB" for key in (_CURRENT, _PEAK))),
+        (
+            "Reserved memory",
+            *(f"{stats[f'reserved_bytes.all.{when}'] >> 10} KiB" for when in ("current", "peak")),
+        ),
     ]
     title = "|  PyTorch CPU memory summary, device ID 0              |"
     lines = [f"| {metric:<19} | {current:>14} | {highest:>14} |" for metric, current, highest in rows]
@@ -150,21 +133,19 @@ def list_gpu_processes(device: Any = None) -> str:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limit the process's data (``RLIMIT_DATA``) to what it has besides its heap plus a fraction of memory.
+    """Refuse tensors, with an OutOfMemoryError, that together would hold more than a fraction of the memory.
 
     Raises:
         TypeError: If ``fraction`` is no float.
         ValueError: If it is not between 0 and 1.
     """
     global _fraction
+    index_of(device, optional=True)
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-    _, hardest = resource.getrlimit(resource.RLIMIT_DATA)
-    besides = max(0, psutil.Process().memory_info().data - memory_reserved(device))
-    limit = hardest if fraction == 1 else besides + int(fraction * host.total_memory())
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, hardest))
+    counts().limit_memory(int(fraction * host.total_memory()))
     _fraction = fraction
 
 
@@ -175,15 +156,21 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Return the address of ``size`` bytes from the heap."""
+    """Return the address of ``size`` bytes from torch's allocator of host memory."""
     index_of(device, optional=True)
-    address: int = _heap("caching_allocator_alloc").malloc(size)
-    return address
+    block = torch.empty(size, dtype=torch.uint8)
+    _taken[block.data_ptr()] = block
+    return block.data_ptr()
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Give back what ``caching_allocator_alloc`` returned."""
-    _heap("caching_allocator_delete").free(mem_ptr)
+    """Give back what ``caching_allocator_alloc`` returned.
+
+    Raises:
+        RuntimeError: If it is no such address.
+    """
+    if _taken.pop(mem_ptr, None) is None:
+        raise RuntimeError(f"invalid device pointer: {mem_ptr:#x}")
 
 
 def caching_allocator_disabled() -> contextlib.AbstractContextManager[None]:
@@ -218,27 +205,3 @@ def reset_max_memory_allocated(device: Any = None) -> None:
 def reset_max_memory_cached(device: Any = None) -> None:
     """Deprecated; see ``reset_peak_memory_stats``."""
     reset_peak_memory_stats(device)
-
-
-def _usage(device: Any) -> heap.Usage:
-    index_of(device, optional=True)
-    return _peak.see(heap.usage())
-
-
-def _highest(device: Any) -> heap.Usage:
-    _usage(device)
-    return _peak.highest()
-
-
-def _flat(prefix: str, stats: dict[str, Any]) -> list[tuple[str, int]]:
-    flat: list[tuple[str, int]] = []
-    for key, value in stats.items():
-        flat += _flat(f"{prefix}{key}.", value) if isinstance(value, dict) else [(prefix + key, value)]
-    return flat
-
-
-def _heap(name: str) -> Any:
-    library = heap.glibc()
-    if library is None:
-        raise lacks(f"torch.cuda.{name}", "it needs glibc's own malloc")
-    return library
