@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.cuda import nvtx, profiler
 
+on_a_runtime = pytest.mark.platforms("cpu", "npu")  # the simulated device has none
+
 
 def test_ranges_nest() -> None:
     nvtx.range_push("outer")
@@ -33,6 +35,7 @@ def test_a_range_ends_when_its_block_raises() -> None:
         _ = 1 / 0
 
 
+@on_a_runtime
 def test_the_profiler_is_switched() -> None:
     profiler.start()
     profiler.stop()
@@ -40,6 +43,7 @@ def test_the_profiler_is_switched() -> None:
         assert nothing is None
 
 
+@on_a_runtime
 def test_the_runtime_reports_success_as_cuda_does() -> None:
     runtime = torch.cuda.cudart()
     torch.cuda.check_error(runtime.cudaProfilerStart())
@@ -48,11 +52,13 @@ def test_the_runtime_reports_success_as_cuda_does() -> None:
         torch.cuda.check_error(2)
 
 
+@on_a_runtime
 def test_the_runtime_tells_the_memory_of_a_device() -> None:
     free, total = torch.cuda.cudart().cudaMemGetInfo(0)
     assert 0 < free <= total == torch.cuda.get_device_properties(0).total_memory
 
 
+@on_a_runtime
 def test_host_memory_is_pinned_and_released() -> None:
     runtime = torch.cuda.cudart()
     host = torch.zeros(4096, dtype=torch.uint8)
