@@ -85,7 +85,9 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
         variables: What its processes need beside this process's environment.
     """
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    # Where native parts are kept must not depend on HOME, which tests change.
+    cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path("~/.cache").expanduser())
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, **variables}
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     return Platform(name, "cpu" if name == "cpu" else "npu", OPTIONS[name], environment)

@@ -55,7 +55,8 @@ void reduce(std::vector<std::vector<char>> &parts, HcclDataType type, HcclReduce
   auto scalar = reducible_type(type);
   auto count = int64_t(parts[0].size() / c10::elementSize(scalar));
   at::Tensor sum = at::from_blob(parts[0].data(), {count}, scalar);
-  for (size_t i = 1; i < parts.size(); i++) accumulate(sum, at::from_blob(parts[i].data(), {count}, scalar), operation);
+  for (size_t i = 1; i < parts.size(); i++)
+    accumulate(sum, at::from_blob(parts[i].data(), {count}, scalar), operation);
   at::from_blob(out, {count}, scalar).copy_(sum);
 }
 

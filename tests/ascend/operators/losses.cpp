@@ -26,7 +26,9 @@ void repeat_interleave_grad(const Tensor &gradient, const Tensor &repeats, int64
 }  // namespace
 
 OPERATOR(aclnnL1LossBackward,
-         (TensorArgument gradient, TensorArgument input, TensorArgument goal, int64_t reduction, TensorArgument out), {
+         (TensorArgument gradient, TensorArgument input, TensorArgument goal, int64_t reduction,
+          TensorArgument out),
+         {
            int64_t count = std::max(input->value.numel(), goal->value.numel());
            put(out, reduced(gradient->value, reduction, count) * (input->value - goal->value).sign());
          })
