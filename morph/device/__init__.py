@@ -9,6 +9,7 @@ from morph.device import (
     dynamo,
     library,
     modules,
+    optimizers,
     parameters,
     profiler,
     serialization,
@@ -27,5 +28,17 @@ def install(backend: Backend, journal: Journal) -> None:
     """
     words = Words(backend)
     journal.on_undo(words.disengage)
-    for part in (parameters, amp, storage, modules, serialization, library, profiler, distributed, dynamo):
+    parts = (
+        parameters,
+        amp,
+        storage,
+        modules,
+        optimizers,
+        serialization,
+        library,
+        profiler,
+        distributed,
+        dynamo,
+    )
+    for part in parts:
         part.install(words, journal)

@@ -43,6 +43,8 @@ def install(words: Words, journal: Journal) -> None:
         )
         for name, served in MEMORY.items():
             wrap(f"torch.accelerator.memory:{name}", partial(_serving, served), words, journal)
+    else:
+        wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
 
 
 def _device_module(words: Words) -> Handler:

@@ -8,6 +8,7 @@ import pathlib
 import pickletools
 import subprocess
 import sys
+import warnings
 import zipfile
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_another_device_is_reached_by_every_form() -> None:
 def test_the_tag_is_what_cuda_writes() -> None:
     tags: list[str] = []
     loaded(saved(), map_location=lambda storage, tag: tags.append(tag) or storage)
-    assert set(tags) == ({"cpu"} if own().type == "cpu" else {"cuda:0"})
+    assert set(tags) == ({"cpu"} if own().type == "cpu" else {"cpu", "cuda:0"})  # Adam counts on the host
 
 
 def test_a_device_that_is_not_there_is_one_clear_error() -> None:
@@ -152,6 +153,7 @@ def test_whole_modules_and_packages(tmp_path: pathlib.Path) -> None:
 
 
 def test_scripted_modules(tmp_path: pathlib.Path) -> None:
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit is deprecated
     traced = torch.jit.trace(torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda"), check_trace=False)
     torch.jit.save(traced, tmp_path / "traced.pt")
     for form in ("cuda", own(), None):

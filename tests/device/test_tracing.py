@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -59,8 +60,10 @@ def test_a_compiled_step_trains_as_one_that_runs() -> None:
         results = [run(torch.ones(2, 4, device="cuda")).item() for _ in range(2)]
         return [*results, step(torch.ones(2, 4, device="cuda")).item()]
 
-    compiled = losses(lambda step: torch.compile(step, backend="eager"))
-    torch.testing.assert_close(compiled, losses(lambda step: step))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dynamo's own, about what it imports and traces
+        compiled = losses(lambda step: torch.compile(step, backend="eager"))
+    torch.testing.assert_close(compiled, losses(lambda step: step), rtol=1e-4, atol=1e-5)
 
 
 def test_export_and_fx() -> None:

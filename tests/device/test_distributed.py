@@ -1,0 +1,103 @@
+"""Two processes that ask for nccl."""
+
+from __future__ import annotations
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.platforms import Platform
+
+BEGINNING = """
+import os
+import torch
+import torch.distributed as dist
+
+rank = int(os.environ["RANK"])
+index = rank % torch.cuda.device_count()
+torch.cuda.set_device(index)
+device = torch.device("cuda", index)
+"""
+
+COLLECTIVES = """
+dist.init_process_group(BACKEND)
+assert dist.is_nccl_available() and dist.is_backend_available("nccl")
+assert dist.get_backend_config().count(dist.get_default_backend_for_device("cuda")) >= 1
+total = torch.full((2,), rank + 1.0, device="cuda")
+dist.all_reduce(total)
+assert total.tolist() == [3, 3]
+dist.barrier(device_ids=[index])
+sent = [{"rank": rank}]
+dist.broadcast_object_list(sent, src=0, device="cuda")
+assert sent == [{"rank": 0}]
+gathered = [None, None]
+dist.all_gather_object(gathered, rank)
+assert gathered == [0, 1]
+group = dist.new_group([0, 1], backend="nccl")
+dist.all_reduce(total, group=group)
+assert total.tolist() == [6, 6]
+"""
+
+MESHES = """
+dist.init_process_group("nccl", device_id=device)
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.tensor import Shard, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
+
+mesh = init_device_mesh("cuda", (2,), mesh_dim_names=("data",))
+assert mesh.device_type == DeviceMesh("cuda", [0, 1]).device_type == device.type
+sharded = distribute_tensor(torch.arange(4.0).cuda(), mesh, [Shard(0)])
+assert sharded.is_cuda and (sharded * 2).full_tensor().tolist() == [0, 2, 4, 6]
+
+def step(wrap):
+    torch.manual_seed(0)
+    model = wrap(torch.nn.Linear(4, 1, bias=False).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.full((1, 4), float(rank), device="cuda")).sum().backward()
+    optimizer.step()
+    return model(torch.ones(1, 4, device="cuda")).item()
+
+torch.manual_seed(0)
+expected = torch.nn.Linear(4, 1, bias=False).weight.sum().item() - 0.2
+for wrap in (
+    lambda model: DistributedDataParallel(model, device_ids=[index], output_device=index),
+    lambda model: DistributedDataParallel(model, device_ids=[device]),
+    lambda model: fully_shard(model, mesh=mesh) and model,
+    lambda model: FullyShardedDataParallel(model, device_id=index),
+):
+    torch.testing.assert_close(step(wrap), expected)
+"""
+
+END = """
+dist.destroy_process_group()
+print("rank", rank, "is done")
+"""
+
+
+def on_two_ranks(platform: Platform, program: str) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+    def run(rank: int) -> str:
+        variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
+        variables |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
+        environment = {name: str(value) for name, value in variables.items()}
+        return platform.run(BEGINNING + program + END, environment=environment, timeout=100).stdout
+
+    with ThreadPoolExecutor() as pool:
+        outputs = list(pool.map(run, range(2)))
+    assert ["rank 0 is done" in outputs[0], "rank 1 is done" in outputs[1]] == [True, True]
+
+
+@pytest.mark.platforms("cpu", "npu")
+@pytest.mark.parametrize("backend", ['"nccl"', '"cpu:gloo,cuda:nccl"'])
+def test_collectives(platform: Platform, backend: str) -> None:
+    on_two_ranks(platform, COLLECTIVES.replace("BACKEND", backend))
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_meshes_and_parallel_modules(platform: Platform) -> None:
+    on_two_ranks(platform, MESHES)
