@@ -83,6 +83,23 @@ def test_training_by_replays_is_training() -> None:
     assert all(map(torch.equal, model.state_dict().values(), expected.state_dict().values()))
 
 
+def test_a_step_of_adam_is_captured() -> None:
+    models = [nn.Linear(4, 1).cuda() for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    captured, plain = (torch.optim.Adam(model.parameters(), capturable=True) for model in models)
+    x = torch.randn(8, 4, device="cuda")
+    for model, optimizer in zip(models, (captured, plain), strict=True):
+        _step(model, optimizer, x, x[:, :1])
+    graph = torch.cuda.CUDAGraph()
+    captured.zero_grad(set_to_none=True)
+    with torch.cuda.graph(graph):
+        _step(models[0], captured, x, x[:, :1])
+    for _ in range(3):
+        graph.replay()
+        _step(models[1], plain, x, x[:, :1])
+    assert torch.equal(models[0].weight, models[1].weight)
+
+
 def test_random_numbers_are_drawn_anew() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
