@@ -190,7 +190,9 @@ def _facts(section: Any, source: _Source) -> Facts:
             source.fail(key, f"unknown key of [backend]; the keys are {', '.join(known)}")
         if not isinstance(value, _PYTHON_TYPE[known[key]]):
             source.fail(key, f"{value!r} should be {known[key]}")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in section.items()}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in section.items()
+    }
     try:
         return Facts(**values)
     except TypeError as error:

@@ -37,7 +37,7 @@ WAYS: dict[str, Callable[[str], None]] = {
 
 
 def in_processes(program: str, ways: list[str], backend: str) -> dict[str, Any]:
-    """Run the module ``program`` once for each way; return the JSON that each printed, or its last error line."""
+    """Run the module ``program`` under each way; return the JSON that it printed, or its last error line."""
     results: dict[str, Any] = {}
     for way in ways:
         command = [sys.executable, "-W", "ignore", "-m", program, "--backend", backend, "--only", way]

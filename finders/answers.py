@@ -12,7 +12,7 @@ from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
 from morph.errors import MissingNameError
 from morph.finders.functions import ServedFunction
-from morph.finders.views import PREDICATES, Views
+from morph.finders.views import PREDICATES, VALUES, Views
 
 ROOT = "torch.cuda"
 
@@ -33,15 +33,22 @@ class Answers:
         return dict(self._noops)
 
     def keeps(self, name: str) -> bool:
-        """Tell whether the answer for ``name`` may be kept: the vendor does not rebind it."""
-        return name not in self._table.facts.rebound
+        """Tell whether the answer for ``name`` may be kept: neither the vendor nor the asker changes it."""
+        return name not in self._table.facts.rebound and name not in VALUES
 
-    def of(self, name: str, own: Any) -> Any:
-        """Return what serves ``name``; ``own`` is torch's own object of that name.
+    def of(self, name: str, own: Any, asker: str) -> Any:
+        """Return what serves ``name``.
+
+        Args:
+            name: The dotted CUDA name.
+            own: torch's own object of that name.
+            asker: The name of the module whose code asks.
 
         Raises:
             MissingNameError: If the backend lacks it.
         """
+        if name in VALUES and not self._views.sees_cuda(asker):
+            return own
         answer = self._served(name, own)
         if name in PREDICATES:
             return self._views.predicate(own, answer)
@@ -83,9 +90,8 @@ class Answers:
         adapter = resolve(f"{module}.{path}")
         key = id(own), row.adapter  # torch.cuda and its submodules have two names for one function
         if own is None or key not in self._bound:
-            self._bound[key] = (
-                _bound(own, adapter, self._target(row, name)) if row.target else _dressed(adapter, own)
-            )
+            bound = _bound(own, adapter, self._target(row, name)) if row.target else _dressed(adapter, own)
+            self._bound[key] = bound
         return self._bound[key]
 
     def _noop(self, row: Row, name: str, own: Any) -> Any:

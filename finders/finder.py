@@ -85,11 +85,11 @@ class Finder:
 
     def _install(self) -> None:
         if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+            sys.meta_path.insert(0, self)
 
     def _uninstall_if_idle(self) -> None:
         if not self._callbacks and not self._prefixes and self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
 
 
 class CallingLoader:

@@ -7,7 +7,7 @@ from typing import Any
 import wrapt
 
 
-class ServedFunction(wrapt.FunctionWrapper):  # type: ignore[misc]
+class ServedFunction(wrapt.FunctionWrapper[..., Any]):
     """A wrapt wrapper that is copied and pickled as the function it stands for: by reference."""
 
     def __copy__(self) -> ServedFunction:

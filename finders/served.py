@@ -12,12 +12,13 @@ import wrapt
 from morph.errors import MissingNameError
 from morph.finders.answers import ROOT, Answers
 from morph.finders.finder import finder
+from morph.finders.views import module_of
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
 
 
-class ServedModule(wrapt.BaseObjectProxy):  # type: ignore[misc]
+class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
     """A module in torch's own clothes: questions about the module go to it, names to the table.
 
     Answers are kept, so that a name costs one dictionary look-up from its second use on.
@@ -41,7 +42,7 @@ class ServedModule(wrapt.BaseObjectProxy):  # type: ignore[misc]
             own = getattr(self.__wrapped__, name, None)
         if _is_dunder(name):
             return own
-        answer = self._self_answers.of(full, own)
+        answer = self._self_answers.of(full, own, module_of(sys._getframe(1)))
         if self._self_observer is not None:
             self._self_observer(full)
         elif self._self_answers.keeps(full):

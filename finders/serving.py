@@ -41,6 +41,8 @@ def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = N
         has_rows = any(name.startswith(f"{root}.") for name in backend.table.rows)
         if has_rows and not isinstance(own[root], PropModule):  # whose flags are members of its class
             serve(own[root], answers, journal, observer)
+    # bound before torch.cuda was served: torch's only reference of this kind
+    journal.set_attribute(torch.nn.parallel.comm, "nccl", sys.modules["torch.cuda.nccl"])
     return answers
 
 

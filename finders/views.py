@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
 
 from morph.finders.functions import ServedFunction
@@ -14,12 +15,14 @@ PREDICATES = frozenset(
         "torch.cuda.device_count",
         "torch.cuda.is_initialized",
         "torch.cuda._is_compiled",
-        "torch.cuda.nccl.is_available",
         "torch.backends.cuda.is_built",
         "torch.backends.cudnn.is_available",
         "torch.distributed.is_nccl_available",
     }
 )
+
+# what is no function, and so is answered anew each time somebody looks
+VALUES = frozenset({"torch.version.cuda"})
 
 # Dynamo folds a predicate that the user's own code calls into a constant, from here
 _FOLDS_USER_CODE = frozenset({"torch._dynamo.variables.torch"})
@@ -49,7 +52,13 @@ class Views:
         """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``."""
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-            asker = sys._getframe(1).f_globals.get("__name__", "")
+            asker = module_of(sys._getframe(1))
             return cuda(*args, **kwargs) if self.sees_cuda(asker) else wrapped(*args, **kwargs)
 
         return ServedFunction(truth, answer)
+
+
+def module_of(frame: FrameType) -> str:
+    """Return the name of the module whose code runs in ``frame``; empty for code without one."""
+    name = frame.f_globals.get("__name__", "")
+    return name if isinstance(name, str) else ""

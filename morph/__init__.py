@@ -17,7 +17,7 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "finders")) and _ro
 
 
 def __getattr__(name: str) -> object:
-    """Import the public interface at its first use: a start-up file that only reaches a finder pays nothing."""
+    """Import the public interface at its first use: a start-up file only reaches a finder."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from morph import activation
