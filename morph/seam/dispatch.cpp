@@ -86,6 +86,7 @@ void count_move(Device device) {
 
 // On the CPU "cuda" and cpu:0 (what torch.device("cuda") is there) ask for a tensor of its own unless it is resident.
 Device destination(const Tensor& self, Device device) {
+  if (!device.is_cuda() && !on_host()) return device;
   count_move(device);
   if (!on_host()) return translate(device);
   if (device.type() == c10::DeviceType::CUDA) translate(device);

@@ -6,6 +6,8 @@
 #include <torch/csrc/Device.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <limits>
+
 namespace seam {
 namespace {
 
@@ -42,15 +44,18 @@ PyObject* is_cuda(PyObject* self, void* closure) {
 
 PyObject* get_device(PyObject* self, PyObject* args) {
   // A CPU tensor has no index, and CUDA code passes the index on as a device.
-  if (on_host() && !is_overridden(self) && tensor(self).device().is_cpu()) return PyLong_FromLong(0);
+  if (!is_overridden(self) && tensor(self).device().is_cpu()) return PyLong_FromLong(0);
   return torch_get_device.torchs(self, args);
 }
 
 // torch only takes a CUDA device here: an integer would be the accelerator's, and torch.device("cuda") the target's.
 PyObject* as_cuda(PyObject* device) {
   if (PyLong_Check(device) && !PyBool_Check(device)) {
-    long index = PyLong_AsLong(device);
-    return index < 0 ? nullptr : THPDevice_New(Device(DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)));
+    int overflow = 0;
+    long index = PyLong_AsLongAndOverflow(device, &overflow);
+    if (overflow != 0 || index < 0) return nullptr;  // torch has an error of its own
+    TORCH_CHECK(index <= std::numeric_limits<c10::DeviceIndex>::max(), "cuda:", index, ": the device does not exist");
+    return THPDevice_New(Device(DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)));
   }
   if (!THPDevice_Check(device)) return nullptr;
   Device named = reinterpret_cast<THPDevice*>(device)->device;
@@ -92,7 +97,7 @@ at::Tensor copy(const at::Tensor& resident) {
 // A copy on the host does not follow the tensor on the device: neither does it where both are the CPU.
 PyObject* cpu(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* result = torch_cpu.torchs(self, args, kwargs);
-  if (result != self || !on_host() || !is_resident(tensor(self))) return result;
+  if (result != self || !is_resident(tensor(self))) return result;
   HANDLE_TH_ERRORS
   auto aliased = py::reinterpret_steal<py::object>(result);
   return THPVariable_Wrap(copy(tensor(self)));
@@ -105,9 +110,10 @@ void engage_tensor_methods() {
   py::object base = py::module_::import("torch._C").attr("TensorBase");
   auto* type = reinterpret_cast<PyTypeObject*>(base.ptr());
   torch_cuda.put(type, "cuda", cuda);
+  torch_is_cuda.put(type, "is_cuda", is_cuda);
+  if (!on_host()) return;
   torch_cpu.put(type, "cpu", cpu);
   torch_get_device.put(type, "get_device", get_device);
-  torch_is_cuda.put(type, "is_cuda", is_cuda);
 }
 
 void disengage_tensor_methods() {

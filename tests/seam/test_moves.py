@@ -141,6 +141,7 @@ def test_an_index_that_no_device_has(expression: str) -> None:
     [
         ('torch.ones(2, device="cuda:x")', "Invalid device string: 'cuda:x'"),
         ("x.cuda(-1)", "Device index must not be negative"),
+        ("x.cuda(256)", "cuda:256: the device does not exist"),
         ('x.cuda("meta")', "Invalid device, must be cuda device"),
     ],
 )
