@@ -48,6 +48,18 @@ def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> 
     for holder in (torch._C, torch):
         if name in vars(holder):
             journal.set_attribute(holder, name, wrapper)
+    _tell_torchscript(name, wrapper, journal)
+
+
+def _tell_torchscript(name: str, wrapper: Any, journal: Journal) -> None:
+    """Have TorchScript compile calls of the wrapper as it compiles those of the function in C."""
+    builtins = torch.jit._builtins
+    if name not in vars(torch):
+        return
+    if builtins._builtin_table is None:  # torch will build it, with what torch.* is by then
+        builtins._builtin_ops.append((wrapper.__wrapped__, f"aten::{name}"))
+    else:
+        journal.set_item(builtins._builtin_table, id(wrapper), f"aten::{name}")
 
 
 def _with_device(words: Words, without_device: int | None) -> Handler:

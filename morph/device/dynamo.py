@@ -23,9 +23,6 @@ def install(words: Words, journal: Journal) -> None:
     """
     variables = "torch._dynamo.variables"
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
-    if words.on_cpu:
-        optimizer = f"{variables}.optimizer:OptimizerVariable._set_capturable"
-        wrap(optimizer, lambda function: _keep_capturable, words, journal)
     on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
 
 
@@ -42,20 +39,6 @@ def _is_cuda(words: Words) -> Handler:
         return ConstantVariable.create(True)
 
     return call
-
-
-def _keep_capturable(
-    wrapped: Callable[..., Any], variable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Leave the optimizer's own groups alone: Dynamo makes those of CUDA tensors capturable.
-
-    The step that runs without being compiled refuses a capturable group on the CPU.
-    """
-    groups = [group for group in variable.value.param_groups if "capturable" in group]
-    before = [group["capturable"] for group in groups]
-    wrapped(*args, **kwargs)
-    for group, capturable in zip(groups, before, strict=True):
-        group["capturable"] = capturable
 
 
 def _fold_device_count(module: ModuleType, journal: Journal) -> None:

@@ -144,3 +144,12 @@ def test_traced_code_reads_the_state() -> None:
     with torch.autocast("cuda"):
         assert compiled(torch.ones(1, device="cuda")).item() == 2
     assert compiled(torch.ones(1, device="cuda")).item() == 0
+
+
+def test_scripted_code_still_compiles() -> None:
+    def body(matrix: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda"):
+            return matrix + 1
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit is deprecated
+    assert torch.jit.script(body)(torch.ones(1, device="cuda")).item() == 2
