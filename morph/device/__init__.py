@@ -10,6 +10,7 @@ from morph.device import (
     library,
     modules,
     optimizers,
+    parallel,
     parameters,
     profiler,
     serialization,
@@ -38,6 +39,7 @@ def install(backend: Backend, journal: Journal) -> None:
         library,
         profiler,
         distributed,
+        parallel,
         dynamo,
     )
     for part in parts:

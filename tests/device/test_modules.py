@@ -89,6 +89,14 @@ def test_data_parallel_on_one_device() -> None:
     assert module.weight.grad.tolist() == [[4, 4]]
 
 
+def test_tensors_are_scattered_and_gathered() -> None:
+    from torch.nn.parallel import comm
+
+    chunks = comm.scatter(torch.arange(4.0, device="cuda"), [0, 0])
+    assert [chunk.tolist() for chunk in chunks] == [[0, 1], [2, 3]]
+    assert comm.gather(chunks, destination=0).tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_loaders_pin(workers: int) -> None:
     loader = DataLoader(TensorDataset(torch.arange(8.0)), batch_size=4, pin_memory=True, num_workers=workers)
