@@ -35,7 +35,7 @@ def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = N
     facts = backend.table.facts
     views = Views(filter(None, ["torch", "functorch", facts.vendor, *facts.native]))
     answers = Answers(backend, views)
-    _add_members(backend, journal)
+    _add_members(backend, answers, journal)
     serve(own[ROOT], answers, journal, observer)
     for root in OPTIONAL_ROOTS:
         has_rows = any(name.startswith(f"{root}.") for name in backend.table.rows)
@@ -46,22 +46,24 @@ def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = N
     return answers
 
 
-def _add_members(backend: Backend, journal: Journal) -> None:
-    """Give the vendor's classes the members that CUDA's classes have under another name."""
+def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
+    """Give the vendor's classes, and modules of flags, the members that CUDA's have."""
     for row in backend.table.rows.values():
         parent, _, member = row.name.rpartition(".")
+        module = sys.modules.get(parent)
         if row.status is Status.RENAMED and _is_class(parent):
             owner, _, target = row.target.rpartition(".")
             journal.set_attribute(resolve(owner), member, _alias(target))
-        elif row.adapter and (holder := _owner_of_members(backend, parent)) is not None:
-            journal.set_attribute(holder, member, _member(row))
+        elif row.adapter and isinstance(module, PropModule):
+            journal.set_attribute(type(module), member, _flag(answers, row, module))
+        elif row.adapter and _is_class(parent):
+            journal.set_attribute(_served_class(backend, parent), member, _member(row))
 
 
-def _owner_of_members(backend: Backend, name: str) -> type | None:
-    """Return the class that the members of ``name`` live on: the one served for it, or a module's own."""
-    if isinstance(sys.modules.get(name), PropModule):
-        return type(sys.modules[name])
-    return _served_class(backend, name) if _is_class(name) else None
+def _flag(answers: Answers, row: Row, module: PropModule) -> Any:
+    """Return the member of a module of flags: a property, or a function as any module has them."""
+    own = getattr(module, row.name.rpartition(".")[2])
+    return staticmethod(answers.of(row.name, own, "")) if callable(own) else _member(row)
 
 
 def _is_class(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Views: a few predicates answer by who asks (the CUDA view for user code, the truth for the rest)."""
+"""Views: a few names answer by who asks: the CUDA view for user code, the truth for the rest."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ PREDICATES = frozenset(
         "torch.cuda._is_compiled",
         "torch.backends.cuda.is_built",
         "torch.backends.cudnn.is_available",
+        "torch.backends.cudnn.version",
         "torch.distributed.is_nccl_available",
     }
 )

@@ -42,6 +42,8 @@ def choose(name: str | None, journal: Journal, report: Report) -> Backend:
         UnknownBackendError: If no table describes ``name``.
         AbsentBackendError: If ``name`` was asked for and its package or device is absent.
     """
+    if visibility.hides_all():
+        return Backend(table.load(CPU))
     if name is not None:
         backend = Backend(table.load(name))
         visibility.carry(backend.table.facts, journal, report)
@@ -49,7 +51,7 @@ def choose(name: str | None, journal: Journal, report: Report) -> Backend:
         if absence:
             raise AbsentBackendError(name, absence)
         return backend
-    return Backend(table.load(CPU)) if visibility.hides_all() else _first_present(journal, report)
+    return _first_present(journal, report)
 
 
 def simulated(name: str | None) -> Backend:
