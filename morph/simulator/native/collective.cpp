@@ -33,25 +33,26 @@ Tensors flat(const TensorLists& lists) {
   return all;
 }
 
-// Work of the other backend whose results are the device's tensors: DDP reads a reduced bucket from its future.
+// Work whose results are the device's tensors: DDP reads a reduced bucket from its future. Without the other backend's
+// work it is done already.
 class HostWork final : public Work {
  public:
   HostWork(intrusive_ptr<Work> inner, Tensors results) : inner_(std::move(inner)), results_(std::move(results)) {}
 
-  bool isCompleted() override { return inner_->isCompleted(); }
-  bool isSuccess() const override { return inner_->isSuccess(); }
-  std::exception_ptr exception() const override { return inner_->exception(); }
-  int sourceRank() const override { return inner_->sourceRank(); }
+  bool isCompleted() override { return !inner_ || inner_->isCompleted(); }
+  bool isSuccess() const override { return !inner_ || inner_->isSuccess(); }
+  std::exception_ptr exception() const override { return inner_ ? inner_->exception() : nullptr; }
+  int sourceRank() const override { return inner_ ? inner_->sourceRank() : -1; }
   Tensors result() override { return results_; }
-  void synchronize() override { inner_->wait(); }
-  bool wait(std::chrono::milliseconds timeout) override { return inner_->wait(timeout); }
-  void blockCurrentStream() override { inner_->wait(); }
+  void synchronize() override { wait(kNoTimeout); }
+  bool wait(std::chrono::milliseconds timeout) override { return !inner_ || inner_->wait(timeout); }
+  void blockCurrentStream() override { wait(kNoTimeout); }
   intrusive_ptr<c10::ivalue::Future> getFuture() override {
     std::vector<c10::Device> devices;
     for (const Tensor& tensor : results_)
       if (!tensor.is_cpu()) devices = {tensor.device()};
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), devices);
-    inner_->wait();
+    wait(kNoTimeout);
     future->markCompleted(c10::IValue(results_));
     return future;
   }
@@ -156,17 +157,16 @@ class HostBackend final : public c10d::Backend {
     return c10::make_intrusive<HostWork>(std::move(inner), std::move(results));
   }
 
-  // gloo cannot average: sum, then divide.
+  // gloo cannot average: sum, then divide. Its work is not kept, which may write the sum again when it is waited for.
   template <typename Options, typename Reduce>
   intrusive_ptr<Work> averaged(const Tensors& results, const Options& options, Reduce reduce) {
     Tensors host = views(results);
     if (options.reduceOp != c10d::ReduceOp::AVG) return work(reduce(host, options), results);
     Options sum = options;
     sum.reduceOp = c10d::ReduceOp::SUM;
-    intrusive_ptr<Work> reduced = reduce(host, sum);
-    reduced->wait();
+    reduce(host, sum)->wait();
     for (Tensor& tensor : host) tensor.div_(getSize());
-    return work(reduced, results);
+    return work(nullptr, results);
   }
 
   intrusive_ptr<Backend> inner_;

@@ -27,9 +27,9 @@ void install(Settings wanted) {
   install_storage_operators();
   install_casts();
   install_sparse();
-  install_fallback();
   install_neural_operators();
   install_autocast();
+  install_fallback();  // last: it fills what the others leave
 }
 
 void initialize() {

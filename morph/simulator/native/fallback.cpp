@@ -228,11 +228,29 @@ Tensor to_device(const Tensor& host, c10::Device target) {
   return result;
 }
 
+namespace {
+
+// torch's own kernels for other backends go by way of out= variants, which warn of resizing where the CPU does not.
+void prefer_host_kernels() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::CPU)) {
+    auto op = dispatcher.findSchema(name);
+    bool own = op && op->hasKernelForDispatchKey(backend_key());
+    bool composed = op && op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+    if (!op || own || composed || name.getNamespace() != "aten") continue;
+    library->impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
+}
+
+}  // namespace
+
 void install_fallback() {
   for (auto key : {backend_key(), sparse_key(false), sparse_key(true)}) {
     auto* library = new torch::Library(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
     library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
+  prefer_host_kernels();
 }
 
 }  // namespace simulator

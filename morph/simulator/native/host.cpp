@@ -104,7 +104,8 @@ struct Hooks : at::PrivateUse1HooksInterface {
     return all.at(size_t(checked(index)));
   }
   at::Generator getNewGenerator(DeviceIndex index) const override {
-    return at::make_generator<Generator>(checked(index));
+    if (index != -1) checked(index);  // without an index it is good for every device
+    return at::make_generator<Generator>(index);
   }
 
   at::Device getDeviceFromPtr(void* pointer) const override {

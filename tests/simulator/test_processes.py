@@ -1,0 +1,135 @@
+"""Several processes: collectives, tensors handed over, and what a fork may not do."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+from tests.platforms import Platform, describe
+
+COLLECTIVES = """
+import json, sys
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as multiprocessing
+from torch.distributed.fsdp import fully_shard
+
+def worker(rank, store, queue):
+    torch.npu.set_device(rank)
+    dist.init_process_group(sys.argv[1], init_method=store, rank=rank, world_size=2)
+    seen = {}
+    tensor = torch.full((2,), rank + 1.0, device="npu")
+    dist.all_reduce(tensor)
+    seen["reduced"] = tensor.tolist()
+    parts = [torch.empty(1, device="npu") for _ in range(2)]
+    dist.all_gather(parts, torch.full((1,), float(rank), device="npu"))
+    seen["gathered"] = [part.item() for part in parts]
+    dist.broadcast(tensor.fill_(rank), src=1)
+    seen["broadcast"] = tensor.tolist()
+    objects = [None, None]
+    dist.all_gather_object(objects, {"rank": rank})
+    seen["objects"] = objects
+    work = dist.isend(tensor, 1) if rank == 0 else dist.irecv(tensor, 0)
+    work.wait()
+    torch.manual_seed(0)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("npu"), device_ids=[rank])
+    model(torch.full((1, 2), float(rank), device="npu")).sum().backward()
+    seen["gradient"] = model.module.weight.grad.flatten().tolist()
+    sharded = fully_shard(torch.nn.Linear(4, 4).to("npu"))
+    sharded(torch.ones(1, 4, device="npu")).sum().backward()
+    seen["sharded"] = sharded.weight.grad.full_tensor().sum().item()
+    seen["backend"] = dist.get_backend()
+    dist.barrier()
+    dist.destroy_process_group()
+    queue.put(seen)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    queue, store = context.SimpleQueue(), "file://" + sys.argv[2]
+    processes = [context.Process(target=worker, args=(rank, store, queue)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    print(json.dumps([queue.get() for _ in processes]))
+    for process in processes:
+        process.join()
+"""
+
+SHARING = """
+import torch
+import torch.multiprocessing as multiprocessing
+
+def child(tensors, done):
+    tensor = tensors.get()
+    tensor[1:].add_(1)
+    print("child", tensor.tolist(), tensor.device, flush=True)
+    del tensor
+    done.set()
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    tensors, done = context.Queue(), context.Event()
+    process = context.Process(target=child, args=(tensors, done))
+    process.start()
+    tensor = torch.zeros(4, device="npu:1")
+    tensors.put(tensor[1:])
+    done.wait(60)
+    print("parent", tensor.tolist(), flush=True)
+    process.join()
+"""
+
+FORKING = """
+import multiprocessing
+import torch
+
+def child():
+    try:
+        torch.ones(1, device="npu")
+    except RuntimeError as error:
+        print(error, flush=True)
+    print(torch.npu._is_in_bad_fork(), torch.npu.is_initialized(), flush=True)
+
+print(torch.npu.is_initialized(), flush=True)
+torch.ones(1, device="npu")
+print(torch.npu.is_initialized(), flush=True)
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+"""
+
+
+@pytest.mark.parametrize("backend", ["hccl", "cpu:gloo,npu:hccl"])
+def test_collectives_on_two_processes(machine: Platform, backend: str, tmp_path: pathlib.Path) -> None:
+    done = machine.run(COLLECTIVES, backend, f"{tmp_path}/store", morph=False, timeout=300)
+    for seen in json.loads(done.stdout.splitlines()[-1]):
+        assert seen["reduced"] == [3, 3], describe(done)
+        assert seen["gathered"] == [0, 1]
+        assert seen["broadcast"] == [1, 1]
+        assert seen["objects"] == [{"rank": 0}, {"rank": 1}]
+        assert seen["gradient"] == [0.5, 0.5]
+        assert seen["sharded"] == 16
+        assert seen["backend"] == backend
+
+
+@pytest.mark.parametrize("machine", ["simulated"], indirect=True)
+def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "sharing.py"
+    script.write_text(SHARING)
+    done = machine.run(script, morph=False)
+    assert "child [0.0, 1.0, 1.0] npu:1" in done.stdout, describe(done)
+    assert "parent [0.0, 0.0, 1.0, 1.0]" in done.stdout
+
+
+def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
+    before, after, message, *_, state = machine.run(FORKING, morph=False).stdout.splitlines()
+    assert (before, after) == ("False", "True")
+    assert message.startswith("Cannot re-initialize NPU in forked subprocess")
+    assert state == "True False"
+
+
+def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
+    done = machine.run(
+        "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()", morph=False
+    )
+    assert "terminate" not in done.stderr

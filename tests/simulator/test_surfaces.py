@@ -1,0 +1,52 @@
+"""The recorded surfaces: data of a release, read by dotted name."""
+
+from __future__ import annotations
+
+import importlib.resources
+
+import pytest
+import torch
+
+from morph import surfaces
+from morph.backends import resolve
+
+
+def test_names_and_signatures_are_found() -> None:
+    surface = surfaces.load("torch_npu-2.13.0")
+    assert (surface.package, surface.version, surface.module) == ("torch_npu", "2.13.0", "torch.npu")
+    assert surface.signature("torch.npu.get_device_name") == "(device_name=None)"
+    assert surface.signature("torch.npu.Stream.wait_event") == "(self, event)"
+    assert surface.signature("torch.npu.Stream.npu_stream") is None
+    assert surface.has("torch.npu.Stream.npu_stream")
+    assert not surface.has("torch.npu.get_arch_list")
+    assert surface.classes["torch.npu.streams.Stream"].home == "torch.npu.Stream"
+
+
+def test_an_unknown_surface_names_those_there_are() -> None:
+    with pytest.raises(
+        surfaces.UnknownSurfaceError, match="'torch_npu-1'; there are torch_cuda-2.13.0, torch_npu"
+    ):
+        surfaces.load("torch_npu-1")
+
+
+def test_all_surfaces_together_are_small() -> None:
+    folder = importlib.resources.files("morph.aliases.surfaces")
+    sizes = [len(each.read_bytes()) for each in folder.iterdir() if each.name.endswith(".json")]
+    assert sum(sizes) < 300 << 10
+
+
+def test_recorded_cuda_names_are_this_torchs() -> None:
+    surface = surfaces.load("torch_cuda-2.13.0")
+    if not torch.__version__.startswith(surface.version):
+        pytest.skip(f"torch {torch.__version__} is another release")
+    for module in surface.modules - {"torch.cuda.gds"}:
+        assert resolve(module) is not None
+    missing = [name for name in surface.functions if not _exists(name)]
+    assert not missing
+
+
+def _exists(name: str) -> bool:
+    try:
+        return resolve(name) is not None
+    except AttributeError:
+        return False
