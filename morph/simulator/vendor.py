@@ -135,7 +135,10 @@ def _refusing_class(name: str, surface: Surface) -> type:
         raise NotSimulatedError(name)
 
     module, _, last = name.rpartition(".")
-    made = type(last, (), {"__new__": refuse, "__module__": module, "__doc__": "Not simulated."})
+    body: dict[str, Any] = {"__new__": refuse, "__module__": module, "__doc__": "Not simulated."}
+    if signature := surface.signature(name):
+        body["__signature__"] = parse_signature(signature)
+    made = type(last, (), body)
     _complete(made, name, surface)
     return made
 
