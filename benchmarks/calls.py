@@ -51,23 +51,22 @@ def figures(way: str, backend: str) -> Iterator[dict[str, Any]]:
 
 
 def show(results: dict[str, Any]) -> None:
-    """Print a table of ratios, one column for each way."""
+    """Print a table of ratios and nanoseconds, one column for each way."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table("call", *results)
     for index, call in enumerate(CALLS):
         table.add_row(call, *[_cell(result, index) for result in results.values()])
-    Console().print(table)
+    Console(width=100).print(table)
+    for way, result in results.items():
+        if isinstance(result, str):
+            print(f"{way}: {result}")
 
 
 def _cell(result: Any, index: int) -> str:
-    if isinstance(result, str):
-        return result if index == 0 else ""
-    row = result[index]
-    return (
-        row.get("error", "")[:24] or f"{row['ratio']:.2f}x  {row['cuda_ns']:,.0f} / {row['own_ns']:,.0f} ns"
-    )
+    row = {"error": "fails"} if isinstance(result, str) else result[index]
+    return "fails" if "error" in row else f"{row['ratio']:5.2f}x {row['cuda_ns']:7,.0f} ns"
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ def torchada(backend: str) -> None:
 def cuda_morph(backend: str) -> None:
     import ascend_compat
 
-    ascend_compat.activate(backend)
+    ascend_compat.activate()
 
 
 WAYS: dict[str, Callable[[str], None]] = {
