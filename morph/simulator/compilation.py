@@ -32,7 +32,12 @@ def register(module: ModuleType, machine: Machine) -> None:
             getattr(module, name)._dynamo_marked_constant = True
 
     def describe(dynamo: Any) -> None:
-        dynamo.register_interface_for_device(machine.device_type, _interface(module, dynamo))
+        interface = _interface(module, dynamo)
+        for name in (
+            machine.device_type,
+            *(f"{machine.device_type}:{index}" for index in range(machine.count)),
+        ):
+            dynamo.register_interface_for_device(name, interface)
 
     wrapt.register_post_import_hook(describe, INTERFACE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._utils import classproperty
 
 from morph.simulator import devices
 from morph.simulator.machine import Machine, started
@@ -42,7 +43,8 @@ class TensorType(type):
     @property
     def __name__(cls) -> str:  # type: ignore[override]
         # `Tensor.type` reads the C-level name, which has to be the full one
-        return type.__dict__["__name__"].__get__(cls).rpartition(".")[2]
+        full: str = type.__dict__["__name__"].__get__(cls)
+        return full.rpartition(".")[2]
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
@@ -64,14 +66,9 @@ def _tensor_type(module: str, kind: str, dtype: torch.dtype) -> TensorType:
     return TensorType(f"{module}.{kind}Tensor", (), body)
 
 
-def _storage_type(module: str, kind: str, dtype: torch.dtype) -> type:
-    body = {"dtype": property(lambda self: dtype), "_dtype": dtype, "__module__": module}
-    body |= {"__doc__": f"A typed storage of {dtype} on the device.", "__new__": _new_storage}
-    return type(f"{kind}Storage", (torch.storage._LegacyStorage,), body)
-
-
-def _new_storage(cls: Any, *arguments: Any) -> torch.TypedStorage:
-    storage: Any = torch.TypedStorage
-    made = storage(*arguments, dtype=cls._dtype, device=started().device_type)
-    assert isinstance(made, torch.TypedStorage)
-    return made
+def _storage_type(module: str, kind: str, dtype: torch.dtype) -> Any:
+    constant: Any = classproperty
+    body = {"dtype": constant(lambda cls: dtype), "_dtype": constant(lambda cls: dtype)}
+    body |= {"__module__": module, "__doc__": f"A typed storage of {dtype} on the device."}
+    base: Any = torch.storage._LegacyStorage
+    return type(base)(f"{kind}Storage", (base,), body)
