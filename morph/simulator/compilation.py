@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-import wrapt
-
+from morph.finders.finder import on_import
+from morph.journal import Journal
 from morph.simulator.machine import Machine
 
 INTERFACE = "torch._dynamo.device_interface"
@@ -39,7 +39,7 @@ def register(module: ModuleType, machine: Machine) -> None:
         ):
             dynamo.register_interface_for_device(name, interface)
 
-    wrapt.register_post_import_hook(describe, INTERFACE)
+    on_import(INTERFACE, describe, Journal())  # never undone, as the device is not
 
 
 def _interface(module: ModuleType, dynamo: Any) -> type:

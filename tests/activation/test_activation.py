@@ -129,6 +129,8 @@ def test_an_activation_that_fails_half_way_applies_nothing(platform: Platform) -
         """
         import sys, torch, morph
         from morph.finders import serving
+        morph.activate(BACKEND)  # a simulated device stays, and waits for Dynamo
+        morph.deactivate()
         own, path = torch.cuda, list(sys.meta_path)
         working = serving.serve_cuda
 
@@ -167,7 +169,8 @@ def test_threads_activating_at_once_get_one_activation(platform: Platform) -> No
         [thread.join() for thread in threads]
         import torch
         assert len(results) == 8 and all(status.active for status in results)
-        assert type(torch.cuda).__name__ == "ServedModule" and type(torch.cuda.__wrapped__).__name__ == "module"
+        assert type(torch.cuda).__name__ == "ServedModule"
+        assert type(torch.cuda.__wrapped__).__name__ == "module"
         """,
     )
 
