@@ -43,6 +43,16 @@ HcclResult Communicator::create(const std::string &name, int size, int rank, Hcc
   return HCCL_SUCCESS;
 }
 
+HcclResult Communicator::create_all(const std::string &name, int size, HcclComm *out) {
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (int rank = 0; rank < size; rank++) ranks.emplace_back(new Communicator(name, size, rank));
+  for (int rank = 0; rank < size; rank++)
+    for (int peer = 0; peer < rank; peer++)
+      if (HcclResult error = ranks[rank]->connect_within_process(*ranks[peer])) return error;
+  for (int rank = 0; rank < size; rank++) out[rank] = ranks[rank].release();
+  return HCCL_SUCCESS;
+}
+
 Communicator::~Communicator() {
   for (int socket : sockets_)
     if (socket >= 0) close(socket);
@@ -61,6 +71,17 @@ HcclResult Communicator::connect_all() {
   for (int peer = rank + 1; peer < size && !result; peer++) result = accept_from_higher(listener);
   close(listener);
   return result;
+}
+
+HcclResult Communicator::connect_within_process(Communicator &peer) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+    soft_cann_fail(HCCL_E_SYSCALL, "cannot connect the ranks of %s: %s", name.c_str(), std::strerror(errno));
+    return HCCL_E_SYSCALL;
+  }
+  sockets_[peer.rank] = pair[0];
+  peer.sockets_[rank] = pair[1];
+  return HCCL_SUCCESS;
 }
 
 HcclResult Communicator::connect_to(int peer) {

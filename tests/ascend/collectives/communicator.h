@@ -1,4 +1,4 @@
-// The processes of a group on one machine, each connected to each by a Unix socket.
+// The ranks of a group on one machine, each connected to each by a Unix socket.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ class Communicator {
  public:
   // Returns when all ranks are connected.
   static HcclResult create(const std::string &name, int size, int rank, HcclComm *out);
+  // All ranks in this process; each needs a thread of its own, which torch_npu gives it.
+  static HcclResult create_all(const std::string &name, int size, HcclComm *out);
   ~Communicator();
 
   // Does all transfers at once, so that nobody waits in a circle.
@@ -36,6 +38,7 @@ class Communicator {
   Communicator(const std::string &name, int size, int rank)
       : name(name), size(size), rank(rank), sockets_(size, -1) {}
   HcclResult connect_all();
+  HcclResult connect_within_process(Communicator &peer);
   HcclResult connect_to(int peer);
   HcclResult accept_from_higher(int listener);
   HcclResult advance(Transfer &transfer);

@@ -27,6 +27,12 @@ EXPORT HcclResult HcclCommInitRootInfoConfig(uint32_t size, const HcclRootInfo *
   return HcclCommInitRootInfo(size, info, rank, comm);
 }
 
+EXPORT HcclResult HcclCommInitAll(uint32_t size, int32_t *, HcclComm *comms) {
+  HcclRootInfo name;
+  HcclGetRootInfo(&name);
+  return Communicator::create_all(name.internal, int(size), comms);
+}
+
 EXPORT HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t size, uint32_t *, uint64_t id, uint32_t rank,
                                           HcclCommConfig *, HcclComm *sub) {
   std::string name = as_communicator(*comm)->name + "/" + std::to_string(id);
