@@ -1,4 +1,4 @@
-"""One process on two devices: the functions that torch.nn.parallel is made of, equal to one device's results."""
+"""One process on two devices: what torch.nn.parallel is made of."""
 
 import pytest
 import torch
