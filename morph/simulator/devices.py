@@ -177,5 +177,9 @@ def current_blas_handle() -> ctypes.c_void_p | None:
     return None
 
 
+def _parse_visible_devices() -> list[int]:
+    return list(range(device_count()))
+
+
 def _sleep(cycles: int) -> None:
     """Keeps the device busy; every queue of the simulated device is empty, so there is nothing to delay."""

@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import pathlib
+import re
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from morph.aliases.table import Facts
 
 GIB = 1 << 30
+DEVICES = 2
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu"}
 # Vendors whose names behave in ways that a surface does not tell.
@@ -91,14 +93,14 @@ _lock = threading.Lock()
 _machine: Machine | None = None
 
 
-def start(vendor: str, devices: int = 2, memory: int = 64 * GIB) -> ModuleType:
+def start(vendor: str, devices: int | None = None, memory: int = 64 * GIB) -> ModuleType:
     """Makes a vendor's device and its module exist in this process, for good.
 
     Starting the same again returns the module that is there.
 
     Args:
         vendor: The backend's name, ``"npu"``.
-        devices: How many devices the machine has.
+        devices: How many devices there are; unless given, two, less what the vendor's variable hides.
         memory: Bytes of each device.
 
     Returns:
@@ -116,7 +118,7 @@ def start(vendor: str, devices: int = 2, memory: int = 64 * GIB) -> ModuleType:
         if _machine is None:
             _refuse_beside_the_real(facts)
             os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
-            _machine = _build(facts, devices, memory)
+            _machine = _build(facts, visible_devices(facts) if devices is None else devices, memory)
             _install(_machine)
         if _machine.facts.name != facts.name:
             raise SimulatorError(
@@ -134,6 +136,17 @@ def started() -> Machine:
     if _machine is None:
         raise SimulatorError("no simulated device was started in this process")
     return _machine
+
+
+def visible_devices(facts: Facts) -> int:
+    """Counts the devices that the vendor's variable lets this process see, of the two that there are."""
+    listed = os.environ.get(facts.visible_devices)
+    if listed is None:
+        return DEVICES
+    digits = re.match(r"[\d,]*", listed)
+    assert digits is not None
+    indices = [int(index) for index in digits[0].split(",") if index]
+    return next((place for place, index in enumerate(indices) if index >= DEVICES), len(indices))
 
 
 def _refuse_beside_the_real(facts: Facts) -> None:

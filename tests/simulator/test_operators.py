@@ -39,6 +39,8 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "attention": lambda a, b: F.scaled_dot_product_attention(a[None], b[None], a[None] * b[None]),
     "fft": lambda a, b: torch.fft.fft(a).abs() + b,
     "complex": lambda a, b: torch.view_as_complex(b[:, :4].contiguous().view(4, 2, 2)).real * a.sum(),
+    "conjugate": lambda a, b: (torch.polar(a.abs(), b) * torch.polar(b.abs(), a).conj()).imag,
+    "sign": lambda a, b: torch.sgn(a) * b,
     "linalg": lambda a, b: torch.linalg.solve(a @ a.t() + torch.eye(4, device=a.device), b),
 }  # fmt: skip
 

@@ -133,3 +133,10 @@ def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Plat
         "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()", morph=False
     )
     assert "terminate" not in done.stderr
+
+
+@pytest.mark.parametrize(("visible", "count"), [("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)])
+def test_the_vendors_variable_hides_devices(machine: Platform, visible: str, count: int) -> None:
+    program = "import torch; print(torch.npu.device_count(), torch.ones(1, device='npu').device)"
+    done = machine.run(program, morph=False, environment={"ASCEND_RT_VISIBLE_DEVICES": visible})
+    assert done.stdout.split() == [str(count), "npu:0"]

@@ -17,8 +17,8 @@ void after_fork() { forked = forked || used; }
 const Settings& settings() { return chosen; }
 
 void install(Settings wanted) {
-  TORCH_CHECK(chosen.count == 0, "the simulated device is installed already");
-  TORCH_CHECK(wanted.count > 0, "a simulated machine needs at least one device");
+  static std::atomic<bool> installed{false};
+  TORCH_CHECK(!installed.exchange(true), "the simulated device is installed already");
   chosen = std::move(wanted);
   pthread_atfork(nullptr, nullptr, &after_fork);
   install_memory();

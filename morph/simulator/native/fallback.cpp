@@ -9,6 +9,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
@@ -222,8 +223,10 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
 
 Tensor to_device(const Tensor& host, c10::Device target) {
   if (!host.defined()) return host;
+  auto options = host.options().device(target).pinned_memory(false);
+  if (host._is_zerotensor()) return at::zeros(host.sizes(), options);  // it has no memory
   Tensor source = host.is_non_overlapping_and_dense() ? host : host.contiguous();
-  Tensor result = at::empty_strided(source.sizes(), source.strides(), source.options().device(target).pinned_memory(false));
+  Tensor result = at::empty_strided(source.sizes(), source.strides(), options);
   copy_bytes(result, source);
   return result;
 }

@@ -85,7 +85,7 @@ struct Generator final : c10::GeneratorImpl {
 
 struct Hooks : at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
+  bool isAvailable() const override { return settings().count > 0; }
   bool hasPrimaryContext(DeviceIndex) const override { return true; }
   void init() const override {}
 

@@ -100,6 +100,11 @@ void install_storage_operators() {
   library->impl("_copy_from", &copy_from);
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
   library->impl("record_stream", &record_stream);
+  // Copying reads conjugate and negative views as they are; resolving one is a copy.
+  for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
+    auto* views = new torch::Library(torch::Library::IMPL, "aten", lazy, __FILE__, __LINE__);
+    views->impl("_copy_from", torch::CppFunction::makeFallthrough());
+  }
 }
 
 }  // namespace simulator
