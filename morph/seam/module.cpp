@@ -20,6 +20,7 @@ constexpr Part parts[] = {
     {engage_dispatch, disengage_dispatch},
     {engage_initialization, disengage_initialization},
     {engage_device_objects, disengage_device_objects},
+    {engage_storage, disengage_storage},
     {engage_tensor_methods, disengage_tensor_methods},
     {engage_host_memory, disengage_host_memory},
 };

@@ -46,6 +46,8 @@ void engage_initialization();
 void disengage_initialization();
 void engage_device_objects();
 void disengage_device_objects();
+void engage_storage();
+void disengage_storage();
 void engage_tensor_methods();
 void disengage_tensor_methods();
 

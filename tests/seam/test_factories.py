@@ -48,6 +48,39 @@ def test_lands_on_the_device(expression: str, device_type: str) -> None:
     assert made.is_cuda
 
 
+STORAGES = {
+    'torch.UntypedStorage(4, device="cuda")': 0,
+    'torch.UntypedStorage(4, device=torch.device("cuda:0"))': 0,
+    "torch.UntypedStorage(4, device=0)": 0,
+    'torch.UntypedStorage(device="cuda")': 0,
+    'torch.UntypedStorage([1, 2, 3], device="cuda")': 0,
+    'torch.TypedStorage(4, dtype=torch.float16, device="cuda").untyped()': 0,
+    'torch.UntypedStorage(4, device="cuda:1")': 1,
+    "torch.UntypedStorage(4, device=1)": 1,
+}
+
+
+@pytest.mark.parametrize(("expression", "index"), STORAGES.items())
+def test_storages_land_on_the_device(expression: str, index: int, device_type: str) -> None:
+    if index and device_type == "cpu":
+        with pytest.raises(RuntimeError, match="cuda:1"):
+            eval(expression)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says of typed storages that they are old
+        storage = eval(expression)
+    assert storage.device == torch.device("cuda", index)
+    assert torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).device == storage.device
+
+
+def test_storages_elsewhere_stay_there() -> None:
+    assert torch.UntypedStorage(4).device.type == "cpu"
+    assert torch.UntypedStorage(4, device=None).nbytes() == 4
+    assert torch.UntypedStorage(4, device="meta").device.type == "meta"
+    with pytest.raises(RuntimeError, match="at start of device string: nonsense"):
+        torch.UntypedStorage(4, device="nonsense")
+
+
 def test_generators() -> None:
     generator = torch.Generator(device="cuda")
     drawn = []

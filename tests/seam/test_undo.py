@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("vend
 WORD = ctypes.sizeof(ctypes.c_void_p)
 # Of CPython's type objects: tp_repr, tp_hash, tp_str, tp_richcompare, tp_new.
 SLOTS = (11, 15, 17, 25, 39)
+TYPES = [torch.device, torch.Event, torch.UntypedStorage]
 DESCRIPTORS = [
     torch.Tensor.cuda,
     torch.Tensor.cpu,
@@ -53,7 +54,7 @@ def guards() -> tuple[int, ...]:
 
 def pointers() -> list[object]:
     descriptors = [words(id(descriptor), 8)[1:] for descriptor in DESCRIPTORS]
-    return [descriptors, slots(torch.device), slots(torch.Event), hooks_table(), guards()]
+    return [descriptors, *map(slots, TYPES), hooks_table(), guards()]
 
 
 def dispatcher() -> dict[str, str]:
