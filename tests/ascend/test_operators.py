@@ -111,16 +111,6 @@ def test_gradients_of_models(name):
     assert_close(gradients[1], gradients[0], atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
-def test_recurrent_networks(name):
-    network, inputs = getattr(nn, name)(4, 8, 2, batch_first=True), torch.randn(2, 5, 4)
-    expected = network(inputs)[0].detach()
-    result = network.npu()(inputs.npu())[0]
-    result.sum().backward()
-    assert_close(result.detach().cpu(), expected, atol=1e-4, rtol=1e-4)
-    assert all(parameter.grad is not None for parameter in network.parameters())
-
-
 LOSSES = [
     *(("l1_loss", reduction) for reduction in ("mean", "sum", "none")),
     *(("binary_cross_entropy_with_logits", reduction) for reduction in ("mean", "sum", "none")),

@@ -89,6 +89,14 @@ def test_memory_is_pinned():
     assert not torch.empty(4).is_pinned()
 
 
+def test_sleeping_takes_time():
+    start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    torch.npu._sleep(5_000_000)
+    end.record()
+    assert start.elapsed_time(end) >= 5
+
+
 def test_events_measure_time_and_streams_become_idle():
     stream = torch.npu.Stream()
     start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))

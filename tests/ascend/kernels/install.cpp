@@ -1,11 +1,12 @@
 // Puts the host's kernels in the place of torch_npu's, for every aten operator that both have, except those
-// that allocate, view and copy: these stay torch_npu's own.
+// that allocate, view and copy, or are made of others: these stay torch_npu's own.
 #include <torch/library.h>
 
 #include <set>
 #include <string>
 
 #include "kernels/call.h"
+#include "kernels/default_autograd.h"
 #include "soft_cann.h"
 
 namespace soft_cann {
@@ -15,6 +16,8 @@ const std::set<std::string> kStayTorchNpus = {
     "aten::_copy_from_and_resize",
     "aten::_lazy_clone",
     "aten::_local_scalar_dense",
+    "aten::_pack_padded_sequence",
+    "aten::_pad_packed_sequence",
     "aten::_pin_memory",
     "aten::_reshape_alias",
     "aten::_to_copy",
@@ -45,13 +48,7 @@ const std::set<std::string> kStayTorchNpus = {
 };
 
 // torch_npu's own autograd kernels of these end in graph-mode operators.
-constexpr const char *kDefaultAutograd[] = {"lstm.input", "lstm.data", "gru.input", "one_hot", "renorm", "renorm_"};
-
-// PyTorch's own kernel, its decomposition or its derivative formula, which is what the autograd key of a
-// backend that registers nothing resolves to.
-void run_default_autograd(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::jit::Stack *stack) {
-  op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradXLA).callBoxed(op, keys, stack);
-}
+constexpr const char *kDefaultAutograd[] = {"lstm.input", "gru.input", "one_hot", "renorm", "renorm_"};
 
 // PyTorch warns when a kernel takes another's place, which is the point here.
 struct NoWarnings : c10::WarningHandler {
@@ -79,6 +76,7 @@ void register_kernels() {
   auto &autograd = registrations(c10::DispatchKey::AutogradPrivateUse1);
   for (auto name : kDefaultAutograd)
     autograd.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_default_autograd>());
+  autograd.impl("lstm.data", torch::CppFunction::makeFromBoxedFunction<&run_lstm_on_padded>());
 }
 
 }  // namespace
