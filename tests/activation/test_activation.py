@@ -115,7 +115,7 @@ def test_deactivation_restores_every_object_by_identity(platform: Platform) -> N
             torch.ones(1, device="cuda")
             morph.deactivate()
         after = snapshot()
-        ignored = {"__warningregistry__", "__pycache__"}
+        ignored = {"__warningregistry__", "_cached_device_count"}  # Python's and the vendor's own memory
         changed = [key for key in before if after.get(key) is not before[key] and not ignored & {key[-1]}]
         assert not changed, changed[:20]
         assert sys.meta_path == path and dict(os.environ) == environment

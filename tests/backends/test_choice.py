@@ -108,8 +108,8 @@ def test_an_explicit_backend_that_cannot_be_used_is_an_error(
         ({"CUDA_VISIBLE_DEVICES": "1"}, "npu 1 1"),
         ({"CUDA_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
         ({"CUDA_VISIBLE_DEVICES": "0", "ASCEND_RT_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
-        ({"CUDA_VISIBLE_DEVICES": ""}, "cpu 1 None"),
-        ({"CUDA_VISIBLE_DEVICES": "-1"}, "cpu 1 None"),
+        ({"CUDA_VISIBLE_DEVICES": ""}, "cpu 0 None"),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, "cpu 0 None"),
     ],
 )
 def test_visible_devices_are_carried_to_the_vendor(
