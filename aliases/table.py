@@ -64,6 +64,8 @@ class Facts:
         surface: The recorded surface that the table was checked against.
         vendor: The import name of the vendor's package; empty if torch itself has the device.
         distribution: The vendor's distribution on the package index.
+        built: The name in ``torch.version`` that is not None where torch itself is built for the device.
+        native_cuda: Whether torch.cuda itself drives this vendor's devices, so that none of it is served.
         releases: The vendor releases that the table was checked with.
         visible_devices: The environment variable that masks devices.
         order: Place in the automatic choice, the lowest first.
@@ -81,6 +83,8 @@ class Facts:
     surface: str = ""
     vendor: str = ""
     distribution: str = ""
+    built: str = ""
+    native_cuda: bool = False
     releases: str = ""
     visible_devices: str = ""
     order: int = 100

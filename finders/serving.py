@@ -74,6 +74,8 @@ def _is_class(name: str) -> bool:
 
 
 def _served_class(backend: Backend, name: str) -> Any:
+    if not name.startswith(f"{ROOT}."):
+        return resolve(name)
     row: Row | None = backend.table.rows.get(name)
     return resolve(row.target if row and row.target else backend.module + name.removeprefix(ROOT))
 

@@ -31,7 +31,8 @@ class Status:
         backend: The backend's name; ``"cuda"`` where a working NVIDIA GPU makes morph stay out; None before.
         device_type: torch's name of the device type that "cuda" means.
         simulated: Whether the simulated device stands in for the hardware.
-        seam: ``"native"`` or ``"python"``: what makes CUDA another name of the device below Python.
+        seam: ``"native"`` or ``"python"``: what makes CUDA another name of the device below Python; None
+            where CUDA is the device's own name.
         noops: How often each name that does nothing on this backend was called.
         caught: How often each operator reached the seam with a CUDA device.
     """
@@ -49,7 +50,7 @@ class Status:
 class _Activation:
     journal: Journal
     backend: Backend
-    seam: Seam
+    seam: Seam | None
     noops: Callable[[], dict[str, int]]
 
 
@@ -135,9 +136,9 @@ def status() -> Status:
         backend=backend.name,
         device_type=backend.device_type,
         simulated=backend.simulated,
-        seam=current.seam.kind,
+        seam=current.seam.kind if current.seam else None,
         noops=current.noops(),
-        caught=current.seam.caught(),
+        caught=current.seam.caught() if current.seam else {},
     )
 
 
@@ -206,25 +207,34 @@ def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
 
 
 def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _Activation:
-    from morph import backends, device, seam
+    from morph import device, seam
     from morph.finders import serving
 
+    if backend.table.facts.native_cuda:
+        _make_active(backend, journal)
+        return _Activation(journal, backend, None, dict)
     opened = seam.open_seam(report)
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)
-    journal.on_undo(lambda: backends.set_active(None))
-    backends.set_active(backend)
+    _make_active(backend, journal)
     device.install(backend, journal)
     answers = serving.serve_cuda(backend, journal, observer)
     return _Activation(journal, backend, opened, lambda: answers.noops)
 
 
-def _summary(backend: Backend, seam: Seam) -> str:
+def _make_active(backend: Backend, journal: Journal) -> None:
+    from morph import backends
+
+    journal.on_undo(lambda: backends.set_active(None))
+    backends.set_active(backend)
+
+
+def _summary(backend: Backend, seam: Seam | None) -> str:
     count = backend.namespace.device_count()
     devices = "1 device" if count == 1 else f"{count} devices"
     kind = "simulated, " if backend.simulated else ""
-    seams = "" if seam.kind == "native" else ", without the native seam"
-    return f"cuda is {backend.device_type} ({backend.table.facts.title}, {kind}{devices}{seams})"
+    seams = "" if seam is None or seam.kind == "native" else ", without the native seam"
+    return f"cuda is {backend.name} ({backend.table.facts.title}, {kind}{devices}{seams})"
 
 
 def _announce(line: str, journal: Journal) -> None:

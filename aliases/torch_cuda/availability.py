@@ -20,3 +20,8 @@ def cudnn_version() -> int:
 
 # the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
 TOOLKIT_VERSION = "13.0"
+
+
+def amp_definitely_not_available() -> bool:
+    """Return False: the device has autocast, and gradients scale on it."""
+    return False

@@ -15,6 +15,13 @@ from morph.backends import active
 Combine = Callable[[Tensor, Tensor], Tensor]
 # ncclRedOp_t
 _COMBINE: dict[int, Combine] = {0: torch.add, 1: torch.mul, 2: torch.maximum, 3: torch.minimum}
+# Programs choose by version: from 2.10 on they average and reduce bfloat16, which every library does
+VERSION = (2, 10, 3)
+
+
+def version() -> tuple[int, int, int]:
+    """Return ``VERSION``; process groups that ask for nccl are the backend's."""
+    return VERSION
 
 
 def is_available(tensors: Collection[Tensor]) -> bool:

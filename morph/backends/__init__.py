@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import operator
+import os
+import runpy
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -52,6 +57,14 @@ class Backend:
         """The process-group backend that stands for nccl: ``"hccl"``."""
         return self.table.facts.collective
 
+    @property
+    def installed(self) -> bool:
+        """Whether the vendor's package, or a torch built for the device, is installed; imports neither."""
+        facts = self.table.facts
+        if facts.built:
+            return _torch_version().get(facts.built) is not None
+        return not facts.vendor or importlib.util.find_spec(facts.vendor) is not None
+
     @cached_property
     def namespace(self) -> Any:
         """The module that ``module`` names; the vendor's package must be imported."""
@@ -81,6 +94,16 @@ def vendor_module() -> Any:
     if _active is None:
         raise ActivationError("no backend is active; call morph.activate() first")
     return _active.namespace
+
+
+def _torch_version() -> Mapping[str, Any]:
+    """Return the names of torch.version, from its file where torch is not imported."""
+    imported = sys.modules.get("torch.version")
+    if imported is not None:
+        return vars(imported)
+    torch = importlib.util.find_spec("torch")
+    folders = torch.submodule_search_locations if torch else None
+    return runpy.run_path(os.path.join(folders[0], "version.py")) if folders else {}
 
 
 def resolve(name: str) -> Any:

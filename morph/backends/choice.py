@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 from collections.abc import Callable
 from typing import Any
@@ -64,8 +63,8 @@ def simulated(name: str | None) -> Backend:
     from morph import simulator
 
     backend = Backend(table.load(name or CPU), simulated=True)
-    if backend.vendor is None:
-        raise AbsentBackendError(backend.name, "only a vendor's device can be simulated")
+    if not backend.table.facts.surface:
+        raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     simulator.start(backend.name)
     return backend
 
@@ -79,7 +78,7 @@ def _first_present(journal: Journal, report: Report) -> Backend:
             journal.on_undo(attempt.undo)
             return backend
         attempt.undo()
-        if _installed(backend):
+        if backend.installed:
             report(f"{backend.table.facts.title} is passed over: {absence}")
     return Backend(table.load(CPU))
 
@@ -89,18 +88,21 @@ def why_absent(backend: Backend) -> str | None:
 
     Imports the vendor's package, and survives whatever that does.
     """
-    if not _installed(backend):
-        return f"the package {backend.vendor} is not installed"
+    if not backend.installed:
+        return _not_installed(backend)
     try:
         if backend.vendor:
             importlib.import_module(backend.vendor)
         return None if _device_count(backend.namespace) else f"{backend.module} sees no device"
     except Exception as error:  # it may raise anything, and `import torch` must survive it
-        return f"{backend.vendor} fails to load: {type(error).__name__}: {_first_line(error)}"
+        name = backend.vendor or backend.module
+        return f"{name} fails to load: {type(error).__name__}: {_first_line(error)}"
 
 
-def _installed(backend: Backend) -> bool:
-    return backend.vendor is None or importlib.util.find_spec(backend.vendor) is not None
+def _not_installed(backend: Backend) -> str:
+    if backend.vendor:
+        return f"the package {backend.vendor} is not installed"
+    return f"this torch is not built for it (torch.version.{backend.table.facts.built} is None)"
 
 
 def _device_count(namespace: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from importlib.util import find_spec
 
 from morph.aliases import table
 from morph.backends import Backend
@@ -33,7 +32,7 @@ def literals(module: str = "__main__") -> Literals | None:
 
 @functools.cache
 def _candidates(name: str | None) -> tuple[Backend, ...]:
-    """Return the backend called ``name``, else each whose package is installed.
+    """Return the backend called ``name``, else each whose package, or torch, is installed.
 
     Whether a device is there is known only once its vendor's package is imported, and a program may still
     change its environment before it imports torch: nothing is imported here.
@@ -41,7 +40,7 @@ def _candidates(name: str | None) -> tuple[Backend, ...]:
     if name:
         return (Backend(table.load(name)),)
     backends = (Backend(table.load(each)) for each in table.backend_names())
-    return tuple(each for each in backends if each.vendor is None or find_spec(each.vendor))
+    return tuple(each for each in backends if each.installed)
 
 
 def _speaks(package: str, backend: Backend) -> bool:

@@ -1,0 +1,69 @@
+"""ROCm keeps torch's own torch.cuda. A stand-in for a build of torch for HIP: what morph asks about one, set by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.platforms import Platform
+
+STAND_IN = """
+import os, sys, torch
+torch.version.hip = "6.4.43482"
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 2
+sys.modules["torch_npu"] = None  # as where no vendor's package is installed
+import morph
+"""
+
+pytestmark = pytest.mark.platforms("cpu")
+
+
+def test_a_stand_in_for_rocm_is_chosen_and_not_taken_for_nvidia(platform: Platform) -> None:
+    program = """
+from morph.backends import choice
+assert not choice.nvidia_works()
+status = morph.activate()
+assert (status.active, status.backend, status.device_type, status.seam) == (True, "rocm", "cuda", None)
+"""
+    done = platform.run(STAND_IN + program, morph=False)
+    assert done.stderr.splitlines() == ["morph: cuda is rocm (AMD ROCm, 2 devices)"]
+
+
+def test_nothing_of_torch_changes_on_a_stand_in_for_rocm(platform: Platform) -> None:
+    program = """
+def state():
+    owners = torch, torch._C, torch.Tensor, torch.cuda, torch.distributed, torch.backends.cudnn, torch.storage
+    return [dict(vars(owner)) for owner in owners], dict(sys.modules), {**os.environ, "MORPH_ANNOUNCED": "1"}
+
+morph.activate("rocm"), morph.deactivate()  # which imports all of morph
+before = state()
+morph.activate("rocm")
+assert state() == before
+assert torch.device("cuda", 1).type == "cuda"
+morph.deactivate()
+assert morph.status().backend is None
+"""
+    platform.run(STAND_IN + program, morph=False, environment={"CUDA_VISIBLE_DEVICES": "0,1"})
+
+
+def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
+    program = "from morph.launcher import candidates; assert candidates.literals() is None"
+    platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
+
+
+@pytest.mark.parametrize("backend", ["rocm", "xpu"])
+def test_a_device_that_torch_is_not_built_for_is_refused(platform: Platform, backend: str) -> None:
+    program = f"import morph; morph.activate({backend!r})"
+    done = platform.run(program, morph=False, check=False)
+    assert f"backend '{backend}' cannot be used: this torch is not built for it" in done.stderr
+
+
+def test_a_device_that_torch_is_not_built_for_is_passed_over_in_silence(platform: Platform) -> None:
+    program = """
+import sys
+sys.modules["torch_npu"] = None
+import morph
+assert morph.activate().backend == "cpu"
+"""
+    done = platform.run(program, morph=False)
+    assert done.stderr.splitlines() == ["morph: cuda is cpu (the CPU, 1 device)"]
