@@ -202,7 +202,7 @@ def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
     from morph.backends import choice
 
     if simulated:
-        return choice.simulated(choice.requested(name))
+        return choice.simulated(choice.requested(name), journal, report)
     return choice.choose(choice.requested(name), journal, report)
 
 

@@ -53,8 +53,13 @@ def choose(name: str | None, journal: Journal, report: Report) -> Backend:
     return _first_present(journal, report)
 
 
-def simulated(name: str | None) -> Backend:
+def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
     """Start the simulated device of the backend called ``name`` and return that backend.
+
+    Args:
+        name: The backend to simulate.
+        journal: Records what is changed for it.
+        report: Called with one line if CUDA's mask means nothing to the vendor.
 
     Raises:
         UnknownBackendError: If no table describes ``name``.
@@ -65,6 +70,7 @@ def simulated(name: str | None) -> Backend:
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
+    visibility.carry(backend.table.facts, journal, report)
     simulator.start(backend.name)
     return backend
 
