@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 namespace seam {
@@ -62,7 +64,14 @@ void set_target(c10::DeviceType type) {
   forget_initialization();
 }
 
+// A launcher of several local processes means each to have a device of its own; on the CPU each of them is the CPU.
+int local_processes() {
+  const char* processes = std::getenv("LOCAL_WORLD_SIZE");
+  return processes == nullptr ? 1 : std::max(1, std::atoi(processes));
+}
+
 int device_count() {
+  if (on_host()) return local_processes();
   auto* guard = c10::impl::device_guard_impl_registry[static_cast<size_t>(target())].load();
   return guard == nullptr ? 0 : guard->deviceCount();
 }

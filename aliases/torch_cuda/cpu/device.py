@@ -1,9 +1,15 @@
-"""The one device, and the names that choose, ask for and wait for a device."""
+"""The device, and the names that choose, ask for and wait for a device.
+
+There is one, but a launcher of several local processes (torchrun) means each to have a device of its own: then
+there are as many, each of them the CPU.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,6 +20,7 @@ import torch.cuda
 
 TYPES = ("cuda", "cpu")
 CPU = torch.device("cpu")
+_thread = threading.local()
 
 
 def torch_own(module: Any) -> Any:
@@ -31,34 +38,40 @@ def index_of(device: Any, optional: bool = False, allow_cpu: bool = False) -> in
 
     Raises:
         ValueError: If it is not the CPU, or names none where one is needed.
-        torch.AcceleratorError: If the index is not 0.
+        torch.AcceleratorError: If there are not so many devices.
     """
     if isinstance(device, device_context):
         return device.idx
-    if isinstance(device, str):
-        device = torch.device(device)
-    index = device
-    if isinstance(device, torch.device):
-        if device.type not in TYPES:
-            raise ValueError(f"Expected a cuda device, but got: {device}")
-        index = device.index
     if device is None and not optional:
         raise ValueError("Expected a torch.device with a specified index or an integer, but got: None")
-    return _checked(index or 0)
+    index = _index_in(device) if isinstance(device, str | torch.device) else device
+    return _checked(current_device() if index is None else index)
+
+
+def _index_in(device: str | torch.device) -> int | None:
+    named = torch.device(device)
+    if named.type not in TYPES:
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    number = str(device).partition(":")[2]
+    return int(number) if number else None
 
 
 def _checked(index: Any) -> int:
     if not isinstance(index, int):
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {index!r}")
-    if index > 0:
+    if index >= max(1, device_count()):
         raise torch.AcceleratorError(f"CUDA error: invalid device ordinal {index}: the CPU is one device")
     return index
 
 
 @functools.cache
 def device_count() -> int:
-    """Return 1, or 0 where ``CUDA_VISIBLE_DEVICES`` hid every device when this was first asked."""
-    return min(1, len(torch_own(torch.cuda)._parse_visible_devices()))
+    """Return 1, or how many local processes were launched together (``LOCAL_WORLD_SIZE``).
+
+    It is 0 where ``CUDA_VISIBLE_DEVICES`` hid every device when this was first asked.
+    """
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return min(processes, len(torch_own(torch.cuda)._parse_visible_devices()))
 
 
 def is_available() -> bool:
@@ -67,22 +80,26 @@ def is_available() -> bool:
 
 
 def current_device() -> int:
-    """Return the index of the current device, which is 0."""
-    return 0
+    """Return the index of this thread's current device."""
+    index: int = getattr(_thread, "index", 0)
+    return index
 
 
 def set_device(device: Any) -> None:
-    """Check that ``device`` is the one there is.
+    """Make ``device`` this thread's current one; a negative number is none.
 
     Raises:
-        torch.AcceleratorError: If it is not.
+        torch.AcceleratorError: If there are not so many devices.
     """
-    index_of(device)
+    exchange_device(index_of(device))
 
 
 def exchange_device(device: int) -> int:
     """Make ``device`` the current one and return the one before it; a negative number is none."""
-    return min(_checked(device), current_device())
+    if _checked(device) < 0:
+        return device
+    previous, _thread.index = current_device(), device
+    return previous
 
 
 def synchronize(device: Any = None) -> None:
@@ -102,7 +119,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 
 class device_context:
-    """Context manager that selects a device, of which there is one.
+    """Context manager that selects a device.
 
     Attributes:
         idx: The device's index; negative for none.
@@ -116,6 +133,7 @@ class device_context:
         self.prev_idx = exchange_device(self.idx)
 
     def __exit__(self, *exception: object) -> Literal[False]:
+        self.idx = exchange_device(self.prev_idx)
         return False
 
 
@@ -123,7 +141,7 @@ class device_of(device_context):
     """Context manager that selects the device of a tensor or storage."""
 
     def __init__(self, obj: Any) -> None:
-        super().__init__(0 if obj.device.type in TYPES else -1)
+        super().__init__(current_device() if obj.device.type in TYPES else -1)
 
 
 device_context.__name__ = device_context.__qualname__ = "device"
