@@ -1,4 +1,4 @@
-"""ROCm keeps torch's own torch.cuda. A stand-in for a build of torch for HIP: what morph asks about one, set by hand."""
+"""ROCm keeps torch's own torch.cuda; what morph asks about a torch built for it is set by hand here."""
 
 from __future__ import annotations
 
