@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
+
+import torch
 
 from morph.backends import vendor_module
 
@@ -25,7 +28,29 @@ def nominal() -> tuple[int, int]:
 
 @functools.cache
 def _nominal(vendor: Any) -> tuple[int, int]:
-    return WITH_BFLOAT16 if vendor.is_bf16_supported() else WITHOUT_BFLOAT16
+    # of the served function, which takes the argument everywhere
+    return WITH_BFLOAT16 if torch.cuda.is_bf16_supported(including_emulation=False) else WITHOUT_BFLOAT16
+
+
+def get_device_capability(target: Callable[[Any], tuple[int, int]], device: Any = None) -> tuple[int, int]:
+    """Answer ``torch.cuda.get_device_capability(device)``.
+
+    Args:
+        target: The vendor's, which numbers its own generations.
+        device: The device; None is the current one.
+    """
+    target(device)  # which raises, as CUDA does, if there is no such device
+    return nominal()
+
+
+def is_bf16_supported(target: Callable[[], bool], including_emulation: bool = True) -> bool:
+    """Answer ``torch.cuda.is_bf16_supported``.
+
+    Args:
+        target: The vendor's, which takes no argument and tells of the hardware.
+        including_emulation: Without effect: the vendor emulates none.
+    """
+    return target()
 
 
 def is_tf32_supported() -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from morph.aliases.torch_cuda.refusal import lacks
 from morph.backends import vendor_module
 
+CUDA_MODE = "global"
 _NO_LIVENESS = "its graphs do not watch over their inputs; keep a reference to each tensor the graph reads"
 _NO_ANNOTATIONS = "the annotations are those of CUDA's graph nodes"
 
@@ -38,7 +39,7 @@ class graph:
     ) -> None:
         if enable_annotations:
             raise lacks("torch.cuda.graph(enable_annotations=True)", _NO_ANNOTATIONS)
-        _refuse_liveness(check_input_liveness)
+        refuse_liveness(check_input_liveness)
         self.cuda_graph = cuda_graph
         self.capture_error_mode = capture_error_mode
         chosen = type(self).default_capture_stream if stream is None else stream
@@ -79,23 +80,51 @@ def capture_begin(
     check_input_liveness: bool = False,
 ) -> None:
     """Answer ``CUDAGraph.capture_begin``."""
-    _refuse_liveness(check_input_liveness)
-    target(graph, pool=pool, capture_error_mode=capture_error_mode)
+    refuse_liveness(check_input_liveness)
+    target(graph, pool=pool, **_mode(capture_error_mode))
 
 
 def instantiate(graph: Any) -> None:
     """Do nothing: the vendor instantiates at the end of the capture, whether the graph is kept or not."""
 
 
+def make_graphed_callables(
+    target: Callable[..., Any],
+    callables: Any,
+    sample_args: Any,
+    num_warmup_iters: int = 3,
+    allow_unused_input: bool = False,
+    pool: Any = None,
+) -> Any:
+    """Answer ``torch.cuda.make_graphed_callables``.
+
+    Args:
+        target: The vendor's, which takes the arguments up to ``allow_unused_input``.
+        callables: Functions or modules to capture.
+        sample_args: Their arguments for the capture.
+        num_warmup_iters: How often each runs before its capture.
+        allow_unused_input: Whether inputs may be left unused.
+        pool: A hint that memory may be shared with other graphs.
+
+    Returns:
+        What replays the captures.
+    """
+    return target(callables, sample_args, num_warmup_iters, allow_unused_input)
+
+
+def _mode(mode: str) -> dict[str, str]:
+    """Return the parameter for a mode; CUDA's default is the vendor's, whatever that one is called."""
+    return {} if mode == CUDA_MODE else {"capture_error_mode": mode}
+
+
 def _capture(cuda_graph: Any, pool: Any, stream: Any, mode: str) -> Any:
     vendor = vendor_module().graph
     if "capture_error_mode" in inspect.signature(vendor).parameters:
-        return vendor(cuda_graph, pool, stream, capture_error_mode=mode)
-    if mode != "global":
-        raise lacks(f"torch.cuda.graph(capture_error_mode={mode!r})", "its captures have one mode")
-    return vendor(cuda_graph, pool, stream)
+        return vendor(cuda_graph, pool, stream, **_mode(mode))
+    return vendor(cuda_graph, pool, stream)  # a mode only says which calls of other threads CUDA refuses
 
 
-def _refuse_liveness(asked: bool) -> None:
+def refuse_liveness(asked: bool) -> None:
+    """Raise if a program asked for a watch over a graph's inputs."""
     if asked:
         raise lacks("check_input_liveness=True of a graph's capture", _NO_LIVENESS)

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from morph.backends import vendor_module
 
 
@@ -80,6 +82,27 @@ def record_memory_history(
     if clear_history:
         target(None)
     target(enabled, context, stacks, max_entries, device)
+
+
+_fractions: dict[int, float] = {}
+
+
+def set_per_process_memory_fraction(
+    target: Callable[[float, Any], None], fraction: float, device: Any = None
+) -> None:
+    """Answer ``torch.cuda.set_per_process_memory_fraction``, and remember it: the vendor does not tell."""
+    target(fraction, device)
+    _fractions[_index(device)] = fraction
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """Return what ``set_per_process_memory_fraction`` was given for ``device``, 1.0 before."""
+    return _fractions.get(_index(device), 1.0)
+
+
+def _index(device: Any) -> int:
+    cuda: Any = torch.cuda
+    return int(cuda._get_device_index(device, optional=True))
 
 
 def set_allocator_settings(target: Callable[[str], None], env: str) -> None:

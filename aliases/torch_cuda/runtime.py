@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from morph.aliases.torch_cuda.refusal import lacks
 from morph.backends import active, vendor_module
 
 
@@ -62,43 +63,45 @@ class Runtime:
     Args:
         vendor: The vendor's runtime module.
         prefix: What its functions' names begin with in place of ``cuda``.
+        codes: The class of what its functions return.
         register_flags: Turns the flags of ``cudaHostRegister`` into the vendor's.
     """
 
-    cudaError = Code
-
-    def __init__(self, vendor: Any, prefix: str, register_flags: Callable[[int], int] = int) -> None:
+    def __init__(
+        self, vendor: Any, prefix: str, codes: Any = Code, register_flags: Callable[[int], int] = int
+    ) -> None:
         self._vendor = vendor
         self._prefix = prefix
+        self.cudaError = codes
         self._register_flags = register_flags
 
     def cudaGetErrorString(self, error: int) -> str:
         """Return what a status code means."""
         return error_string(error)
 
-    def cudaProfilerStart(self) -> Code:
+    def cudaProfilerStart(self) -> Any:
         """Mark the place in the vendor's profile; an attached profiler decides itself what it collects."""
         _nvtx().mark("cudaProfilerStart")
-        return Code.success
+        return self.cudaError.success
 
-    def cudaProfilerStop(self) -> Code:
+    def cudaProfilerStop(self) -> Any:
         """Mark the place in the vendor's profile."""
         _nvtx().mark("cudaProfilerStop")
-        return Code.success
+        return self.cudaError.success
 
-    def cudaHostRegister(self, ptr: int, size: int, flags: int) -> Code:
+    def cudaHostRegister(self, ptr: int, size: int, flags: int) -> Any:
         """Pin ``size`` bytes of host memory at address ``ptr``."""
         return self._call("HostRegister", ptr, size, self._register_flags(flags))
 
-    def cudaHostUnregister(self, ptr: int) -> Code:
+    def cudaHostUnregister(self, ptr: int) -> Any:
         """Unpin the host memory at address ``ptr``."""
         return self._call("HostUnregister", ptr)
 
-    def cudaStreamCreate(self, ptr: int) -> Code:
+    def cudaStreamCreate(self, ptr: int) -> Any:
         """Create a stream and write its handle to address ``ptr``."""
         return self._call("StreamCreate", ptr)
 
-    def cudaStreamDestroy(self, stream: int) -> Code:
+    def cudaStreamDestroy(self, stream: int) -> Any:
         """Destroy the stream of handle ``stream``."""
         return self._call("StreamDestroy", stream)
 
@@ -107,8 +110,13 @@ class Runtime:
         free, total = vendor_module().mem_get_info(device)
         return int(free), int(total)
 
-    def _call(self, function: str, *args: int) -> Code:
-        return Code(getattr(self._vendor, self._prefix + function)(*args))
+    def _call(self, function: str, *args: int) -> Any:
+        call = getattr(self._vendor, self._prefix + function, None)
+        if call is None:
+            reason = f"the vendor's package binds no {self._prefix}{function}"
+            raise lacks(f"torch.cuda.cudart().cuda{function}", reason)
+        code = call(*args)
+        return code if isinstance(code, self.cudaError) else self.cudaError(code)
 
 
 def _nvtx() -> Any:

@@ -1,7 +1,7 @@
 """The device, and the names that choose, ask for and wait for a device.
 
-There is one, but a launcher of several local processes (torchrun) means each to have a device of its own: then
-there are as many, each of them the CPU.
+There is one, but a launcher of several local processes (torchrun) means each to have a device of its own:
+then there are as many, each of them the CPU.
 """
 
 from __future__ import annotations
@@ -159,26 +159,3 @@ def sleep(cycles: int) -> None:
     frequency = psutil.cpu_freq()
     megahertz = frequency.current if frequency else 1000
     time.sleep(cycles / (megahertz * 1e6))
-
-
-_debug_modes = ("default", "warn", "error")
-_debug_mode = 0
-
-
-def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Keep the mode; no operation on the CPU waits for a device, so there is none to report.
-
-    Raises:
-        RuntimeError: If it is not a mode.
-    """
-    global _debug_mode
-    if isinstance(debug_mode, str):
-        if debug_mode not in _debug_modes:
-            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
-        debug_mode = _debug_modes.index(debug_mode)
-    _debug_mode = debug_mode
-
-
-def get_sync_debug_mode() -> int:
-    """Return the mode that ``set_sync_debug_mode`` was given."""
-    return _debug_mode

@@ -11,22 +11,15 @@ import os
 from typing import Any
 
 import psutil
-import torch
-from typing_extensions import deprecated
 
 from morph.aliases.torch_cuda.cpu import heap, host
 from morph.aliases.torch_cuda.cpu.device import index_of
 from morph.aliases.torch_cuda.cpu.tensors import counts
 
 _CURRENT, _PEAK = "allocated_bytes.all.current", "allocated_bytes.all.peak"
-_RENAMED = "`torch.cuda.{}` has been renamed to `torch.cuda.{}`"
-_RESETS_ALL = (
-    "torch.cuda.{} now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory stats."
-)
 
 _highest_reserved = 0
 _fraction = 1.0
-_taken: dict[int, torch.Tensor] = {}
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -155,24 +148,6 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
     return _fraction
 
 
-def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Return the address of ``size`` bytes from torch's allocator of host memory."""
-    index_of(device, optional=True)
-    block = torch.empty(size, dtype=torch.uint8)
-    _taken[block.data_ptr()] = block
-    return block.data_ptr()
-
-
-def caching_allocator_delete(mem_ptr: int) -> None:
-    """Give back what ``caching_allocator_alloc`` returned.
-
-    Raises:
-        RuntimeError: If it is no such address.
-    """
-    if _taken.pop(mem_ptr, None) is None:
-        raise RuntimeError(f"invalid device pointer: {mem_ptr:#x}")
-
-
 def caching_allocator_disabled() -> contextlib.AbstractContextManager[None]:
     """Return a context manager that does nothing: what the heap keeps changes no result."""
     return contextlib.nullcontext()
@@ -181,27 +156,3 @@ def caching_allocator_disabled() -> contextlib.AbstractContextManager[None]:
 def get_allocator_backend() -> str:
     """Return "native": torch's own."""
     return "native"
-
-
-@deprecated(_RENAMED.format("memory_cached", "memory_reserved"), category=FutureWarning)
-def memory_cached(device: Any = None) -> int:
-    """Deprecated; see ``memory_reserved``."""
-    return memory_reserved(device)
-
-
-@deprecated(_RENAMED.format("max_memory_cached", "max_memory_reserved"), category=FutureWarning)
-def max_memory_cached(device: Any = None) -> int:
-    """Deprecated; see ``max_memory_reserved``."""
-    return max_memory_reserved(device)
-
-
-@deprecated(_RESETS_ALL.format("reset_max_memory_allocated"), category=FutureWarning)
-def reset_max_memory_allocated(device: Any = None) -> None:
-    """Deprecated; see ``reset_peak_memory_stats``."""
-    reset_peak_memory_stats(device)
-
-
-@deprecated(_RESETS_ALL.format("reset_max_memory_cached"), category=FutureWarning)
-def reset_max_memory_cached(device: Any = None) -> None:
-    """Deprecated; see ``reset_peak_memory_stats``."""
-    reset_peak_memory_stats(device)

@@ -18,7 +18,7 @@ def cudart(target: Callable[[], Any]) -> Runtime:
     Args:
         target: ``torch.npu.npurt``.
     """
-    return Runtime(target(), "npu", register_flags)
+    return Runtime(target(), "npu", register_flags=register_flags)
 
 
 def register_flags(flags: int) -> int:

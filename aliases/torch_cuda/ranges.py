@@ -1,4 +1,4 @@
-"""NVTX ranges as ranges of torch's own profiler, which is what shows them on the CPU."""
+"""NVTX ranges as ranges of torch's own profiler, which shows them where the vendor has none of its own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def range_end(range_id: int) -> None:
 
 
 def device_range_start(msg: str, stream: int = 0) -> int:
-    """Begin a range in the order of the stream, which is at once."""
+    """Begin a range; it is one of the host, and so waits for no stream."""
     return range_start(msg)
 
 

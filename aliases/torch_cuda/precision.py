@@ -1,0 +1,75 @@
+"""TF32's switches of CUDA, which also switch the vendor's shortened float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch.backends
+import torch.backends.cuda
+
+_flags: Any = torch.backends  # which has no annotations
+
+
+class Switches:
+    """The places where programs allow TF32.
+
+    Args:
+        allow: Called with what torch's flags allow, for products and for convolutions, whenever one is set.
+        products: The class of ``matmul``.
+
+    Attributes:
+        matmul: ``torch.backends.cuda.matmul``.
+        convolution: ``torch.backends.cudnn.conv``.
+        allow_tf32: The member ``torch.backends.cudnn.allow_tf32``.
+    """
+
+    def __init__(self, allow: Callable[[bool, bool], None], products: type[Matmul] | None = None) -> None:
+        self._allow = allow
+        self.matmul = (products or Matmul)(self.follow_torch)
+        self.convolution = Convolution(self.follow_torch)
+        self.allow_tf32 = _flags.ContextProp(torch._C._get_cudnn_allow_tf32, self._allow_in_convolutions)
+
+    def follow_torch(self) -> None:
+        """Switch the vendor's as torch's flags stand."""
+        self._allow(_is_allowed("matmul"), _is_allowed("conv"))
+
+    def _allow_in_convolutions(self, value: bool) -> None:
+        torch._C._set_cudnn_allow_tf32(value)
+        self.follow_torch()
+
+
+class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]
+    """``torch.backends.cuda.matmul``, whose TF32 switches also switch the vendor's; the rest is torch's own.
+
+    Args:
+        follow_torch: Called after a flag was set.
+    """
+
+    def __init__(self, follow_torch: Callable[[], None]) -> None:
+        object.__setattr__(self, "_follow_torch", follow_torch)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._follow_torch()
+
+
+class Convolution(_flags._FP32Precision):  # type: ignore[misc]
+    """``torch.backends.cudnn.conv``, whose TF32 switch also switches the vendor's.
+
+    Args:
+        follow_torch: Called after the flag was set.
+    """
+
+    def __init__(self, follow_torch: Callable[[], None]) -> None:
+        super().__init__("cuda", "conv")
+        object.__setattr__(self, "_follow_torch", follow_torch)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "fp32_precision":
+            self._follow_torch()
+
+
+def _is_allowed(operation: str) -> bool:
+    return bool(torch._C._get_fp32_precision_getter("cuda", operation) == "tf32")

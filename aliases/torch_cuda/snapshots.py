@@ -1,0 +1,57 @@
+"""Snapshots of the allocator where the vendor's take fewer arguments than CUDA's."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+_torch: Any = torch
+
+
+def memory_snapshot(
+    target: Callable[[], Any], mempool_id: tuple[int, int] | None = None, include_traces: bool = True
+) -> Any:
+    """Answer ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
+
+    Args:
+        target: The vendor's, which takes no argument.
+        mempool_id: Only this pool's segments.
+        include_traces: Without effect.
+
+    Returns:
+        A list of segments.
+    """
+    segments = target()
+    if mempool_id is None:
+        return segments
+    return [segment for segment in segments if tuple(segment["segment_pool_id"]) == tuple(mempool_id)]
+
+
+def snapshot(target: Callable[[Any], Any], device: Any = None, augment_with_fx_traces: bool = False) -> Any:
+    """Answer ``torch.cuda.memory._snapshot``.
+
+    Args:
+        target: The vendor's, which takes the device only.
+        device: The device.
+        augment_with_fx_traces: Whether frames of generated code name the lines they were made from.
+
+    Returns:
+        A dictionary of segments and traces.
+    """
+    taken = target(device)
+    return _torch._utils._augment_memory_snapshot_stack_traces(taken) if augment_with_fx_traces else taken
+
+
+def dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    """Write ``torch.cuda.memory._snapshot()`` to a file.
+
+    Args:
+        filename: Of the file.
+        augment_with_fx_traces: Whether frames of generated code name the lines they were made from.
+    """
+    taken = _torch.cuda.memory._snapshot(augment_with_fx_traces=augment_with_fx_traces)
+    with open(filename, "wb") as file:
+        pickle.dump(taken, file)
