@@ -33,6 +33,8 @@ void count(const c10::OperatorHandle& op);
 std::map<std::string, uint64_t> counted();
 
 // The CPU as target: a tensor is resident when "cuda" made it or it was moved there.
+// Several processes that a launcher starts on one machine each take the CPU for a device of their own, of this index.
+int host_index();
 bool is_resident(const at::Tensor& tensor);
 void make_resident(const at::Tensor& tensor);
 

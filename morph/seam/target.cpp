@@ -65,16 +65,19 @@ void set_target(c10::DeviceType type) {
 }
 
 // A launcher of several local processes means each to have a device of its own; on the CPU each of them is the CPU.
-int local_processes() {
-  const char* processes = std::getenv("LOCAL_WORLD_SIZE");
-  return processes == nullptr ? 1 : std::max(1, std::atoi(processes));
+int launched(const char* variable, int otherwise) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? otherwise : std::atoi(value);
 }
+int local_processes() { return std::max(1, launched("LOCAL_WORLD_SIZE", 1)); }
 
 int device_count() {
   if (on_host()) return local_processes();
   auto* guard = c10::impl::device_guard_impl_registry[static_cast<size_t>(target())].load();
   return guard == nullptr ? 0 : guard->deviceCount();
 }
+
+int host_index() { return launched("LOCAL_RANK", 0); }
 
 bool exists(c10::Device device) { return device.index() <= 0 || device.index() < device_count(); }
 

@@ -44,7 +44,7 @@ PyObject* is_cuda(PyObject* self, void* closure) {
 
 PyObject* get_device(PyObject* self, PyObject* args) {
   // A CPU tensor has no index, and CUDA code passes the index on as a device.
-  if (!is_overridden(self) && tensor(self).device().is_cpu()) return PyLong_FromLong(0);
+  if (!is_overridden(self) && tensor(self).device().is_cpu()) return PyLong_FromLong(host_index());
   return torch_get_device.torchs(self, args);
 }
 
