@@ -1,0 +1,1 @@
+"""Adapters for torch.cuda on Intel GPUs."""

@@ -1,0 +1,35 @@
+"""Gradient scaling on GPUs without float64, such as Intel's Arc A series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from morph.backends import vendor_module
+
+
+def unscale(target: Callable[..., None], scaler: Any, optimizer: torch.optim.Optimizer) -> None:
+    """Answer ``GradScaler.unscale_(optimizer)``.
+
+    torch takes the scale's reciprocal in float64 (pytorch#147731): on the host where the device has none.
+
+    Args:
+        target: torch's own.
+        scaler: The scaler.
+        optimizer: Whose gradients to unscale.
+    """
+    scale = scaler._scale
+    if scale is None or scale.device.type != "xpu" or _has_float64(scale.device):
+        target(scaler, optimizer)
+        return
+    scaler._scale = scale.cpu()
+    try:
+        target(scaler, optimizer)
+    finally:
+        scaler._scale = scale
+
+
+def _has_float64(device: torch.device) -> bool:
+    return bool(vendor_module().get_device_properties(device).has_fp64)

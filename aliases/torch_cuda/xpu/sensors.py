@@ -1,0 +1,25 @@
+"""What Level Zero measures of a GPU, in the units of NVML and in whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+MILLIWATTS_PER_WATT = 1000
+
+Measure = Callable[[Any], float]
+
+
+def rounded(target: Measure, device: Any = None) -> int:
+    """Answer ``clock_rate``, ``temperature``, ``utilization`` and ``memory_usage``: the units are CUDA's."""
+    return round(target(device))
+
+
+def power_draw(target: Measure, device: Any = None) -> int:
+    """Answer ``torch.cuda.power_draw(device)`` in milliwatts.
+
+    Args:
+        target: Intel's, which answers in watts.
+        device: The device; None is the current one.
+    """
+    return round(target(device) * MILLIWATTS_PER_WATT)
