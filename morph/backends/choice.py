@@ -67,6 +67,8 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
     """
     from morph import simulator
 
+    if visibility.hides_all():
+        return Backend(table.load(CPU))
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import torch
@@ -123,13 +124,12 @@ class Event(torch.Event):
         return f"<{name} {self.event_id:#x}>" if self.event_id else f"<{name} uninitialized>"
 
 
-def _wrapped(plain: torch.Stream) -> Stream:
-    fields = {
-        "stream_id": plain.stream_id,
-        "device_index": plain.device_index,
-        "device_type": plain.device_type,
-    }
-    return Stream(**fields)
+def _wrapped(plain: torch.Stream, stream_id: int | None = None) -> Stream:
+    own = sys.modules[started().facts.module].Stream  # a vendor may have a class of its own
+    place = {"device_index": plain.device_index, "device_type": plain.device_type}
+    wrapped = own(stream_id=plain.stream_id if stream_id is None else stream_id, **place)
+    assert isinstance(wrapped, Stream)
+    return wrapped
 
 
 def current_stream(device: AnyDevice = None) -> Stream:
@@ -140,7 +140,7 @@ def current_stream(device: AnyDevice = None) -> Stream:
 def default_stream(device: AnyDevice = None) -> Stream:
     """Returns the stream that a device's work goes to unless another is chosen."""
     current = torch.accelerator.current_stream(devices._get_device_index(device, optional=True))
-    return Stream(stream_id=0, device_index=current.device_index, device_type=current.device_type)
+    return _wrapped(current, stream_id=0)
 
 
 def set_stream(stream: torch.Stream | None) -> None:

@@ -27,6 +27,10 @@ def test_streams_are_torchs_and_told_apart() -> None:
         == 2
     )
     assert one.query()
+    assert all(
+        isinstance(each, torch.npu.Stream)
+        for each in (torch.npu.current_stream(), torch.npu.default_stream())
+    )
 
 
 def test_current_stream_is_chosen_for_a_block() -> None:

@@ -126,6 +126,20 @@ def test_compiled_code_has_no_graph_break(backend: str) -> None:
     assert x.grad is not None
 
 
+def test_a_module_that_moves_keeps_its_parameters() -> None:
+    model = nn.Linear(2, 2)
+    weight = model.weight
+    optimizer = torch.optim.SGD(model.parameters(), 1.0)
+    model.to("npu")
+    assert model.weight is weight
+    model(torch.ones(1, 2, device="npu")).sum().backward()
+    before = weight.detach().clone()
+    optimizer.step()
+    assert torch.equal(weight, before - 1)
+    lazy = nn.LazyLinear(2).to("npu")
+    assert lazy(torch.ones(1, 3, device="npu")).shape == (1, 2)
+
+
 def test_scripted_and_exported_modules_stay_on_the_device() -> None:
     model, x = nn.Linear(3, 2).to("npu"), torch.ones(1, 3, device="npu")
     expected = model(x)

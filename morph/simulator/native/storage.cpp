@@ -80,6 +80,14 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
 
 void record_stream(Tensor& self, c10::Stream stream) { allocator()->recordStream(self.storage().data_ptr(), stream); }
 
+// What lets `parameter.data = moved` keep the parameter: torch asks it of every two dense tensors.
+bool exchangeable(const Tensor& self, const Tensor& other) {
+  auto dense = [](const Tensor& tensor) {
+    return tensor.layout() == c10::kStrided && (tensor.is_cpu() || tensor.device().type() == settings().type);
+  };
+  return dense(self) && dense(other);
+}
+
 }  // namespace
 
 void install_storage_operators() {
@@ -100,6 +108,7 @@ void install_storage_operators() {
   library->impl("_copy_from", &copy_from);
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
   library->impl("record_stream", &record_stream);
+  library->impl("_has_compatible_shallow_copy_type", &exchangeable);
   // Copying reads conjugate and negative views as they are; resolving one is a copy.
   for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
     auto* views = new torch::Library(torch::Library::IMPL, "aten", lazy, __FILE__, __LINE__);
