@@ -15,16 +15,13 @@ import torch
 from morph import surfaces
 from morph.aliases import table
 from morph.aliases.table import Row, Status, Table
-from morph.backends import resolve
 from morph.errors import TableError
 from tests.aliases import signatures
+from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, place, resolved
 from tests.aliases.signatures import Signature
 
-ROOT = "torch.cuda"
-CUDA = surfaces.load("torch_cuda-2.13.0")
 NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
 COVERING = (Status.MISSING, Status.SAME, Status.NOOP)
-TABLES = [table.load(name) for name in table.backend_names()]
 
 every_table = pytest.mark.parametrize("backend", TABLES, ids=lambda backend: backend.facts.name)
 
@@ -42,13 +39,13 @@ def test_every_name_of_the_installed_torch_has_a_status(backend: Table) -> None:
 @every_table
 def test_targets_exist_at_the_vendor(backend: Table) -> None:
     targets = {row.target for row in backend.rows.values() if row.target and row.status is not Status.SAME}
-    assert sorted(target for target in targets if not _exists(backend, target)) == []
+    assert sorted(target for target in targets if not exists(backend, target)) == []
 
 
 @every_table
 def test_no_row_is_needless(backend: Table) -> None:
     renames = [row for row in _open_rows(backend) if row.status is Status.RENAMED]
-    assert [row.name for row in renames if row.target == _place(backend, row.name)] == []
+    assert [row.name for row in renames if row.target == place(backend, row.name)] == []
 
 
 @every_table
@@ -57,7 +54,7 @@ def test_no_gap_has_closed(backend: Table) -> None:
     closed = [
         row.name
         for row in gaps
-        if row.name.startswith(f"{ROOT}.") and _exists(backend, _home(backend, row.name))
+        if row.name.startswith(f"{ROOT}.") and exists(backend, home(backend, row.name))
     ]
     assert closed == []
 
@@ -78,8 +75,8 @@ def test_classes_that_are_forwarded_have_the_members_that_cuda_has(backend: Tabl
     for name in NAMES:
         target = _target(backend, name)
         if name in CUDA.classes and _is_forwarded(backend, name) and target:
-            home = CUDA.classes[name].home
-            members = [f"{home}.{member}" for member in CUDA.classes[name].members]
+            own = CUDA.classes[name].home
+            members = [f"{own}.{member}" for member in CUDA.classes[name].members]
             absent += [each for each in members if not _has_member(backend, each, target)]
     assert absent == []
 
@@ -129,7 +126,7 @@ def _target(backend: Table, name: str) -> str | None:
     row = backend.row(name)
     if row is not None:
         return row.target if row.status is Status.RENAMED else ""
-    return _place(backend, name) if _vendor_has(backend, name) else None
+    return place(backend, name) if _vendor_has(backend, name) else None
 
 
 def _open_rows(backend: Table) -> list[Row]:
@@ -147,55 +144,21 @@ def _is_forwarded(backend: Table, name: str) -> bool:
 
 def _is_built_by(backend: Table, name: str) -> bool:
     """Tells whether the class has a constructor of morph's."""
-    home = CUDA.classes[name].home if name in CUDA.classes else name
-    return any(f"{home}.{member}" in backend.rows for member in ("__init__", "__new__"))
-
-
-def _place(backend: Table, name: str) -> str:
-    return backend.facts.module + name.removeprefix(ROOT)
-
-
-def _home(backend: Table, name: str) -> str:
-    """Returns where the vendor would have a name, or the member of a class that has another name there."""
-    owner, _, member = name.rpartition(".")
-    row = backend.rows.get(owner)
-    return f"{row.target}.{member}" if row and row.status is Status.RENAMED else _place(backend, name)
+    own = CUDA.classes[name].home if name in CUDA.classes else name
+    return any(f"{own}.{member}" in backend.rows for member in ("__init__", "__new__"))
 
 
 def _vendor_has(backend: Table, name: str) -> bool:
-    return name.startswith(f"{ROOT}.") and _exists(backend, _place(backend, name))
-
-
-def _exists(backend: Table, target: str) -> bool:
-    owner, _, member = target.rpartition(".")
-    if member in ("__init__", "__new__"):
-        return _exists(backend, owner)
-    if backend.facts.surface and _is_recorded(backend, target):
-        return surfaces.load(backend.facts.surface).has(target)
-    return _resolved(target) is not None
-
-
-def _is_recorded(backend: Table, target: str) -> bool:
-    """Tells whether the recorded surface decides: of the vendor's module, and of those recorded beside it."""
-    recorded = surfaces.load(backend.facts.surface).modules | {backend.facts.module}
-    return target in recorded or any(target.startswith(f"{module}.") for module in recorded)
-
-
-def _resolved(name: str) -> Any:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # the storages warn when they are looked at
-            return resolve(name)
-    except AttributeError:
-        return None
+    return name.startswith(f"{ROOT}.") and exists(backend, place(backend, name))
 
 
 def _has_member(backend: Table, member: str, target: str) -> bool:
     own = member in backend.rows
-    return own or _exists(backend, f"{target}.{member.rpartition('.')[2]}")
+    return own or exists(backend, f"{target}.{member.rpartition('.')[2]}")
 
 
 def _adapter(row: Row) -> Any:
-    return _resolved(row.adapter.replace(":", "."))
+    return resolved(row.adapter.replace(":", "."))
 
 
 def _refusal(backend: Table, name: str, target: str) -> str:
@@ -207,7 +170,7 @@ def _vendor_signature(backend: Table, target: str) -> Signature | None:
     if backend.facts.surface:
         text = surfaces.load(backend.facts.surface).signature(target)
         return signatures.parse(text) if text else None
-    return _signature_of(_resolved(target))
+    return _signature_of(resolved(target))
 
 
 def _signature_of(function: Callable[..., Any]) -> Signature | None:

@@ -1,0 +1,31 @@
+"""What the tests of adapters share: an active backend without a device, and torch's flags of TF32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from morph import backends
+from morph.aliases import table
+
+
+@pytest.fixture
+def vendor(request: pytest.FixtureRequest) -> Iterator[SimpleNamespace]:
+    """The vendor's module of an active backend, empty at first; the backend is the test's parameter."""
+    backend = backends.Backend(table.load(request.param))
+    module = SimpleNamespace()
+    vars(backend)["namespace"] = module
+    backends.set_active(backend)
+    yield module
+    backends.set_active(None)
+
+
+@pytest.fixture
+def flags() -> Iterator[None]:
+    """Leaves torch's flags of TF32 as they were."""
+    yield
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.conv.fp32_precision = "tf32"

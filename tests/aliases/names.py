@@ -1,0 +1,52 @@
+"""Names of CUDA and of the vendors: whether they exist, and where a backend would have one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from morph import surfaces
+from morph.aliases import table
+from morph.aliases.table import Status, Table
+from morph.backends import resolve
+
+ROOT = "torch.cuda"
+CUDA = surfaces.load("torch_cuda-2.13.0")
+TABLES = [table.load(name) for name in table.backend_names()]
+
+
+def place(backend: Table, name: str) -> str:
+    """Returns where the vendor would have a name under the same name."""
+    return backend.facts.module + name.removeprefix(ROOT)
+
+
+def home(backend: Table, name: str) -> str:
+    """Returns where the vendor would have a name, or the member of a class that has another name there."""
+    owner, _, member = name.rpartition(".")
+    row = backend.rows.get(owner)
+    return f"{row.target}.{member}" if row and row.status is Status.RENAMED else place(backend, name)
+
+
+def exists(backend: Table, target: str) -> bool:
+    """Tells whether a target exists: in the recorded surface where that decides, else on this machine."""
+    owner, _, member = target.rpartition(".")
+    if member in ("__init__", "__new__"):
+        return exists(backend, owner)
+    if backend.facts.surface and _is_recorded(backend, target):
+        return surfaces.load(backend.facts.surface).has(target)
+    return resolved(target) is not None
+
+
+def resolved(name: str) -> Any:
+    """Returns the object that a dotted name leads to, None if there is none."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # the storages warn when they are looked at
+            return resolve(name)
+    except AttributeError:
+        return None
+
+
+def _is_recorded(backend: Table, target: str) -> bool:
+    """Tells whether the recorded surface decides: of the vendor's module, and of those recorded beside it."""
+    recorded = surfaces.load(backend.facts.surface).modules | {backend.facts.module}
+    return target in recorded or any(target.startswith(f"{module}.") for module in recorded)

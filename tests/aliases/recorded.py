@@ -1,0 +1,60 @@
+"""Callables with exactly the parameters of recorded ones: a call that the vendor refuses is a TypeError."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
+from morph import surfaces
+
+VENDORS = {"mlu": surfaces.load("torch_mlu-1.25.0"), "musa": surfaces.load("torch_musa-2.7.1")}
+
+
+class Recorded:
+    """A function of a vendor that keeps its calls.
+
+    Attributes:
+        calls: The arguments of each call by name, with the vendor's defaults.
+    """
+
+    def __init__(self, name: str, result: Any = None) -> None:
+        surface = next(each for each in VENDORS.values() if each.has(name))
+        self._signature = _signature(surface.signature(name) or "()")
+        self._result = result
+        self.calls: list[dict[str, Any]] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        self.calls.append(dict(bound.arguments))
+        return self._result
+
+
+def bindings(module: str, **results: Any) -> SimpleNamespace:
+    """Returns the recorded functions of a module, which give `results`."""
+    surface = next(each for each in VENDORS.values() if each.has(module))
+    names = [name for name in surface.functions if name.rpartition(".")[0] == module]
+    last = {name: name.rpartition(".")[2] for name in names}
+    return SimpleNamespace(**{last[name]: Recorded(name, results.get(last[name])) for name in names})
+
+
+def runtime(module: str, codes: str, **results: Any) -> SimpleNamespace:
+    """Returns the recorded functions of a runtime with the class of its status codes."""
+    recorded = bindings(module, **results)
+    setattr(recorded, codes, enum.IntEnum(codes, {"success": 0}))
+    return recorded
+
+
+def properties(backend: str) -> SimpleNamespace:
+    """Returns an object with the recorded fields of a device's properties; each one's value is its name."""
+    classes = VENDORS[backend].classes
+    fields = next(each.members for name, each in classes.items() if name.endswith("DeviceProperties"))
+    return SimpleNamespace(**{field: field for field in fields})
+
+
+def _signature(text: str) -> inspect.Signature:
+    scope: dict[str, Any] = {}
+    exec(f"def function{text}: ...", scope)  # the text is of the package's own data
+    return inspect.signature(scope["function"])

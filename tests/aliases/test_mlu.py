@@ -1,0 +1,104 @@
+"""Adapters of Cambricon's: what they call has the parameters that were recorded."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import warnings
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from morph.aliases.torch_cuda import capability
+from morph.aliases.torch_cuda.mlu import attention, pools, precision
+from morph.aliases.torch_cuda.mlu.runtime import cudart as cudart_of
+from morph.errors import MissingNameError
+from tests.aliases.recorded import Recorded, bindings, runtime
+
+CNRT = "torch_mlu._MLUC._cnrt"
+active = pytest.mark.parametrize("vendor", ["mlu"], indirect=True)
+
+
+def test_the_runtime_of_cambricon_is_cudas() -> None:
+    cnrt = runtime(CNRT, "mluError", mluGetErrorStr="bad", mluProfilerStart=0)
+    cudart = cudart_of(lambda: cnrt)
+    assert cudart.cudaError is cnrt.mluError
+    assert cudart.cudaGetErrorString(cudart.cudaError.success) == "bad"
+    assert cudart.cudaProfilerStart() == cudart.cudaError.success
+    with pytest.raises(MissingNameError, match=r"cudaHostRegister.*binds no mluHostRegister"):
+        cudart.cudaHostRegister(0, 0, 0)
+
+
+@active
+def test_a_stream_of_cambricons_pool_is_written_to_an_address(vendor: SimpleNamespace) -> None:
+    vendor.Stream = lambda: SimpleNamespace(mlu_stream=77)
+    cudart = cudart_of(lambda: runtime(CNRT, "mluError"))
+    handle = ctypes.c_void_p()
+    assert cudart.cudaStreamCreate(ctypes.addressof(handle)) == cudart.cudaError.success
+    assert handle.value == 77
+
+
+@active
+def test_a_pool_of_cambricon_is_given_up_with_its_last_object(vendor: SimpleNamespace) -> None:
+    vendor.graph_pool_handle = Recorded("torch.mlu.graph_pool_handle", (0, 9))
+    allocator = bindings("torch_mlu._MLUC")
+    pool = pools.MemPool()
+    for _ in range(2):
+        with pools.use_mem_pool(allocator, pool, 0):
+            assert pool.use_count() == 2
+    begun, ended = (
+        allocator._mlu_beginAllocateCurrentStreamToPool,
+        allocator._mlu_endAllocateCurrentStreamToPool,
+    )
+    assert begun.calls == ended.calls == [{"device": 0, "mempool_id": (0, 9)}] * 2
+    assert len(allocator._mlu_releasePool.calls) == 1  # the second use is given up at its end
+    del pool
+    gc.collect()
+    assert len(allocator._mlu_releasePool.calls) == 2
+
+
+@active
+def test_what_a_pool_of_cambricon_cannot_be_is_refused(vendor: SimpleNamespace) -> None:
+    with pytest.raises(
+        MissingNameError, match=r"MemPool\(use_on_oom=\.\.\.\) does not exist on backend 'mlu'"
+    ):
+        pools.MemPool(use_on_oom=True)
+
+
+def test_attention_parameters_of_cambricon_have_no_grouped_queries() -> None:
+    parameters = Recorded("torch.backends.mlu.SDPAParams", "parameters")
+    assert attention.attention_parameters(parameters, 1, 2, 3, None, 0.0, False) == "parameters"
+    with pytest.raises(MissingNameError, match="enable_gqa"):
+        attention.attention_parameters(parameters, 1, 2, 3, None, 0.0, False, True)
+
+
+def test_bfloat16_is_asked_for_without_an_argument_on_cambricon() -> None:
+    assert capability.is_bf16_supported(
+        Recorded("torch.mlu.is_bf16_supported", True), including_emulation=False
+    )
+
+
+@pytest.mark.usefixtures("flags")
+def test_tf32_of_cambricon_is_switched_where_the_vendor_replaces_torchs_switch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cnnl, products = SimpleNamespace(), SimpleNamespace()
+    monkeypatch.setattr(torch.backends, "mlu", SimpleNamespace(matmul=products), raising=False)
+    monkeypatch.setattr(torch.backends, "cnnl", cnnl, raising=False)
+    monkeypatch.setattr(torch._C, "_set_cublas_allow_tf32", _warn)
+    matmul = precision.switches.matmul
+    matmul.allow_tf32 = True
+    assert (products.allow_tf32, matmul.allow_tf32, torch.get_float32_matmul_precision()) == (
+        True,
+        True,
+        "high",
+    )
+    matmul.allow_tf32 = False
+    assert (products.allow_tf32, cnnl.allow_tf32) == (False, True)
+    precision.switches.convolution.fp32_precision = "ieee"
+    assert not cnnl.allow_tf32
+
+
+def _warn(value: bool) -> None:
+    warnings.warn("no effect", stacklevel=2)

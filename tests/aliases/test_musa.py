@@ -1,0 +1,59 @@
+"""Adapters of Moore Threads': what they call has the parameters that were recorded."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from morph.aliases.torch_cuda import generators, graphs
+from morph.aliases.torch_cuda.musa import pools, precision
+from morph.aliases.torch_cuda.musa.runtime import cudart as cudart_of
+from morph.errors import MissingNameError
+from tests.aliases.recorded import Recorded, runtime
+
+
+def test_the_runtime_of_moore_threads_is_cudas() -> None:
+    musart = runtime("torch_musa._MUSAC._musart", "musaError", musaHostRegister=0, musaGetErrorString="bad")
+    cudart = cudart_of(lambda: musart)
+    assert cudart.cudaHostRegister(1, 2, 3) is cudart.cudaError.success
+    assert musart.musaHostRegister.calls == [{"ptr": 1, "size": 2, "flags": 3}]
+    assert cudart.cudaGetErrorString(0) == "bad"
+
+
+def test_a_pool_of_moore_threads_takes_an_allocator_only() -> None:
+    initialise = Recorded("torch.musa.MemPool")
+    pools.initialise_pool(lambda pool, allocator: initialise(allocator), "pool", "allocator")
+    assert initialise.calls == [{"allocator": "allocator"}]
+    with pytest.raises(MissingNameError, match=r"MemPool\(no_split=True\)"):
+        pools.initialise_pool(initialise, "pool", no_split=True)
+
+
+def test_graphed_callables_do_not_take_a_pool_on_moore_threads() -> None:
+    make = Recorded("torch.musa.make_graphed_callables", "graphed")
+    assert graphs.make_graphed_callables(make, "f", ("x",), pool=(0, 1)) == "graphed"
+    assert make.calls[0]["num_warmup_iters"] == 3
+
+
+@pytest.mark.parametrize("vendor", ["musa"], indirect=True)
+def test_generators_that_are_bound_late_are_there_from_the_start(vendor: SimpleNamespace) -> None:
+    generator = torch.Generator()
+
+    def lazy_init() -> None:
+        vendor.default_generators = (generator,)
+
+    vendor._lazy_init = lazy_init
+    assert generators.default_generators[0] is generator
+    assert (len(generators.default_generators), list(generators.default_generators)) == (1, [generator])
+    assert generators.get_generator(torch.device("cuda:0")) is generator
+
+
+@pytest.mark.usefixtures("flags")
+def test_tf32_of_moore_threads_is_on_while_both_of_cudas_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    mudnn = SimpleNamespace()
+    monkeypatch.setattr(torch.backends, "mudnn", mudnn, raising=False)
+    precision.switches.matmul.allow_tf32 = True
+    assert mudnn.allow_tf32
+    precision.switches.convolution.fp32_precision = "ieee"
+    assert not mudnn.allow_tf32

@@ -1,0 +1,52 @@
+"""How much of what public projects use works: the names of CUDA, weighted by the files that use them.
+
+`usage.json` counts, of 31,521 files of 48 public projects (accelerate, DeepSpeed, transformers, vllm, ...),
+those that spell a name.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Mapping
+
+import pytest
+
+from morph.aliases.table import Status, Table
+from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, resolved
+
+USAGE: Mapping[str, int] = json.loads(pathlib.Path(__file__).with_name("usage.json").read_text())
+LEAST_PERCENTAGES = {"npu": 99.5, "mlu": 99.5, "musa": 99.5, "xpu": 99.0, "rocm": 100.0, "cpu": 99.0}
+WORKING = (Status.SAME, Status.RENAMED, Status.ADAPTED, Status.EMULATED)
+
+
+@pytest.mark.parametrize("backend", TABLES, ids=lambda backend: backend.facts.name)
+def test_nearly_all_that_projects_use_works(backend: Table) -> None:
+    files = {name: count for name, count in USAGE.items() if resolved(name) is not None or CUDA.has(name)}
+    broken = {name: count for name, count in files.items() if not _works(backend, name)}
+    percentage = 100 - 100 * sum(broken.values()) / sum(files.values())
+    assert percentage >= LEAST_PERCENTAGES[backend.facts.name], broken
+
+
+def test_few_of_the_names_are_none_of_this_torchs() -> None:
+    unknown = [name for name in USAGE if resolved(name) is None and not CUDA.has(name)]
+    assert sum(USAGE[name] for name in unknown) < sum(USAGE.values()) / 500, unknown
+
+
+def _works(backend: Table, name: str) -> bool:
+    row = backend.row(name)
+    if row is not None:
+        return row.status in WORKING
+    if not name.startswith(f"{ROOT}.") or name in CUDA.modules or _is_private(name):
+        return True  # served as torch's own
+    return _works_in(backend, name.rpartition(".")[0]) or exists(backend, home(backend, name))
+
+
+def _works_in(backend: Table, owner: str) -> bool:
+    """Tells whether ``owner`` is a class or function of morph's, which has what CUDA's has."""
+    row = backend.rows.get(owner)
+    return row is not None and row.status in (Status.ADAPTED, Status.EMULATED)
+
+
+def _is_private(name: str) -> bool:
+    return any(part.startswith("_") for part in name.split("."))
