@@ -1,5 +1,6 @@
 // torch's allocator of host memory, counted: on the CPU as target it tells of tensors what CUDA's allocator tells.
 #include "host_memory.h"
+#include "memory_history.h"
 #include "seam.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -44,8 +45,10 @@ c10::DeleterFnPtr torchs_release = nullptr;
 
 // Outlives the engagement in the tensors that it allocated.
 void release(void* block) {
-  bytes_held.remove(malloc_usable_size(block));
+  uint64_t bytes = malloc_usable_size(block);
+  bytes_held.remove(bytes);
   blocks_held.remove(1);
+  note_released(block, bytes);
   torchs_release(block);
 }
 
@@ -62,8 +65,10 @@ struct CountingAllocator final : c10::Allocator {
       out_of_memory(bytes, "it is beyond the fraction that this process was given");
     c10::DataPtr data = allocated(bytes);
     if (data && data.compare_exchange_deleter(torchs_release, release)) {
-      bytes_held.add(malloc_usable_size(data.get()));
+      uint64_t held = malloc_usable_size(data.get());
+      bytes_held.add(held);
       blocks_held.add(1);
+      note_allocated(data.get(), held);
     }
     return data;
   }
@@ -94,6 +99,7 @@ void engage_host_memory() {
 
 void disengage_host_memory() {
   limit_host_memory(unlimited);
+  record_memory_history(0);
   if (c10::GetCPUAllocator() == &counting) c10::SetCPUAllocator(torchs);
 }
 

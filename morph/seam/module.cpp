@@ -1,5 +1,6 @@
-// The Python module: engage(device_type), disengage(), caught(), and the counts of the host's memory.
+// The Python module: engage(device_type), disengage(), caught(), and the counts and the history of the host's memory.
 #include "host_memory.h"
+#include "memory_history.h"
 #include "seam.h"
 
 #include <Python.h>
@@ -110,6 +111,33 @@ PyObject* limit_memory(PyObject*, PyObject* bytes) {
   Py_RETURN_NONE;
 }
 
+PyObject* record_history(PyObject*, PyObject* events) {
+  size_t most = PyLong_AsSize_t(events);
+  if (PyErr_Occurred()) return nullptr;
+  record_memory_history(most);
+  Py_RETURN_NONE;
+}
+
+PyObject* history(PyObject*, PyObject*) {
+  MemoryHistory kept = memory_history();
+  PyObject* events = PyList_New(0);
+  for (const MemoryEvent& event : kept.events) {
+    PyObject* tuple = Py_BuildValue("(OKKL)", event.allocated ? Py_True : Py_False, event.address, event.bytes,
+                                    static_cast<long long>(event.microseconds));
+    PyList_Append(events, tuple);
+    Py_DECREF(tuple);
+  }
+  PyObject* blocks = PyDict_New();
+  for (const auto& [address, bytes] : kept.blocks) {
+    PyObject* key = PyLong_FromUnsignedLongLong(address);
+    PyObject* value = PyLong_FromUnsignedLongLong(bytes);
+    PyDict_SetItem(blocks, key, value);
+    Py_DECREF(key);
+    Py_DECREF(value);
+  }
+  return Py_BuildValue("(NN)", events, blocks);
+}
+
 PyMethodDef functions[] = {
     {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
@@ -118,6 +146,8 @@ PyMethodDef functions[] = {
     {"reset_peak_memory", reset_peak_memory, METH_NOARGS, "Begins the peaks of memory() anew."},
     {"reset_accumulated_memory", reset_accumulated_memory, METH_NOARGS, "Begins the totals of memory() anew."},
     {"limit_memory", limit_memory, METH_O, "Refuses what would hold more bytes than that."},
+    {"record_history", record_history, METH_O, "Keeps that many events of memory from now on; 0 ends it."},
+    {"history", history, METH_NOARGS, "The events that were kept, and the blocks that are held of them."},
     {nullptr, nullptr, 0, nullptr},
 };
 

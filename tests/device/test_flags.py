@@ -82,7 +82,6 @@ def test_the_plan_cache_of_a_device_is_the_vendors() -> None:
     assert torch.backends.cuda.cufft_plan_cache["cuda:0"].size == 0
 
 
-@pytest.mark.platforms("npu", "simulated-npu")
 def test_hints_for_cudas_libraries_are_taken() -> None:
     for name in ("cusolver", "magma", "default"):
         assert torch.backends.cuda.preferred_linalg_library(name) == torch._C._LinalgBackend.Default
