@@ -6,6 +6,7 @@ import inspect
 import os
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     assert isinstance(worker, Worker)
     worker.call(pyfuncitem.function, {name: pyfuncitem.funcargs[name] for name in own})
     return True
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tells the process that reports, if this one of xdist's could not build the soft CANN."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None and CANNOT_BUILD in session.config.stash:
+        output["cannot_build"] = session.config.stash[CANNOT_BUILD]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes over what a process of xdist's has told."""
+    if "cannot_build" in getattr(node, "workeroutput", {}):
+        node.config.stash[CANNOT_BUILD] = node.workeroutput["cannot_build"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -246,7 +246,7 @@ def test_a_start_imports_next_to_nothing(folder: Folder) -> None:
     names = ["morph", "morph.launcher", "morph.launcher.startup"]
     extra = int(ours.output.split()[-1]) - int(plain.output.split()[-1])
     assert ours.output.startswith(str(names))
-    assert extra == len(names) + 1  # and __future__
+    assert extra <= len(names) + 1  # and __future__, if nobody else has imported it
 
 
 def test_options_of_the_interpreter_reach_children(folder: Folder) -> None:
