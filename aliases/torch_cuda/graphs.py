@@ -76,12 +76,21 @@ def capture_begin(
     target: Callable[..., None],
     graph: Any,
     pool: Any = None,
-    capture_error_mode: str = "global",
+    capture_error_mode: str | None = None,
     check_input_liveness: bool = False,
 ) -> None:
-    """Answer ``CUDAGraph.capture_begin``."""
+    """Answer ``CUDAGraph.capture_begin``.
+
+    Args:
+        target: The vendor's.
+        graph: The graph.
+        pool: The memory pool, from ``graph_pool_handle()`` or another graph's ``pool()``.
+        capture_error_mode: Which calls are errors; None is the vendor's default.
+        check_input_liveness: Refused if true.
+    """
     refuse_liveness(check_input_liveness)
-    target(graph, pool=pool, **_mode(capture_error_mode))
+    mode = {} if capture_error_mode is None else {"capture_error_mode": capture_error_mode}
+    target(graph, pool=pool, **mode)
 
 
 def instantiate(graph: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch.backends
 import torch.backends.cuda
+import torch.backends.cudnn
 
 _flags: Any = torch.backends  # which has no annotations
 
@@ -33,6 +35,22 @@ class Switches:
     def follow_torch(self) -> None:
         """Switch the vendor's as torch's flags stand."""
         self._allow(_is_allowed("matmul"), _is_allowed("conv"))
+
+    def set_flags(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Answer ``torch.backends.cudnn.set_flags``."""
+        before: tuple[Any, ...] = _cudnn().set_flags(*args, **kwargs)
+        self.follow_torch()
+        return before
+
+    @contextmanager
+    def flags(self, *args: Any, **kwargs: Any) -> Iterator[None]:
+        """Answer ``torch.backends.cudnn.flags``."""
+        try:
+            with _cudnn().flags(*args, **kwargs):
+                self.follow_torch()
+                yield
+        finally:
+            self.follow_torch()
 
     def _allow_in_convolutions(self, value: bool) -> None:
         torch._C._set_cudnn_allow_tf32(value)
@@ -69,6 +87,11 @@ class Convolution(_flags._FP32Precision):  # type: ignore[misc]
         super().__setattr__(name, value)
         if name == "fp32_precision":
             self._follow_torch()
+
+
+def _cudnn() -> Any:
+    """Return the functions of ``torch.backends.cudnn``, which is a module of flags around them."""
+    return _flags.cudnn.m
 
 
 def _is_allowed(operation: str) -> bool:

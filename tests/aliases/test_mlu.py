@@ -96,6 +96,9 @@ def test_tf32_of_cambricon_is_switched_where_the_vendor_replaces_torchs_switch(
     )
     matmul.allow_tf32 = False
     assert (products.allow_tf32, cnnl.allow_tf32) == (False, True)
+    with precision.switches.flags(allow_tf32=False):
+        assert not cnnl.allow_tf32
+    assert cnnl.allow_tf32
     precision.switches.convolution.fp32_precision = "ieee"
     assert not cnnl.allow_tf32
 

@@ -40,6 +40,15 @@ def test_the_newer_spelling_of_tf32_is_hf32_too() -> None:
     assert torch.npu.conv.allow_hf32
 
 
+@pytest.mark.platforms("npu")
+def test_flags_for_a_block_switch_hf32_for_a_block() -> None:
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        assert not torch.npu.conv.allow_hf32
+    assert torch.npu.conv.allow_hf32
+    torch.backends.cudnn.set_flags(_allow_tf32=True)
+    assert torch.npu.conv.allow_hf32
+
+
 def test_cudnn_flags_are_read_as_they_were_set() -> None:
     for value in (True, False):
         torch.backends.cudnn.benchmark = value

@@ -6,13 +6,25 @@ from typing import Any
 
 import torch
 
+from morph.aliases.torch_cuda import precision
 from morph.aliases.torch_cuda.precision import Switches
+
+
+class Matmul(precision.Matmul):
+    """``torch.backends.cuda.matmul``, which tells muDNN's switch: unlike CUDA's it is on from the start."""
+
+    def __getattr__(self, name: str) -> Any:
+        return bool(_mudnn().allow_tf32) if name == "allow_tf32" else super().__getattr__(name)
 
 
 def allow_tf32(in_products: bool, in_convolutions: bool) -> None:
     """Allow TF32 while torch's flags allow it for both."""
+    _mudnn().allow_tf32 = in_products and in_convolutions
+
+
+def _mudnn() -> Any:
     backends: Any = torch.backends
-    backends.mudnn.allow_tf32 = in_products and in_convolutions
+    return backends.mudnn
 
 
-switches = Switches(allow_tf32)
+switches = Switches(allow_tf32, Matmul)
