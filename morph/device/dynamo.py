@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
 
+import morph
+from morph import aliases, finders
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
 from morph.finders.finder import on_import
@@ -24,6 +27,7 @@ def install(words: Words, journal: Journal) -> None:
     variables = "torch._dynamo.variables"
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
     on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
+    on_import("torch._dynamo.trace_rules", lambda module: _trace_only_when_called(module, journal), journal)
 
 
 def _is_cuda(words: Words) -> Handler:
@@ -44,3 +48,12 @@ def _is_cuda(words: Words) -> Handler:
 def _fold_device_count(module: ModuleType, journal: Journal) -> None:
     """Have Dynamo fold the number of devices, as it folds whether there is one."""
     journal.set_item(module.constant_fold_functions, torch.cuda.device_count, None)
+
+
+def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
+    """Have Dynamo treat what serves torch.cuda as torch itself: compiled in its callers, never alone."""
+    folders = {os.path.join(package.__path__[0], "") for package in (morph, aliases, finders)}
+    journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
+    journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
+    journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)
+    rules._recompile_re()

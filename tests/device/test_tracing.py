@@ -36,6 +36,18 @@ def test_streams_events_and_devices_stay_in_the_graph() -> None:
     assert traced(devices) == 2
 
 
+def test_ranges_around_a_break_in_the_graph() -> None:
+    @torch.compile(backend="eager")
+    def step(tensor: torch.Tensor) -> torch.Tensor:
+        torch.cuda.nvtx.range_push("step")
+        torch._dynamo.graph_break()
+        result = tensor + 1
+        torch.cuda.nvtx.range_pop()
+        return result
+
+    assert step(torch.ones(1, device="cuda")).item() == 2
+
+
 def test_the_interface_of_cuda_is_the_devices() -> None:
     from torch._dynamo.device_interface import get_interface_for_device
 
