@@ -37,6 +37,13 @@ def test_every_name_of_the_installed_torch_has_a_status(backend: Table) -> None:
 
 
 @every_table
+def test_torchs_own_answers_where_no_row_serves_a_flag(backend: Table) -> None:
+    flags = [name for name in CUDA.functions if name.startswith("torch.backends.") and not backend.row(name)]
+    asked = [name for name in flags if _is_a_question(name) and not backend.facts.native_cuda]
+    assert [name for name in asked if not _answers(name)] == []
+
+
+@every_table
 def test_targets_exist_at_the_vendor(backend: Table) -> None:
     targets = {row.target for row in backend.rows.values() if row.target and row.status is not Status.SAME}
     assert sorted(target for target in targets if not exists(backend, target)) == []
@@ -150,6 +157,19 @@ def _is_built_by(backend: Table, name: str) -> bool:
 
 def _vendor_has(backend: Table, name: str) -> bool:
     return name.startswith(f"{ROOT}.") and exists(backend, place(backend, name))
+
+
+def _is_a_question(name: str) -> bool:
+    parameters = signatures.parse(CUDA.signature(name) or "(unknown)")
+    return all(parameters.defaults.get(each) == "None" for each in parameters.names)
+
+
+def _answers(name: str) -> bool:
+    try:
+        resolved(name)()
+    except AttributeError:  # of torch._C, in a build without CUDA
+        return False
+    return True
 
 
 def _has_member(backend: Table, member: str, target: str) -> bool:
