@@ -66,11 +66,17 @@ def test_what_a_pool_of_cambricon_cannot_be_is_refused(vendor: SimpleNamespace) 
         pools.MemPool(use_on_oom=True)
 
 
-def test_attention_parameters_of_cambricon_have_no_grouped_queries() -> None:
+def test_fused_attention_is_asked_of_the_vendors_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = Recorded("torch.backends.mlu.SDPAParams", "parameters")
-    assert attention.attention_parameters(parameters, 1, 2, 3, None, 0.0, False) == "parameters"
-    with pytest.raises(MissingNameError, match="enable_gqa"):
-        attention.attention_parameters(parameters, 1, 2, 3, None, 0.0, False, True)
+    monkeypatch.setattr(torch.backends, "mlu", SimpleNamespace(SDPAParams=parameters), raising=False)
+    question = Recorded("torch.backends.mlu.can_use_flash_attention", True)
+    query = torch.ones(1, 2, 3, 4)
+    of_torch = torch.backends.cuda.SDPAParams(query, query, query, None, 0.0, True, False)
+    assert attention.can_use_fused_attention(question, of_torch)
+    assert parameters.calls[0]["is_causal"]
+    assert question.calls == [{"params": "parameters", "debug": False}]
+    grouped = torch.backends.cuda.SDPAParams(query, query, query, None, 0.0, False, True)
+    assert not attention.can_use_fused_attention(question, grouped)
 
 
 def test_bfloat16_is_asked_for_without_an_argument_on_cambricon() -> None:

@@ -5,35 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from morph.aliases.torch_cuda.refusal import lacks
+import torch
+
+Question = Callable[[Any, bool], bool]
 
 
-def attention_parameters(
-    target: Callable[..., Any],
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any,
-    dropout: float,
-    is_causal: bool,
-    enable_gqa: bool = False,
-) -> Any:
-    """Answer ``torch.backends.cuda.SDPAParams``.
+def can_use_fused_attention(target: Question, params: Any, debug: bool = False) -> bool:
+    """Answer ``torch.backends.cuda.can_use_flash_attention`` and ``can_use_efficient_attention``.
 
     Args:
-        target: ``torch.backends.mlu.SDPAParams``, which has no ``enable_gqa``.
-        query: The queries.
-        key: The keys.
-        value: The values.
-        attn_mask: The mask, or None.
-        dropout: The probability of dropping a weight.
-        is_causal: Whether no query sees later keys.
-        enable_gqa: Refused if true.
+        target: The vendor's.
+        params: A ``torch.backends.cuda.SDPAParams``.
+        debug: Whether the reasons are logged.
 
-    Raises:
-        MissingNameError: If ``enable_gqa`` is asked for.
+    Returns:
+        What the vendor says of its own ``SDPAParams``, which know no groups of queries: False for those.
     """
-    if enable_gqa:
-        reason = "its attention wants as many heads of keys as of queries; repeat the keys and values"
-        raise lacks("torch.backends.cuda.SDPAParams(enable_gqa=True)", reason)
-    return target(query, key, value, attn_mask, dropout, is_causal)
+    if params.enable_gqa:
+        return False
+    backends: Any = torch.backends
+    fields = params.query, params.key, params.value, params.attn_mask, params.dropout, params.is_causal
+    return bool(target(backends.mlu.SDPAParams(*fields), debug))
