@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import pathlib
 import subprocess
@@ -91,6 +92,13 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     return Platform(name, "cpu" if name == "cpu" else "npu", OPTIONS[name], environment)
+
+
+def build_simulator() -> None:
+    """Builds the simulated device unless it is cached, before a process with a time limit has to."""
+    machine = importlib.import_module("morph.simulator.machine")
+    for name in ("device", "collective"):
+        machine.build(name)
 
 
 def describe(process: subprocess.CompletedProcess[str]) -> str:

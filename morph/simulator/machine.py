@@ -177,15 +177,14 @@ def _character(facts: Facts) -> Character:
     return Character(title=facts.device_type.upper(), device_name=f"simulated {facts.title}")
 
 
-@functools.cache
-def library(name: str) -> ModuleType:
-    """Builds a native library of the simulator unless it is cached, and loads it.
+def build(name: str) -> pathlib.Path:
+    """Builds a native library of the simulator unless it is cached; nothing is loaded.
 
     Args:
-        name: ``"device"``, which does nothing before its `install`, or ``"collective"``.
+        name: ``"device"``, or ``"collective"``, which takes long and few programs need.
 
     Returns:
-        The extension module.
+        The path of the library.
     """
     from morph import native
     from morph.activation import report
@@ -193,8 +192,15 @@ def library(name: str) -> ModuleType:
     folder = pathlib.Path(__file__).parent / "native"
     collective = folder / "collective.cpp"
     sources = [collective] if name == "collective" else sorted({*folder.glob("*.cpp")} - {collective})
-    full = f"simulated_{name}"
-    return native.load(full, native.build(full, sources, progress=report))
+    return native.build(f"simulated_{name}", sources, progress=report)
+
+
+@functools.cache
+def library(name: str) -> ModuleType:
+    """Loads a native library of the simulator, built if need be; it does nothing by being loaded."""
+    from morph import native
+
+    return native.load(f"simulated_{name}", build(name))
 
 
 def _install(machine: Machine) -> None:

@@ -27,6 +27,7 @@ def machine(request: pytest.FixtureRequest) -> Platform:
     """The simulated npu, then the real torch_npu over the soft CANN."""
     if request.param == "real":
         return platforms.platform("npu", request.getfixturevalue("cann"))
+    platforms.build_simulator()
     fields = dataclasses.asdict(platforms.platform("simulated-npu", {}))
     return Simulated(**fields)
 
