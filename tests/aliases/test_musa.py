@@ -12,6 +12,27 @@ from morph.aliases.torch_cuda.musa import pools, precision
 from morph.aliases.torch_cuda.musa.runtime import cudart as cudart_of
 from morph.errors import MissingNameError
 from tests.aliases.recorded import Recorded, runtime
+from tests.platforms import Platform
+
+# what importing torch_musa does to torch.cuda and to storages
+OVERWRITTEN = """
+import torch, morph
+
+def lazy_init(): raise AssertionError("torch.cuda's own was called")
+def lazy_call(callable, **kwargs): lazy_init()
+
+is_cuda = property(lambda storage: storage.device.type == "musa")
+torch.cuda._lazy_init, torch.cuda._lazy_call, torch.UntypedStorage.is_cuda = lazy_init, lazy_call, is_cuda
+own, calls = torch.cuda, []
+morph.activate("musa", simulated=True)
+assert torch.cuda._lazy_init is torch.musa._lazy_init
+assert torch.ones(2, device="cuda").untyped_storage().is_cuda
+torch.cuda._lazy_call(lambda: calls.append("called"))
+assert calls == ["called"]
+morph.deactivate()
+assert (torch.cuda, torch.cuda._lazy_init, torch.cuda._lazy_call) == (own, lazy_init, lazy_call)
+assert vars(torch.UntypedStorage)["is_cuda"] is is_cuda
+"""
 
 
 def test_the_runtime_of_moore_threads_is_cudas() -> None:
@@ -58,3 +79,8 @@ def test_tf32_of_moore_threads_is_on_while_both_of_cudas_are(monkeypatch: pytest
     assert mudnn.allow_tf32
     precision.switches.convolution.fp32_precision = "ieee"
     assert not mudnn.allow_tf32
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_what_the_vendor_overwrites_is_not_in_the_way_and_stays(platform: Platform) -> None:
+    platform.run(OVERWRITTEN, morph=False)
