@@ -30,6 +30,8 @@ WITHOUT_DEVICE: dict[str, dict[str, Any]] = {
     "torch.distributed.fsdp.fully_sharded_data_parallel:FullyShardedDataParallel.__init__": {
         "device_id": torch.device("cpu")
     },
+    # which refuses parameters on the CPU, where they are to be broadcast from the device
+    "torch.distributed.fsdp._init_utils:_check_module_states_for_sync_module_states": {"module_states": []},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 import torch
@@ -19,6 +20,17 @@ def test_ranges_are_seen_by_torchs_profiler() -> None:
         number = torch.cuda.nvtx.range_start("loose")
         torch.cuda.nvtx.range_end(number)
     assert {"step 3", "moment", "loose"} <= {event.key for event in profile.key_averages()}
+
+
+def test_tables_are_sorted_by_the_time_on_the_device() -> None:
+    with torch.profiler.profile() as profile:
+        torch.ones(1, device="cuda").add(1)
+        with torch.profiler.record_function("longest"):
+            time.sleep(0.1)
+    events = profile.key_averages()
+    for metric in ("cuda_time_total", "self_cuda_time_total", "device_time_total", "cpu_time_total"):
+        assert "longest" in events.table(sort_by=metric, row_limit=1)
+    assert "aten::add" in events.table(sort_by="cuda_memory_usage")
 
 
 def test_ranges_nest_by_thread() -> None:

@@ -59,6 +59,12 @@ def step(wrap):
     optimizer.step()
     return model(torch.ones(1, 4, device="cuda")).item()
 
+def shifted(model):
+    # all ranks are to get what the first has
+    with torch.no_grad():
+        model.weight.add_(rank)
+    return model
+
 torch.manual_seed(0)
 expected = torch.nn.Linear(4, 1, bias=False).weight.sum().item() - 0.2
 for wrap in (
@@ -66,6 +72,7 @@ for wrap in (
     lambda model: DistributedDataParallel(model, device_ids=[device]),
     lambda model: fully_shard(model, mesh=mesh) and model,
     lambda model: FullyShardedDataParallel(model, device_id=index),
+    lambda model: FullyShardedDataParallel(shifted(model), device_id=index, sync_module_states=True),
 ):
     torch.testing.assert_close(step(wrap), expected)
 """
