@@ -182,3 +182,15 @@ def test_what_is_cudas_own_of_a_graph_is_refused_by_name() -> None:
     with pytest.raises(MissingNameError, match="enable_annotations"):
         with torch.cuda.graph(torch.cuda.CUDAGraph(), enable_annotations=True):
             pass
+
+
+def test_what_is_captured_in_inference_mode_is_replayed_outside() -> None:
+    given, graph = torch.zeros(2, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.inference_mode(), torch.cuda.graph(graph):
+        counted = torch.ones(2, device="cuda").add_(given)
+        given.add_(1)
+    assert given.tolist() == [0, 0]
+    graph.replay()
+    graph.replay()
+    assert given.tolist() == [2, 2]
+    assert counted.tolist() == [2, 2]

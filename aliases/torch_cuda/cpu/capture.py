@@ -71,7 +71,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def finish(self) -> None:
         """Put back what the capture changed outside of it."""
-        with torch.no_grad():
+        with torch.inference_mode():
             for tensor, value in self._before.values():
                 tensor.copy_(value)
         torch.set_rng_state(self._generator_state)
@@ -96,8 +96,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def replay(steps: Iterable[Step]) -> None:
-    """Run ``steps`` again, in order."""
-    with torch.no_grad():
+    """Run ``steps`` again, in order; they may write to tensors of an inference mode that has ended."""
+    with torch.inference_mode():
         for step in steps:
             step.replay()
 
