@@ -62,9 +62,9 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        return {
-            name: value for name in vars(self.__wrapped__) if (value := _or_absent(self, name)) is not _ABSENT
-        }
+        kept = (name for name in self.__self_dict__ if not name.startswith("_self_"))
+        answers = ((name, _or_absent(self, name)) for name in (*vars(self.__wrapped__), *kept))
+        return {name: answer for name, answer in answers if answer is not _ABSENT}
 
     def __dir__(self) -> list[str]:
         return sorted(self.__dict__)

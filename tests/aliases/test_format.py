@@ -1,0 +1,109 @@
+"""The format of the tables: what is read, and how a malformed row is reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from morph.aliases import table
+from morph.aliases.table import Status
+from morph.errors import TableError, UnknownBackendError
+
+BACKEND = """[backend]
+name = "specimen"
+title = "Specimen"
+device_type = "specimen"
+dispatch_key = "PrivateUse1"
+module = "torch.specimen"
+collective = "sccl"
+"""
+
+
+def test_each_section_is_a_status() -> None:
+    rows = table.parse(
+        BACKEND
+        + """
+[same]
+"torch.cuda.a" = "neutral of the device"
+[renamed]
+"torch.cuda.b" = "torch.specimen.bee"
+[adapted]
+"torch.cuda.c" = { target = "torch.specimen.c", adapter = "package.module:function", difference = "units" }
+[emulated]
+"torch.cuda.d" = { adapter = "package.module:Class" }
+[noop]
+"torch.cuda.e" = "nothing to do"
+"torch.cuda.f" = { value = 0, note = "always" }
+[missing]
+"torch.cuda.g" = "no such thing"
+""",
+        "aliases/specimen.toml",
+    ).rows
+    assert [row.status for row in rows.values()] == [*list(Status)[:5], Status.NOOP, Status.MISSING]
+    assert rows["torch.cuda.b"].target == "torch.specimen.bee"
+    assert rows["torch.cuda.c"].adapter == "package.module:function"
+    assert rows["torch.cuda.f"].value == 0
+
+
+def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
+    text = (
+        BACKEND
+        + '[missing]\n"torch.cuda.gds" = "none"\n[renamed]\n"torch.cuda.gds.one" = "torch.specimen.one"'
+    )
+    parsed = table.parse(text, "aliases/specimen.toml")
+    covered, own = parsed.row("torch.cuda.gds.other"), parsed.row("torch.cuda.gds.one")
+    assert covered is not None and covered.status is Status.MISSING  # noqa: PT018
+    assert own is not None and own.status is Status.RENAMED  # noqa: PT018
+    assert parsed.row("torch.cuda.gdsx") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[backend", "aliases/specimen.toml:1: not TOML: "),
+        ("[backend]\nname = 1", "aliases/specimen.toml:2: name: 1 should be str"),
+        (
+            '[backend]\nnames = "a"',
+            "aliases/specimen.toml:2: names: unknown key of [backend]; the keys are name",
+        ),
+        ('[backend]\nname = "a"', "missing 5 required"),
+        (
+            BACKEND + "[sames]",
+            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, same",
+        ),
+        (
+            BACKEND + '[missing]\n"torch.cuda.x" = 1',
+            "specimen.toml:9: torch.cuda.x: 1 should be the reason, a string",
+        ),
+        (
+            BACKEND + '[missing]\n"torch.cuda.x" = ""',
+            "specimen.toml:9: torch.cuda.x: '' should be the reason",
+        ),
+        (BACKEND + '[renamed]\n"torch.cuda.x" = "no name"', "target 'no name' is not a dotted name"),
+        (
+            BACKEND + '[adapted]\n"torch.cuda.x" = { adapter = "no colon" }',
+            "is not of the form package.module:object",
+        ),
+        (
+            BACKEND + '[adapted]\n"torch.cuda.x" = { target = "torch.specimen.x" }',
+            'should be { adapter = "module:object"',
+        ),
+        (BACKEND + "[missing]\ntorch.cuda.x = 'unquoted'", 'quote it: "torch.cuda.name"'),
+        (
+            BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[noop]\n"torch.cuda.x" = "b"',
+            "specimen.toml:11: torch.cuda.x: has two statuses, missing and noop",
+        ),
+    ],
+)
+def test_a_malformed_row_is_one_line_with_file_and_line(text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        table.parse(text, "aliases/specimen.toml")
+    message = str(caught.value)
+    assert said in message
+    assert message.startswith("aliases/specimen.toml:")
+    assert "\n" not in message
+
+
+def test_a_backend_without_a_table_names_those_that_have_one() -> None:
+    with pytest.raises(UnknownBackendError) as caught:
+        table.load("tpu")
+    assert str(caught.value).startswith("there is no backend 'tpu'; the backends are cpu, ")
