@@ -13,6 +13,7 @@ from morph.device import (
     parallel,
     parameters,
     profiler,
+    recurrent,
     serialization,
     storage,
 )
@@ -41,6 +42,7 @@ def install(backend: Backend, journal: Journal) -> None:
         distributed,
         parallel,
         dynamo,
+        recurrent,
     )
     for part in parts:
         part.install(words, journal)

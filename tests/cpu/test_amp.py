@@ -97,3 +97,15 @@ def test_nothing_is_said_to_be_disabled() -> None:
         warnings.simplefilter("always")
         assert torch.cuda.amp.GradScaler().is_enabled()
     assert [str(warning.message)[:31] for warning in caught] == ["`torch.cuda.amp.GradScaler(args"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_recurrent_layers_take_every_low_precision(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    model, given = nn.LSTM(8, 8, num_layers=2, bidirectional=True).cuda(), torch.randn(5, 2, 8, device="cuda")
+    with torch.autocast("cuda", dtype=dtype):
+        output, (hidden, _) = model(given)
+    assert output.dtype is hidden.dtype is dtype
+    torch.testing.assert_close(output.float(), model(given)[0], rtol=0.05, atol=0.05)
+    output.float().sum().backward()
+    assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
