@@ -66,9 +66,10 @@ def test_other_calls_that_name_cuda(expression: str, device_type: str) -> None:
     assert move(expression, torch.ones(2)).device.type == device_type
 
 
-def test_a_host_copy_does_not_follow_the_device() -> None:
+@pytest.mark.parametrize("expression", ["x.cpu()", 'x.to("cpu")', 'x.to(device="cpu", non_blocking=True)'])
+def test_a_host_copy_does_not_follow_the_device(expression: str) -> None:
     there = torch.zeros(2, device="cuda")
-    host = there.cpu()
+    host = move(expression, there)
     there.add_(1)
     assert host.tolist() == [0, 0]
 
