@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
+ABORTED = "terminate called without an active exception"
 NAMES = ("cpu", "npu", "simulated-npu")
 OPTIONS = {
     "cpu": ("--backend", "cpu"),
@@ -70,12 +71,27 @@ class Platform:
         what = [str(program)] if isinstance(program, pathlib.Path) else ["-c", program]
         command = [*self.command(morph=morph), *what, *map(str, arguments)]
         variables = {**self.environment, **(environment or {})}
-        done = subprocess.run(
-            command, env=variables, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
-        )
+        done = completed(command, env=variables, cwd=cwd, timeout=timeout)
         if check:
             assert done.returncode == 0, f"{describe(done)}"
         return done
+
+
+def completed(
+    command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, and once more if a process of it was aborted while its interpreter ended.
+
+    Threads of torch's that wait for the interpreter then abort about one process in fifty on a busy machine.
+    It was seen with the vendor's own spelling, without morph, and says nothing about what the program did.
+    """
+    for _ in range(2):
+        done = subprocess.run(
+            command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0 or ABORTED not in done.stderr:
+            break
+    return done
 
 
 def platform(name: str, variables: Mapping[str, str]) -> Platform:

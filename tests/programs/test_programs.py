@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, completed, describe
 
 FOLDER = pathlib.Path(__file__).parent
 TIMEOUT = 180
@@ -64,15 +64,7 @@ def run(
     command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(script)]
     # one thread, so that a sum has one order whichever way it is spelled
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, *map(str, arguments)],
-        env=environment,
-        cwd=cwd,
-        timeout=TIMEOUT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = completed([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
     assert done.returncode == 0, describe(done)
     return done
 
