@@ -82,8 +82,8 @@ def completed(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, and once more if a process of it was aborted while its interpreter ended.
 
-    Threads of torch's that wait for the interpreter then abort about one process in fifty on a busy machine.
-    It was seen with the vendor's own spelling, without morph, and says nothing about what the program did.
+    The real torch_npu does so without morph, in about one process of fifty on a busy machine. On the CPU it
+    was seen once, under morph, and is not explained: the second run must not be taken for an answer.
     """
     for _ in range(2):
         done = subprocess.run(
