@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from morph.launcher.program import LAUNCHER, Program
+from morph import commands
+from morph.commands import LAUNCHER
+from morph.launcher.program import Program
 
 USAGE = f"""\
 usage: {LAUNCHER} [options] program.py [argument ...]
        {LAUNCHER} [options] -m module [argument ...]
        {LAUNCHER} [options] -c code [argument ...]
        {LAUNCHER} [options] - [argument ...]
+       {LAUNCHER} command [argument ...]
 """
 HELP = f"""{USAGE}
 Run a program written for CUDA, unchanged, on the accelerator that is there, or on the CPU.
@@ -31,6 +34,9 @@ options:
   -h, --help       print this text
 
 Whatever follows the program belongs to the program. Child processes run under morph too.
+
+commands (each has a --help; ./NAME runs a program that is called like one):
+{commands.summary()}
 
 environment:
   MORPH_BACKEND    the backend, where --backend does not name one
@@ -58,19 +64,32 @@ class UsageError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for; ends by ``SystemExit`` where the program does not end normally.
+    """Run what the command line asks for: a program, or a command of morph's own.
+
+    It ends by ``SystemExit`` where a program does not end normally, and where a command ends.
 
     Args:
         arguments: The command line without the name of the command; None takes it from ``sys.argv``.
     """
+    if arguments is None:
+        _drop_own_path()
+    words = sys.argv[1:] if arguments is None else arguments
+    if commands.is_command(words):
+        raise SystemExit(commands.run(words))
     try:
-        options, program = parse(sys.argv[1:] if arguments is None else arguments)
+        options, program = parse(words)
     except UsageError as error:
         print(f"{USAGE}{LAUNCHER}: error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     from morph.launcher.running import run
 
     run(options, program)
+
+
+def _drop_own_path() -> None:
+    """Forget the folder that ``python -m`` and the console script put on the path for morph itself."""
+    if not sys.flags.safe_path:
+        del sys.path[0]
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Program]:

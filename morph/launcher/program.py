@@ -14,13 +14,13 @@ from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from morph.commands import LAUNCHER
 from morph.launcher.startup import ProgramFinder
 from morph.launcher.tracebacks import call_as_outermost, show_from
 
 if TYPE_CHECKING:
     from morph.finders.literals import Literals
 
-LAUNCHER = "python -m morph"
 PYC_HEADER = 16
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from morph import activation
@@ -26,7 +25,6 @@ def run(options: Options, program: Program) -> None:
         SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the program
             ends itself.
     """
-    _drop_own_path()
     startup.withdraw()
     try:
         children.inherit(os.environ, options, program)
@@ -56,9 +54,3 @@ def _report(rehearsal: Rehearsal, table: Table) -> None:
 
     if activation.status().active:
         simulator.report(rehearsal, table)
-
-
-def _drop_own_path() -> None:
-    """Forget the folder that ``python -m`` and the console script put on the path for morph itself."""
-    if not sys.flags.safe_path:
-        del sys.path[0]

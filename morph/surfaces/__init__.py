@@ -5,14 +5,20 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import json
+import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 
 from morph.errors import MorphError
 
 
 class UnknownSurfaceError(MorphError):
     """A recorded surface was asked for that does not exist."""
+
+
+class MalformedSurfaceError(MorphError):
+    """A file is not a recorded surface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +103,50 @@ def load(name: str) -> Surface:
     Raises:
         UnknownSurfaceError: If nothing is recorded under that name.
     """
-    folder = importlib.resources.files("morph.aliases.surfaces")
-    file = folder / f"{name}.json"
+    file = _folder() / f"{name}.json"
     if not file.is_file():
-        known = sorted(
-            each.name.removesuffix(".json") for each in folder.iterdir() if each.name.endswith(".json")
+        raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known())}")
+    return parse(file.read_text(encoding="utf-8"), name)
+
+
+def find(name: str) -> Surface:
+    """Reads a surface from a file, if ``name`` is the path of one, else a recorded one.
+
+    Raises:
+        UnknownSurfaceError: If it is neither.
+        MalformedSurfaceError: If it is no surface.
+    """
+    path = pathlib.Path(name)
+    return parse(path.read_text(encoding="utf-8"), name) if path.is_file() else load(name)
+
+
+def known() -> list[str]:
+    """Gives the names of the recorded surfaces."""
+    names = (each.name for each in _folder().iterdir())
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
+def parse(text: str, path: str) -> Surface:
+    """Reads a surface from JSON ``text``; ``path`` is what errors call it.
+
+    Raises:
+        MalformedSurfaceError: If the text is no surface.
+    """
+    try:
+        data = json.loads(text)
+        return Surface(
+            **{key: data[key] for key in ("package", "version", "module", "origin", "functions")},
+            modules=frozenset(data["modules"]),
+            classes={key: _class(key, data["classes"]) for key in data["classes"]},
+            values=frozenset(data["values"]),
         )
-        raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known)}")
-    data = json.loads(file.read_text(encoding="utf-8"))
-    return Surface(
-        **{key: data[key] for key in ("package", "version", "module", "origin", "functions")},
-        modules=frozenset(data["modules"]),
-        classes={key: _class(key, data["classes"]) for key in data["classes"]},
-        values=frozenset(data["values"]),
-    )
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise MalformedSurfaceError(f"{path} is not a recorded surface: {problem}") from None
+
+
+def _folder() -> Traversable:
+    return importlib.resources.files("morph.aliases.surfaces")
 
 
 def _class(name: str, rows: Mapping[str, str | dict[str, object]]) -> Class:

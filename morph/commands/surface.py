@@ -1,0 +1,51 @@
+"""``morph surface``: recorded surfaces, compared."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+from morph import surfaces
+from morph.surfaces.comparison import Comparison, compare
+
+DIFFERENT = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    comparing = actions.add_parser(
+        "compare",
+        help="say what one surface has added, removed or changed against another",
+        description="Say what NEW has added, removed or changed against OLD. "
+        f"The exit status is {DIFFERENT} if they differ, 0 if not.",
+    )
+    comparing.add_argument("old", metavar="OLD", help="a recorded surface (torch_npu-2.13.0), or a file")
+    comparing.add_argument("new", metavar="NEW", help="another one")
+    comparing.add_argument("--json", action="store_true", help="print JSON instead of text")
+    comparing.set_defaults(action=_compare)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what the command line asks for, and return the exit status."""
+    status: int = arguments.action(arguments)
+    return status
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    found = compare(surfaces.find(arguments.old), surfaces.find(arguments.new))
+    print(json.dumps(dataclasses.asdict(found), indent=1) if arguments.json else _told(found))
+    return DIFFERENT if found.differs else 0
+
+
+def _told(found: Comparison) -> str:
+    lines = [
+        f"{found.new} against {found.old}: {len(found.added)} added, {len(found.removed)} removed, "
+        f"{len(found.changed)} changed"
+    ]
+    lines += [f"+ {name}" for name in found.added]
+    lines += [f"- {name}" for name in found.removed]
+    for name, (before, after) in found.changed.items():
+        lines += [f"~ {name}", f"    {before}", f"    {after}"]
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""The commands of `morph`: what is one, what help says, and that a program of the same name still runs."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from morph import commands
+from morph.launcher.command import main
+from tests.platforms import REPOSITORY
+
+
+def test_every_module_of_a_command_is_registered() -> None:
+    folder = pathlib.Path(commands.__file__).parent
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(commands.COMMANDS)
+    for name in commands.COMMANDS:
+        assert importlib.import_module(f"morph.commands.{name}").__doc__
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m morph {name} ")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert f"\n  {name} " in capsys.readouterr().out
+
+
+def test_words_that_a_command_cannot_understand(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["surface", "compare", "torch_npu-2.13.0"])
+    assert ended.value.code == 2
+    assert "the following arguments are required: NEW" in capsys.readouterr().err
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["surface", "compare", "torch_npu-1", "torch_npu-2.13.0"])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("morph: there is no recorded surface 'torch_npu-1'; there are torch_cuda-2.13.0, ")
+
+
+def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "surface").write_text("import sys; print(sys.argv)")
+    for words in (["./surface", "compare"], ["--", "surface", "compare"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "morph", *words],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == str(words[words[0] == "--" :])
