@@ -87,7 +87,8 @@ struct HostGuard final : DeviceGuardImplInterface {
   Device getDevice() const override { return only(); }
   void setDevice(Device device) const override { checked(device); }
   void uncheckedSetDevice(Device) const noexcept override {}
-  DeviceIndex deviceCount() const noexcept override { return 1; }
+  // The work is the CPU's: with a device here autograd would start a thread for it, which can outlive the interpreter.
+  DeviceIndex deviceCount() const noexcept override { return 0; }
   c10::DeviceCapability getDeviceCapability(Device device) const override {
     return c10::impl::getDeviceGuardImpl(DeviceType::CPU)->getDeviceCapability(translate(device));
   }

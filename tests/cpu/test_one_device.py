@@ -95,3 +95,16 @@ def test_hidden_devices_are_not_there(platform: Platform) -> None:
     assert hidden.stdout.split() == ["False", "0"]
     chosen = platform.run(program, environment={"CUDA_VISIBLE_DEVICES": "3"})
     assert chosen.stdout.split() == ["True", "1"]
+
+
+def test_a_backward_starts_no_thread_that_plain_torch_does_not(platform: Platform) -> None:
+    # A thread of autograd's that asks for the interpreter while it ends aborts the process.
+    program = """
+import psutil, torch
+x = torch.ones(3, device={device!r}, requires_grad=True)
+before = psutil.Process().num_threads()
+x.sum().backward()
+print(psutil.Process().num_threads() - before)
+"""
+    served = platform.run(program.format(device="cuda")).stdout
+    assert served == platform.run(program.format(device="cpu"), morph=False).stdout == "0\n"
