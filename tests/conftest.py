@@ -85,9 +85,10 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 def platform(request: pytest.FixtureRequest) -> Platform:
     """One platform after the other; `@pytest.mark.platforms("npu")` chooses."""
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
-    if request.param.startswith("simulated"):
+    chosen = platforms.platform(request.param, variables)
+    if chosen.is_simulated:
         platforms.build_simulator()
-    return platforms.platform(request.param, variables)
+    return chosen
 
 
 @pytest.fixture(scope="session")

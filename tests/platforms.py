@@ -12,12 +12,8 @@ from collections.abc import Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 ABORTED = "terminate called without an active exception"
-NAMES = ("cpu", "npu", "simulated-npu")
-OPTIONS = {
-    "cpu": ("--backend", "cpu"),
-    "npu": ("--backend", "npu"),
-    "simulated-npu": ("--rehearse", "npu"),
-}
+SIMULATED = tuple(f"simulated-{backend}" for backend in ("npu",))
+NAMES = ("cpu", "npu", *SIMULATED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,16 +21,27 @@ class Platform:
     """One device, and how a Python process is started on it.
 
     Attributes:
-        name: "cpu", "npu" (the real torch_npu over the soft CANN) or "simulated-npu".
-        device_type: What `torch.device("cuda").type` is there under morph.
-        options: The options of `python -m morph` that choose it.
+        name: "cpu", "npu" (the real torch_npu over the soft CANN) or "simulated-npu" and so on.
         environment: All the environment variables of a process on it.
     """
 
     name: str
-    device_type: str
-    options: tuple[str, ...]
     environment: Mapping[str, str]
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its device is the simulated one."""
+        return self.name.startswith("simulated-")
+
+    @property
+    def device_type(self) -> str:
+        """What `torch.device("cuda").type` is there under morph, which is also the backend's name."""
+        return self.name.removeprefix("simulated-")
+
+    @property
+    def options(self) -> tuple[str, str]:
+        """The options of `python -m morph` that choose it."""
+        return "--rehearse" if self.is_simulated else "--backend", self.device_type
 
     def command(self, *, morph: bool) -> list[str]:
         """Returns the command that runs what follows it on this platform.
@@ -107,7 +114,7 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, **variables}
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
-    return Platform(name, "cpu" if name == "cpu" else "npu", OPTIONS[name], environment)
+    return Platform(name, environment)
 
 
 def build_simulator() -> None:

@@ -86,10 +86,10 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Platform, Progra
         key = (platform.name, program.name)
         if key not in known:
             script = FOLDER / "ported" / f"{program.name}.py"
-            # the simulated device exists under morph only
-            morph = platform.name == "simulated-npu"
             cwd, device = tmp_path_factory.mktemp(program.name), ("--device", platform.device_type)
-            done = run(platform, script, *device, morph=morph, cwd=cwd, processes=program.twin_processes)
+            processes = program.twin_processes
+            morph = platform.is_simulated  # whose device exists under morph only
+            done = run(platform, script, *device, morph=morph, cwd=cwd, processes=processes)
             known[key] = numbers(done)
         return known[key]
 
