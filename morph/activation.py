@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from morph.errors import ActivationError
 from morph.finders.finder import finder
+from morph.finders.packages import packages
 from morph.journal import Journal
 
 if TYPE_CHECKING:
@@ -82,8 +83,11 @@ def activate(
         ActivationError: If another backend is active already.
     """
     _disarm()
-    import torch  # noqa: F401  (outside the lock: an import that arms us may hold torch's import lock)
-
+    packages.hide()
+    try:
+        import torch  # noqa: F401  (outside the lock: an import that arms us may hold torch's import lock)
+    finally:
+        packages.show()
     with _lock:
         if _current is not None:
             return _already_active(backend, _current.backend)
@@ -97,6 +101,7 @@ def arm(backend: str | None = None, *, simulated: bool = False, observer: Observ
     if "torch" in sys.modules:
         activate(backend, simulated=simulated, observer=observer)
         return
+    packages.install()
     with _lock:
         if _armed is None and _current is None:
             _armed = _Arming(backend, simulated, observer)
@@ -110,6 +115,7 @@ def deactivate() -> None:
     _disarm()
     with _lock:
         current, _current, _stays_out = _current, None, False
+        packages.uninstall()
         if current is not None:
             current.journal.undo()
 
@@ -153,12 +159,14 @@ class _Arming:
         """Get out of torch's way; called right before torch is executed."""
         from morph.backends.autoload import Autoload
 
+        packages.hide()
         autoload = Autoload()
         autoload.suspend()
         self._resume = autoload.resume
 
     def __call__(self, torch: ModuleType) -> None:
         self._resume(report)
+        packages.show()
         _disarm()
         with _lock:
             if _current is None:
@@ -187,6 +195,7 @@ def _begin(name: str | None, simulated: bool, observer: Observer | None) -> None
 
     if choice.nvidia_works() and not simulated:
         _stays_out = True
+        packages.uninstall()
         report("a working NVIDIA GPU is present; morph stays out")
         return
     journal = Journal()
@@ -210,6 +219,7 @@ def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _
     from morph import device, seam
     from morph.finders import serving
 
+    _serve_packages(journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
         return _Activation(journal, backend, None, dict)
@@ -220,6 +230,12 @@ def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _
     device.install(backend, journal)
     answers = serving.serve_cuda(backend, journal, observer)
     return _Activation(journal, backend, opened, lambda: answers.noops)
+
+
+def _serve_packages(journal: Journal) -> None:
+    journal.on_undo(packages.uninstall)
+    packages.install()
+    packages.take_over()
 
 
 def _make_active(backend: Backend, journal: Journal) -> None:

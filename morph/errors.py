@@ -48,3 +48,15 @@ class MissingNameError(MorphError, AttributeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingNameError, (self.args[0].partition(" does not exist")[0], self.backend, self.reason)
+
+
+class MissingImportError(MorphError, ImportError):
+    """A name of a served package that morph lacks was imported from it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        module, _, last = name.rpartition(".")
+        super().__init__(f"cannot import name {last!r} from {module!r}: {reason}", name=module)
+        self._arguments = name, reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MissingImportError, self._arguments

@@ -24,7 +24,10 @@ MODULE = "MORPH_PROGRAM_MODULE"
 
 
 def start() -> None:
-    """Have morph activated when torch is imported, and the program rewritten when it is read."""
+    """Have morph activated when torch is imported, packages served, and the program rewritten when read."""
+    from morph.finders.packages import packages
+
+    packages.install()
     sys.meta_path.insert(0, TorchFinder())
     if os.environ.get(BACKEND) != "cpu":  # there the CPU branch of a program is the right one
         sys.meta_path.insert(0, ProgramFinder(["__main__", _program_module()]))

@@ -1,0 +1,85 @@
+"""The metadata of served packages, as ``importlib.metadata`` and its backports each expect it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from morph.aliases import package as packages
+from morph.aliases.package import Package
+
+
+def normalized(name: str) -> str:
+    """Return a distribution's ``name`` as PEP 503 compares names.
+
+    >>> normalized("Flash_Attn") == normalized("flash-attn")
+    True
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def distribution(package: Package, name: str, library: Any) -> Any:
+    """Return the distribution ``name`` of a served ``package``.
+
+    Args:
+        package: The package.
+        name: One of the names it is installed by.
+        library: The module whose ``Distribution`` it is to be: ``importlib.metadata``, or a backport.
+    """
+    served: Any = _class_for(library)(package, name)
+    return served
+
+
+@functools.cache
+def _class_for(library: Any) -> Any:
+    class ServedDistribution(library.Distribution):  # type: ignore[misc]  # the caller's own
+        """A distribution whose files lie in morph."""
+
+        def __init__(self, package: Package, name: str) -> None:
+            self._package = package
+            self._distribution = name
+
+        def read_text(self, filename: str) -> str | None:
+            """Return the text of a file of the metadata, or None if there is none of that name."""
+            writer = _FILES.get(filename)
+            return writer(self._package, self._distribution) if writer else None
+
+        def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:
+            """Return where a file of the distribution lies."""
+            inside = packages.ALIASES / path
+            return inside if inside.exists() else packages.EXTENSIONS / path
+
+    return ServedDistribution
+
+
+def _metadata(package: Package, name: str) -> str:
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {package.version}\nSummary: {package.summary}\n"
+    return head + "".join(f"Requires-Dist: {needed}\n" for needed in package.requires)
+
+
+def _top_level(package: Package, name: str) -> str:
+    return "".join(f"{each}\n" for each in package.import_names)
+
+
+def _record(package: Package, name: str) -> str:
+    return "".join(f"{file.as_posix()},,\n" for file in sorted(_sources(package)))
+
+
+def _sources(package: Package) -> Iterator[pathlib.Path]:
+    for name in package.import_names:
+        top = packages.top_level(package, name)
+        files = top.parent.rglob("*.py") if top.name == "__init__.py" else [top]
+        root = packages.ALIASES if name == package.name else packages.EXTENSIONS
+        yield from (file.relative_to(root) for file in files)
+
+
+_FILES: dict[str, Callable[[Package, str], str]] = {
+    "METADATA": _metadata,
+    "RECORD": _record,
+    "top_level.txt": _top_level,
+    "INSTALLER": lambda package, name: "morph\n",
+}

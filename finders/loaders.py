@@ -1,0 +1,77 @@
+"""The loaders of served packages: one for morph's own trees, and one for what is loaded already."""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import FrameType, ModuleType
+from typing import Any
+
+from morph import backends
+from morph.aliases.package import Package
+from morph.errors import MissingImportError, MissingNameError
+
+
+class TreeLoader(SourceFileLoader):
+    """Loads a module of a tree under its public name; a name that it lacks is refused with the reason.
+
+    Args:
+        fullname: The public name.
+        path: The module's file.
+        package: The package that it belongs to.
+        loaded: Takes every module that was loaded, by name.
+    """
+
+    def __init__(self, fullname: str, path: str, package: Package, loaded: dict[str, ModuleType]) -> None:
+        super().__init__(fullname, path)
+        self._package = package
+        self._loaded = loaded
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module."""
+        module.__dict__["__getattr__"] = _refusing(module, self._package)
+        self._loaded[module.__name__] = module
+        super().exec_module(module)
+
+
+class LoadedLoader:
+    """Stands for the loader of a module that is loaded already, and hands that module over as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module."""
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it was."""
+        module.__spec__ = self._spec
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module.__loader__, name)
+
+
+def _refusing(module: ModuleType, package: Package) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a served module (PEP 562)."""
+    owner = module.__name__
+
+    def __getattr__(name: str) -> object:
+        full = f"{owner}.{name}"
+        row = None if name.startswith("__") else package.missing(full)
+        if row is None:
+            raise AttributeError(f"module {owner!r} has no attribute {name!r}", name=name, obj=module)
+        if _imports_from(sys._getframe(1)):
+            raise MissingImportError(full, row.note)
+        backend = backends.active()
+        raise MissingNameError(full, backend.name if backend else "any", row.note)
+
+    return __getattr__
+
+
+def _imports_from(frame: FrameType) -> bool:
+    """Tell whether ``frame`` runs ``from module import name``, where an AttributeError loses its text."""
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
