@@ -36,15 +36,17 @@ void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
 }  // namespace
 
 bool Arena::BySize::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->segment->stream, a->size, a->start) < std::tie(b->segment->stream, b->size, b->start);
+  return std::tie(a->segment->pool, a->segment->stream, a->size, a->start) <
+         std::tie(b->segment->pool, b->segment->stream, b->size, b->start);
 }
 
-Block* Arena::take(size_t requested, c10::StreamId stream) {
+Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t size = std::max(kRound, rounded(requested + settings().padding, kRound));
-  Block* block = cached(size, stream);
-  if (!block) block = grow(size, stream);
+  Block* block = cached(size, stream, pool);
+  if (!block) block = grow(size, stream, pool);
   split(block, size);
+  note("alloc", block->start, block->size, stream);
   block->used = true;
   block->requested = requested;
   count(block, +1);
@@ -55,6 +57,8 @@ Block* Arena::take(size_t requested, c10::StreamId stream) {
 void Arena::give_back(Block* block) {
   std::lock_guard<std::mutex> lock(mutex_);
   count(block, -1);
+  for (const char* action : {"free_requested", "free_completed"})
+    note(action, block->start, block->size, block->segment->stream);
   block->used = false;
   if (Block* left = block->before; left && !left->used) block = join(left, block);
   if (Block* right = block->after; right && !right->used) block = join(block, right);
@@ -68,19 +72,20 @@ void Arena::release_cached() {
   release_unused_segments();
 }
 
-Block* Arena::cached(size_t size, c10::StreamId stream) {
-  Segment wanted_segment{device_, nullptr, 0, 0, stream, size > kSmall};
+Block* Arena::cached(size_t size, c10::StreamId stream, c10::MempoolId_t wanted_pool) {
+  Segment wanted_segment{device_, nullptr, 0, 0, stream, wanted_pool, size > kSmall};
   Block wanted{&wanted_segment, nullptr, size};
   Pool& blocks = pool(&wanted);
   auto found = blocks.lower_bound(&wanted);
-  if (found == blocks.end() || (*found)->segment->stream != stream) return nullptr;
+  if (found == blocks.end() || (*found)->segment->stream != stream || (*found)->segment->pool != wanted_pool)
+    return nullptr;
   Block* block = *found;
   blocks.erase(found);
   if (block->before || block->after) count_inactive(block, -1);
   return block;
 }
 
-Block* Arena::grow(size_t size, c10::StreamId stream) {
+Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
   size_t bytes = segment_size(size);
   if (!fits(bytes)) {
     stats_.num_alloc_retries++;
@@ -91,10 +96,11 @@ Block* Arena::grow(size_t size, c10::StreamId stream) {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file(), off_t(end_));
   TORCH_CHECK(start != MAP_FAILED, "the host has no memory left for the simulated device");
   auto segment = std::make_unique<Segment>(
-      Segment{device_, static_cast<char*>(start), bytes, end_, stream, size > kSmall});
+      Segment{device_, static_cast<char*>(start), bytes, end_, stream, pool, size > kSmall});
   end_ += bytes;
   stats_.num_device_alloc++;
   count_segment(*segment, +1);
+  note("segment_alloc", start, bytes, stream);
   Block* block = new Block{segment.get(), segment->start, bytes};
   first_[segment.get()] = block;
   segments_.emplace(segment->start, std::move(segment));
@@ -128,7 +134,7 @@ void Arena::release_unused_segments() {
   for (Pool* blocks : {&small_, &large_})
     for (auto it = blocks->begin(); it != blocks->end();) {
       Block* block = *it;
-      bool whole = !block->before && !block->after;
+      bool whole = !block->before && !block->after && !holders_.count(block->segment->pool);
       it = whole ? blocks->erase(it) : std::next(it);
       if (whole) release(block);
     }
@@ -137,6 +143,7 @@ void Arena::release_unused_segments() {
 void Arena::release(Block* block) {
   Segment* segment = block->segment;
   count_segment(*segment, -1);
+  note("segment_free", segment->start, segment->size, segment->stream);
   stats_.num_device_free++;
   munmap(segment->start, segment->size);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
@@ -153,6 +160,7 @@ bool Arena::fits(size_t bytes) const {
 
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
+  note("oom", nullptr, size, 0);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
       OutOfMemoryError,
@@ -225,11 +233,28 @@ const Segment* Arena::segment_of(const void* pointer) {
 void Arena::list(std::vector<SegmentView>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [start, segment] : segments_) {
-    SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->large, {}};
+    SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
     for (Block* block = first_.at(segment.get()); block; block = block->after)
       view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used});
     into.push_back(std::move(view));
   }
+}
+
+void Arena::hold(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  holders_[pool]++;
+}
+
+void Arena::let_go(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  if (found != holders_.end() && --found->second == 0) holders_.erase(found);
+}
+
+int Arena::holders(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  return found == holders_.end() ? 0 : found->second;
 }
 
 int Arena::file() {

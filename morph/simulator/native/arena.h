@@ -4,6 +4,7 @@
 
 #include "device.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@ struct Segment {
   char* start;
   size_t size, offset;  // offset in the memory file of the device
   c10::StreamId stream;
+  c10::MempoolId_t pool;
   bool large;
 };
 
@@ -31,7 +33,7 @@ class Arena {
  public:
   explicit Arena(c10::DeviceIndex device) : device_(device) {}
 
-  Block* take(size_t requested, c10::StreamId stream);  // throws OutOfMemoryError
+  Block* take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Block* block);
   void release_cached();
 
@@ -41,6 +43,14 @@ class Arena {
 
   const Segment* segment_of(const void* pointer);
   void list(std::vector<SegmentView>& into);
+
+  // A pool's memory that no tensor occupies is kept while somebody holds the pool.
+  void hold(c10::MempoolId_t pool);
+  void let_go(c10::MempoolId_t pool);
+  int holders(c10::MempoolId_t pool);
+
+  void record_history(size_t entries);  // 0 ends it; every call forgets what was recorded
+  std::vector<MemoryEvent> history();
   int file();  // the memory file that all segments lie in
 
   double fraction = 1.0;
@@ -53,8 +63,8 @@ class Arena {
   using StatArray = c10::CachingAllocator::StatArray;
 
   Pool& pool(const Block* block) { return block->segment->large ? large_ : small_; }
-  Block* cached(size_t size, c10::StreamId stream);
-  Block* grow(size_t size, c10::StreamId stream);
+  Block* cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
+  Block* grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
   void split(Block* block, size_t size);
   Block* join(Block* left, Block* right);
   void release_unused_segments();
@@ -67,6 +77,7 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
+  void note(const char* action, const void* address, size_t size, c10::StreamId stream);
 
   c10::DeviceIndex device_;
   std::mutex mutex_;
@@ -75,6 +86,9 @@ class Arena {
   Pool small_, large_;
   std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::map<const Segment*, Block*> first_;
+  std::map<c10::MempoolId_t, int> holders_;
+  size_t kept_events_ = 0;
+  std::deque<MemoryEvent> events_;
   int file_ = -1;
   size_t end_ = 0;
 };

@@ -10,6 +10,7 @@ namespace {
 Settings chosen;
 thread_local c10::DeviceIndex current = 0;
 std::atomic<bool> used{false}, forked{false};
+std::function<void()>& first_use = *new std::function<void()>;
 
 void after_fork() { forked = forked || used; }
 }  // namespace
@@ -35,8 +36,10 @@ void install(Settings wanted) {
 void initialize() {
   TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
               " with multiprocessing, you must use the 'spawn' start method");
-  used = true;
+  if (!used.exchange(true) && first_use) first_use();
 }
+
+void when_initialized(std::function<void()> callback) { first_use = std::move(callback); }
 
 bool is_initialized() { return used; }
 bool is_in_bad_fork() { return forked; }

@@ -9,6 +9,7 @@
 #include <c10/core/Stream.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <tuple>
 
@@ -38,6 +39,7 @@ void install_neural_operators();
 
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();
+void when_initialized(std::function<void()> callback);  // called once, by the thread that uses a device first
 bool is_initialized();
 bool is_in_bad_fork();
 void install_autocast();
@@ -71,11 +73,30 @@ void set_memory_fraction(c10::DeviceIndex index, double fraction);
 double memory_fraction(c10::DeviceIndex index);
 c10::DeviceIndex owner_of(const void* pointer);  // -1: not device memory
 struct BlockView { size_t address, size, requested; bool used; };
-struct SegmentView { c10::DeviceIndex device; size_t address, size; c10::StreamId stream; bool large; std::vector<BlockView> blocks; };
+struct SegmentView {
+  c10::DeviceIndex device;
+  size_t address, size;
+  c10::StreamId stream;
+  c10::MempoolId_t pool;
+  bool large;
+  std::vector<BlockView> blocks;
+};
+struct MemoryEvent { const char* action; size_t address, size; c10::StreamId stream; int64_t microseconds; };
 std::vector<SegmentView> memory_segments();
+void hold_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+void let_go_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+void record_memory_history(size_t entries);  // of each device; 0 ends it
+std::vector<std::vector<MemoryEvent>> memory_history();
 // The memory file, the offset of the segment in it, the offset of the pointer in the segment.
 std::tuple<int, size_t, size_t> share_memory(const void* pointer);
 size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes);
+
+// pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
+enum class Reach { kStream, kThread, kProcess };  // whose memory: the current stream's, this thread's, everybody's
+void begin_pool(c10::DeviceIndex index, c10::MempoolId_t pool, Reach reach);
+void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
 
 // host.cpp
 c10::Allocator* pinned_allocator();

@@ -39,7 +39,8 @@ struct Allocator final : c10::DeviceAllocator {
     initialize();
     DeviceIndex index = current_device();
     if (bytes == 0) return {nullptr, nullptr, &free_block, device(index)};
-    Block* block = arena(index).take(bytes, current_stream(index).id());
+    c10::StreamId stream = current_stream(index).id();
+    Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
     std::lock_guard<std::mutex> lock(live_mutex);
     live[block->start] = block;
     return {block->start, block->start, &free_block, device(index)};
@@ -81,6 +82,20 @@ DeviceIndex owner_of(const void* pointer) {
   for (auto& each : arenas)
     if (const Segment* segment = each->segment_of(pointer)) return segment->device;
   return -1;
+}
+
+void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
+void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
+int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }
+
+void record_memory_history(size_t entries) {
+  for (auto& each : arenas) each->record_history(entries);
+}
+
+std::vector<std::vector<MemoryEvent>> memory_history() {
+  std::vector<std::vector<MemoryEvent>> all;
+  for (auto& each : arenas) all.push_back(each->history());
+  return all;
 }
 
 std::vector<SegmentView> memory_segments() {

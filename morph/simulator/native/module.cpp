@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/device_lazy_init.h>
 
 namespace py = pybind11;
 using namespace simulator;
@@ -63,7 +64,7 @@ py::dict segment_dict(const SegmentView& segment) {
   py::dict all;
   all["device"] = int(segment.device), all["address"] = segment.address, all["total_size"] = segment.size;
   all["allocated_size"] = used, all["active_size"] = used, all["requested_size"] = requested;
-  all["stream"] = segment.stream, all["segment_pool_id"] = py::make_tuple(0, 0), all["is_expandable"] = false;
+  all["stream"] = segment.stream, all["segment_pool_id"] = segment.pool, all["is_expandable"] = false;
   all["segment_type"] = segment.large ? "large" : "small", all["frames"] = py::list(), all["blocks"] = blocks;
   return all;
 }
@@ -72,6 +73,29 @@ py::list memory_snapshot() {
   py::list all;
   for (auto& segment : memory_segments()) all.append(segment_dict(segment));
   return all;
+}
+
+py::list memory_traces() {
+  py::list devices;
+  for (auto& events : memory_history()) {
+    py::list traces;
+    for (auto& event : events) {
+      py::dict row;
+      row["action"] = event.action, row["addr"] = event.address, row["size"] = event.size;
+      row["stream"] = event.stream, row["time_us"] = event.microseconds, row["frames"] = py::list();
+      traces.append(row);
+    }
+    devices.append(traces);
+  }
+  return devices;
+}
+
+void call_when_initialized(py::function callback) {
+  auto* kept = new py::function(std::move(callback));  // never dropped, as the device is not
+  when_initialized([kept] {
+    py::gil_scoped_acquire gil;
+    (*kept)();
+  });
 }
 
 size_t allocate(size_t bytes, int index) {
@@ -97,6 +121,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("install", &install_device);
   module.def("initialize", &initialize);
   module.def("is_initialized", &is_initialized);
+  module.def("when_initialized", &call_when_initialized);
+  module.def("expect_no_call_of_torchs",
+             [] { torch::utils::set_requires_device_init(settings().type, false); });
   module.def("is_in_bad_fork", &is_in_bad_fork);
   module.def("default_generator", &default_generator);
   module.def("current_device", [] { return int(current_device()); });
@@ -107,6 +134,19 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("memory_stats", &memory_stats);
   module.def("memory_snapshot", &memory_snapshot);
+  module.def("memory_traces", &memory_traces);
+  module.def("record_memory_history", &record_memory_history);
+  py::enum_<Reach>(module, "Reach")
+      .value("STREAM", Reach::kStream).value("THREAD", Reach::kThread).value("PROCESS", Reach::kProcess);
+  module.def("begin_pool", [](int index, c10::MempoolId_t pool, Reach reach) {
+    begin_pool(c10::DeviceIndex(index), pool, reach);
+  });
+  module.def("end_pool", [](int index, c10::MempoolId_t pool) { end_pool(c10::DeviceIndex(index), pool); });
+  module.def("hold_pool", [](int index, c10::MempoolId_t pool) { hold_pool(c10::DeviceIndex(index), pool); });
+  module.def("let_go_of_pool",
+             [](int index, c10::MempoolId_t pool) { let_go_of_pool(c10::DeviceIndex(index), pool); });
+  module.def("holders_of_pool",
+             [](int index, c10::MempoolId_t pool) { return holders_of_pool(c10::DeviceIndex(index), pool); });
   module.def("empty_cache", [] { allocator()->emptyCache(); });
   module.def("reset_peak_memory_stats", [](int index) { allocator()->resetPeakStats(c10::DeviceIndex(index)); });
   module.def("reset_accumulated_memory_stats",
