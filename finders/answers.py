@@ -60,7 +60,7 @@ class Answers:
 
     def _served(self, name: str, own: Any) -> Any:
         row = self._table.row(name)
-        if isinstance(own, ModuleType) and (row is None or row.name != name or row.status is Status.SAME):
+        if isinstance(own, ModuleType) and (row is None or row.name != name or row.status in _COVERING):
             return sys.modules.get(name, own)
         if row is not None:
             return _BY_STATUS[row.status](self, row, name, own)
@@ -115,6 +115,7 @@ class Answers:
             raise MissingNameError(name, self._backend.name, reason) from None
 
 
+_COVERING = (Status.SAME, Status.NOOP)  # a module with such a row is itself served, and its names by the row
 _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
     Status.SAME: Answers._same,
     Status.RENAMED: Answers._renamed,

@@ -211,8 +211,8 @@ def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
     from morph.backends import choice
 
     if simulated:
-        return choice.simulated(choice.requested(name), journal, report)
-    return choice.choose(choice.requested(name), journal, report)
+        return choice.simulated(choice.requested(name), journal, _report_in_first_process)
+    return choice.choose(choice.requested(name), journal, _report_in_first_process)
 
 
 def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _Activation:
@@ -257,6 +257,12 @@ def _announce(line: str, journal: Journal) -> None:
     """Say one line at start, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
+        report(line)
+
+
+def _report_in_first_process(line: str) -> None:
+    """Say what its children would only repeat."""
+    if not os.environ.get(ANNOUNCED):
         report(line)
 
 

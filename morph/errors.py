@@ -34,6 +34,13 @@ class TableError(MorphError):
         super().__init__(f"{path}:{line}: {row}: {problem}")
 
 
+class PluginError(MorphError):
+    """A backend that an installed distribution brings cannot be used."""
+
+    def __init__(self, name: str, distribution: str, reason: str) -> None:
+        super().__init__(f"backend {name!r} of {distribution} cannot be used: {reason}")
+
+
 class MissingNameError(MorphError, AttributeError):
     """A CUDA name was asked for that the backend lacks.
 

@@ -78,6 +78,8 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
 
 
 def _first_present(journal: Journal, report: Report) -> Backend:
+    for problem in table.problems():
+        report(problem)
     for backend in map(Backend, map(table.load, table.backend_names())):
         attempt = Journal()
         visibility.carry(backend.table.facts, attempt, report)

@@ -6,11 +6,12 @@ import functools
 import importlib.resources
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
-from morph.errors import MorphError
+from morph.aliases import plugins
+from morph.errors import MorphError, PluginError
 
 
 class UnknownSurfaceError(MorphError):
@@ -103,8 +104,9 @@ def load(name: str) -> Surface:
     Raises:
         UnknownSurfaceError: If nothing is recorded under that name.
     """
-    file = _folder() / f"{name}.json"
-    if not file.is_file():
+    files = (folder / f"{name}.json" for folder in _folders())
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
         raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known())}")
     return parse(file.read_text(encoding="utf-8"), name)
 
@@ -122,7 +124,7 @@ def find(name: str) -> Surface:
 
 def known() -> list[str]:
     """Gives the names of the recorded surfaces."""
-    names = (each.name for each in _folder().iterdir())
+    names = {each.name for folder in _folders() for each in folder.iterdir()}
     return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
@@ -145,8 +147,14 @@ def parse(text: str, path: str) -> Surface:
         raise MalformedSurfaceError(f"{path} is not a recorded surface: {problem}") from None
 
 
-def _folder() -> Traversable:
-    return importlib.resources.files("morph.aliases.surfaces")
+def _folders() -> Iterator[Traversable]:
+    """Yields morph's own folder, then those of the backends that installed distributions bring."""
+    yield importlib.resources.files("morph.aliases.surfaces")
+    for plugin in plugins.installed().values():
+        try:
+            yield plugin.folder()
+        except PluginError:  # said when a backend is chosen
+            continue
 
 
 def _class(name: str, rows: Mapping[str, str | dict[str, object]]) -> Class:

@@ -1,0 +1,60 @@
+"""Backends from outside: packages that distributions name in the entry-point group ``morph.backends``.
+
+The entry point is called as its backend, ``madeup = "morph_madeup"``; the package holds ``madeup.toml``, the
+recorded surface that this names, and the modules of its adapters. It needs no Python of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from morph.errors import PluginError
+
+GROUP = "morph.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A backend that an installed distribution brings.
+
+    Attributes:
+        name: The backend's, ``"madeup"``.
+        package: The import name of the package that holds its table.
+        distribution: Whose it is, ``"morph-madeup 1.0"``.
+    """
+
+    name: str
+    package: str
+    distribution: str
+
+    def folder(self) -> Traversable:
+        """Return the package's folder; imports the package.
+
+        Raises:
+            PluginError: If it cannot be imported.
+        """
+        try:
+            return importlib.resources.files(self.package)
+        except Exception as error:  # it may raise anything, and `import torch` must survive it
+            problem = str(error).strip().partition("\n")[0]
+            raise self.broken(f"{self.package} fails to load: {type(error).__name__}: {problem}") from None
+
+    def broken(self, reason: str) -> PluginError:
+        """Return the error that says why this backend cannot be used."""
+        return PluginError(self.name, self.distribution, reason)
+
+
+@functools.cache
+def installed() -> Mapping[str, Plugin]:
+    """Return the backends of installed distributions by name; of two with one name, the first on the path."""
+    import importlib_metadata  # 20 ms, which nobody pays who names a backend of morph's own
+
+    found: dict[str, Plugin] = {}
+    for point in importlib_metadata.entry_points(group=GROUP):
+        whose = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
+        found.setdefault(point.name, Plugin(point.name, point.module, whose))
+    return found
