@@ -113,9 +113,7 @@ void refuse(const OperatorHandle&, Stack*) {
               "safe to autocast.");
 }
 
-c10::DispatchKey autocast_key() {
-  return settings().type == c10::DeviceType::XPU ? c10::DispatchKey::AutocastXPU : c10::DispatchKey::AutocastPrivateUse1;
-}
+constexpr auto kAutocast = c10::DispatchKey::AutocastPrivateUse1;
 
 template <c10::KernelFunction::BoxedKernelFunction* kernel>
 void each_name(torch::Library& library, c10::ArrayRef<const char*> names) {
@@ -125,9 +123,10 @@ void each_name(torch::Library& library, c10::ArrayRef<const char*> names) {
 }  // namespace
 
 void install_autocast() {
-  static auto* rest = new torch::Library(torch::Library::IMPL, "_", autocast_key(), __FILE__, __LINE__);
+  if (settings().type == c10::DeviceType::XPU) return;  // torch brings its own
+  static auto* rest = new torch::Library(torch::Library::IMPL, "_", kAutocast, __FILE__, __LINE__);
   rest->fallback(torch::CppFunction::makeFallthrough());
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", autocast_key(), __FILE__, __LINE__);
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", kAutocast, __FILE__, __LINE__);
   each_name<&to_lower_precision>(*library, kLowerPrecision);
   each_name<&to_float32>(*library, kFloat32);
   each_name<&with_float32_dtype>(*library, kFloat32ByDtype);

@@ -73,6 +73,12 @@ Tensor copy_from(const Tensor& source, const Tensor& target, bool) {
   return target;
 }
 
+// torch copies for a device of its own kind by way of _copy_from, and asks one that it knows to copy itself.
+Tensor& copy_(Tensor& self, const Tensor& source, bool) {
+  host_view(self).copy_(host_view(source));
+  return self;
+}
+
 Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
   target.resize_(source.sizes());
   return copy_from(source, target, false);
@@ -105,6 +111,7 @@ void install_storage_operators() {
   library->impl("set_.source_Storage_storage_offset", &set_storage);
   library->impl("set_.source_Tensor", &at::native::set_tensor_);
   library->impl("set_", &set_empty);
+  if (settings().type == c10::DeviceType::XPU) library->impl("copy_", &copy_);
   library->impl("_copy_from", &copy_from);
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
   library->impl("record_stream", &record_stream);
