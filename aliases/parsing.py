@@ -15,6 +15,7 @@ _SECTIONS = [status.value for status in Status]
 _ADAPTER_KEYS = {"target", "adapter", "difference"}
 _ADAPTER = re.compile(r"[\w.]+:[\w.]+")
 _NAME = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)+")
+_DOTTED = ("module", "process_group")
 
 
 def parse(text: str, path: str) -> Table:
@@ -63,6 +64,8 @@ def _facts(section: Any, source: _Source) -> Facts:
             source.fail(key, f"unknown key of [backend]; the keys are {', '.join(known)}")
         if not isinstance(value, _PYTHON_TYPE[known[key]]):
             source.fail(key, f"{value!r} should be {known[key]}")
+        if key in _DOTTED and not _NAME.fullmatch(value):
+            source.fail(key, f"{value!r} is not a dotted name")
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in section.items()
     }

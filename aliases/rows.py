@@ -51,6 +51,7 @@ class Facts:
         dispatch_key: torch's dispatch key of its kernels.
         module: The dotted name of its counterpart of ``torch.cuda``.
         collective: The process-group backend that stands for nccl.
+        process_group: The dotted name of the class of those process groups, for ``ProcessGroupNCCL``.
         surface: The recorded surface that the table was checked against.
         vendor: The import name of the vendor's package; empty if torch itself has the device.
         distribution: The vendor's distribution on the package index.
@@ -70,6 +71,7 @@ class Facts:
     dispatch_key: str
     module: str
     collective: str
+    process_group: str = ""
     surface: str = ""
     vendor: str = ""
     distribution: str = ""

@@ -9,15 +9,13 @@ from typing import Any
 
 import torch
 
-from morph.backends import resolve
+from morph.backends import Backend, resolve
 from morph.device.parameters import translating, wrap
 from morph.device.words import NCCL, Words
 from morph.finders.finder import on_import
 from morph.journal import Journal
 
 C10D = "torch.distributed.distributed_c10d"
-# The class of process groups whose Options have what nccl's have, for new_group(pg_options=...).
-GROUP_CLASSES = {"hccl": "torch_npu._C._distributed_c10d.ProcessGroupHCCL"}
 # torch accepts no device for what runs on the CPU, where a CUDA program names its only one.
 WITHOUT_DEVICE: dict[str, dict[str, Any]] = {
     f"{C10D}:init_process_group": {"device_id": None},
@@ -56,9 +54,18 @@ def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
     truth = package.is_nccl_available
     available = words.views.predicate(truth, lambda: package.is_backend_available(NCCL))
     journal.set_attribute(package, "is_nccl_available", available)
-    group = GROUP_CLASSES.get(words.backend.collective)
+    group = _group_class(words.backend)
     if group is not None and not hasattr(package, "ProcessGroupNCCL"):
-        journal.set_attribute(package, "ProcessGroupNCCL", resolve(group))
+        journal.set_attribute(package, "ProcessGroupNCCL", group)
+
+
+def _group_class(backend: Backend) -> Any:
+    """Return the class whose Options have what nccl's have; None if this build of the vendor lacks it."""
+    name = backend.table.facts.process_group
+    try:
+        return resolve(name) if name else None
+    except AttributeError:
+        return None
 
 
 def _constant(value: Any) -> Callable[[Any], Any]:

@@ -67,6 +67,10 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
         ),
         ('[backend]\nname = "a"', "missing 5 required"),
         (
+            BACKEND + 'process_group = "ProcessGroupSCCL"',
+            "specimen.toml:8: process_group: 'ProcessGroupSCCL' is not a dotted name",
+        ),
+        (
             BACKEND + "[sames]",
             "aliases/specimen.toml:8: sames: unknown section; the sections are backend, same",
         ),
