@@ -20,11 +20,12 @@ from morph.journal import Journal
 OPTIONAL_ROOTS = ("torch.backends.cuda", "torch.backends.cudnn", "torch.version")
 
 
-def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = None) -> Answers:
+def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Observer | None = None) -> Answers:
     """Serve ``torch.cuda`` and its submodules from ``backend``'s table.
 
     Args:
         backend: The active backend.
+        views: Who gets the CUDA view of a predicate, and who the truth.
         journal: Records every rebinding.
         observer: Called with each CUDA name that is asked for.
 
@@ -32,8 +33,6 @@ def serve_cuda(backend: Backend, journal: Journal, observer: Observer | None = N
         What answers, with its counters.
     """
     own = {root: sys.modules[root] for root in (ROOT, *OPTIONAL_ROOTS)}
-    facts = backend.table.facts
-    views = Views(filter(None, ["torch", "functorch", facts.vendor, *facts.native]))
     answers = Answers(backend, views)
     _add_members(backend, answers, journal)
     serve(own[ROOT], answers, journal, observer)

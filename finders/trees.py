@@ -249,7 +249,7 @@ def _spec_of_loaded(module: ModuleType) -> ModuleSpec:
 
 def _say_replaced(package: Package, problem: str) -> None:
     """Say it once in a family of processes."""
-    from morph.activation import report
+    from morph.announcement import report
 
     said = os.environ.get(SAID, "").split()
     if package.name not in said:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from morph.finders.functions import ServedFunction
+from morph.finders.scope import Scope
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
 
 PREDICATES = frozenset(
     {
@@ -33,21 +37,31 @@ class Views:
     """Decides who gets the CUDA view and who gets the truth.
 
     Args:
-        truthful: Top-level packages that get the truth: torch itself, the vendor's package, and the packages
+        truthful: Top-level packages that get the truth, as torch does: the vendor's package, and the packages
             that speak this vendor natively.
+        scope: Whose code is to get the CUDA view.
     """
 
-    def __init__(self, truthful: Iterable[str]) -> None:
+    def __init__(self, truthful: Iterable[str], scope: Scope) -> None:
         self._truthful = frozenset(truthful)
+        self._scope = scope
+
+    @classmethod
+    def of(cls, backend: Backend, scope: Scope) -> Views:
+        """Return the views of ``backend``, for the code that is in ``scope``."""
+        facts = backend.table.facts
+        return cls(filter(None, [facts.vendor, *facts.native]), scope)
 
     def sees_cuda(self, module_name: str) -> bool:
         """Tell whether the code of ``module_name`` gets the CUDA view.
 
-        >>> views = Views(["torch", "accelerate"])
+        >>> views = Views(["accelerate"], Scope())
         >>> views.sees_cuda("__main__"), views.sees_cuda("accelerate.state")
         (True, False)
         """
-        return module_name.partition(".")[0] not in self._truthful or module_name in _FOLDS_USER_CODE
+        if module_name in _FOLDS_USER_CODE:
+            return True
+        return module_name.partition(".")[0] not in self._truthful and self._scope.policy(module_name).cuda
 
     def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``."""

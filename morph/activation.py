@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from morph import announcement
 from morph.errors import ActivationError
 from morph.finders.finder import finder
-from morph.finders.packages import packages
+from morph.finders.packages import packages as served_packages
+from morph.finders.rewriting import rewriter
+from morph.finders.scope import Policy, Scope
 from morph.journal import Journal
+from morph.request import Request
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.seam import Seam
-
-ANNOUNCED = "MORPH_ANNOUNCED"
+    from morph.installation import Installation
+    from morph.request import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +49,18 @@ class Status:
     caught: dict[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Activation:
-    journal: Journal
-    backend: Backend
-    seam: Seam | None
-    noops: Callable[[], dict[str, int]]
-
-
 _lock = threading.RLock()
-_current: _Activation | None = None
+_current: Installation | None = None
 _stays_out = False
 _armed: Callable[[ModuleType], None] | None = None
-Observer = Callable[[str], None]
 
 
 def activate(
-    backend: str | None = None, *, simulated: bool = False, observer: Observer | None = None
+    backend: str | None = None,
+    *,
+    packages: Iterable[str] | None = None,
+    simulated: bool = False,
+    observer: Observer | None = None,
 ) -> Status:
     """Make CUDA names mean ``backend``'s device in this process; imports torch.
 
@@ -71,6 +68,9 @@ def activate(
 
     Args:
         backend: The backend's name; None takes ``MORPH_BACKEND``, else the first whose device is there.
+        packages: The top-level packages whose code alone is told that there is CUDA, and whose comparisons
+            against CUDA literals accept the backend's spelling; None takes all code. What is imported already
+            compares as it did.
         simulated: Run on the simulated device, with exactly the names that the vendor's package has.
         observer: Called with each CUDA name that is asked for.
 
@@ -82,29 +82,28 @@ def activate(
         AbsentBackendError: If its package or its device is absent.
         ActivationError: If another backend is active already.
     """
-    _disarm()
-    packages.hide()
-    try:
-        import torch  # noqa: F401  (outside the lock: an import that arms us may hold torch's import lock)
-    finally:
-        packages.show()
-    with _lock:
-        if _current is not None:
-            return _already_active(backend, _current.backend)
-        _begin(backend, simulated, observer)
-        return status()
+    scope = Scope(None if packages is None else {name: Policy() for name in packages})
+    return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope))
 
 
-def arm(backend: str | None = None, *, simulated: bool = False, observer: Observer | None = None) -> None:
+def arm(
+    backend: str | None = None,
+    *,
+    simulated: bool = False,
+    observer: Observer | None = None,
+    scope: Scope | None = None,
+) -> None:
     """Activate as soon as the program has imported torch, at once if it has; imports nothing now."""
     global _armed
+    request = Request(backend, simulated=simulated, observer=observer, scope=scope)
     if "torch" in sys.modules:
-        activate(backend, simulated=simulated, observer=observer)
+        _activate(request)
         return
-    packages.install()
+    served_packages.install()
+    rewriter.install(request.scope, request.literals_of)
     with _lock:
         if _armed is None and _current is None:
-            _armed = _Arming(backend, simulated, observer)
+            _armed = _Arming(request)
             finder.watch("torch", _armed)
             finder.prepare("torch", _armed.prepare)
 
@@ -115,7 +114,8 @@ def deactivate() -> None:
     _disarm()
     with _lock:
         current, _current, _stays_out = _current, None, False
-        packages.uninstall()
+        served_packages.uninstall()
+        rewriter.uninstall()
         if current is not None:
             current.journal.undo()
 
@@ -151,26 +151,26 @@ def status() -> Status:
 class _Arming:
     """Waits for torch, whose import a vendor's package cannot break meanwhile."""
 
-    def __init__(self, backend: str | None, simulated: bool, observer: Observer | None) -> None:
-        self._arguments = backend, simulated, observer
+    def __init__(self, request: Request) -> None:
+        self._request = request
         self._resume: Callable[[Callable[[str], None]], None] = lambda report: None
 
     def prepare(self) -> None:
         """Get out of torch's way; called right before torch is executed."""
         from morph.backends.autoload import Autoload
 
-        packages.hide()
+        served_packages.hide()
         autoload = Autoload()
         autoload.suspend()
         self._resume = autoload.resume
 
     def __call__(self, torch: ModuleType) -> None:
-        self._resume(report)
-        packages.show()
+        self._resume(announcement.report)
+        served_packages.show()
         _disarm()
         with _lock:
             if _current is None:
-                _begin(*self._arguments)
+                _begin(self._request)
 
 
 def _disarm() -> None:
@@ -181,6 +181,20 @@ def _disarm() -> None:
             _armed = None
 
 
+def _activate(request: Request) -> Status:
+    _disarm()
+    served_packages.hide()
+    try:
+        import torch  # noqa: F401  (outside the lock: an import that arms us may hold torch's import lock)
+    finally:
+        served_packages.show()
+    with _lock:
+        if _current is not None:
+            return _already_active(request.backend, _current.backend)
+        _begin(request)
+        return status()
+
+
 def _already_active(asked: str | None, backend: Backend) -> Status:
     if asked not in (None, backend.name):
         raise ActivationError(
@@ -189,83 +203,21 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
     return status()
 
 
-def _begin(name: str | None, simulated: bool, observer: Observer | None) -> None:
+def _begin(request: Request) -> None:
     global _current, _stays_out
+    from morph import installation
     from morph.backends import choice
 
-    if choice.nvidia_works() and not simulated:
+    if choice.nvidia_works() and not request.simulated:
         _stays_out = True
-        packages.uninstall()
-        report("a working NVIDIA GPU is present; morph stays out")
+        served_packages.uninstall()
+        rewriter.uninstall()
+        announcement.report("a working NVIDIA GPU is present; morph stays out")
         return
     journal = Journal()
     try:
-        _current = _install(_backend(name, simulated, journal), journal, observer)
+        _current = installation.install(request, journal)
     except BaseException:
         journal.undo()
         raise
-    _announce(_summary(_current.backend, _current.seam), journal)
-
-
-def _backend(name: str | None, simulated: bool, journal: Journal) -> Backend:
-    from morph.backends import choice
-
-    if simulated:
-        return choice.simulated(choice.requested(name), journal, _report_in_first_process)
-    return choice.choose(choice.requested(name), journal, _report_in_first_process)
-
-
-def _install(backend: Backend, journal: Journal, observer: Observer | None) -> _Activation:
-    from morph import device, seam
-    from morph.finders import serving
-
-    _serve_packages(journal)
-    if backend.table.facts.native_cuda:
-        _make_active(backend, journal)
-        return _Activation(journal, backend, None, dict)
-    opened = seam.open_seam(report)
-    journal.on_undo(opened.disengage)
-    opened.engage(backend.device_type)
-    _make_active(backend, journal)
-    device.install(backend, journal)
-    answers = serving.serve_cuda(backend, journal, observer)
-    return _Activation(journal, backend, opened, lambda: answers.noops)
-
-
-def _serve_packages(journal: Journal) -> None:
-    journal.on_undo(packages.uninstall)
-    packages.install()
-    packages.take_over()
-
-
-def _make_active(backend: Backend, journal: Journal) -> None:
-    from morph import backends
-
-    journal.on_undo(lambda: backends.set_active(None))
-    backends.set_active(backend)
-
-
-def _summary(backend: Backend, seam: Seam | None) -> str:
-    count = backend.namespace.device_count()
-    devices = "1 device" if count == 1 else f"{count} devices"
-    kind = "simulated, " if backend.simulated else ""
-    seams = "" if seam is None or seam.kind == "native" else ", without the native seam"
-    return f"cuda is {backend.name} ({backend.table.facts.title}, {kind}{devices}{seams})"
-
-
-def _announce(line: str, journal: Journal) -> None:
-    """Say one line at start, in the first process of a family only."""
-    if not os.environ.get(ANNOUNCED):
-        journal.set_item(os.environ, ANNOUNCED, "1")
-        report(line)
-
-
-def _report_in_first_process(line: str) -> None:
-    """Say what its children would only repeat."""
-    if not os.environ.get(ANNOUNCED):
-        report(line)
-
-
-def report(line: str) -> None:
-    """Print one line of morph's own on standard error."""
-    print(f"morph: {line}", file=sys.stderr, flush=True)
+    announcement.announce(_current.backend, _current.seam, journal)

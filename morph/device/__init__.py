@@ -18,17 +18,19 @@ from morph.device import (
     storage,
 )
 from morph.device.words import Words
+from morph.finders.views import Views
 from morph.journal import Journal
 
 
-def install(backend: Backend, journal: Journal) -> None:
+def install(backend: Backend, views: Views, journal: Journal) -> None:
     """Have CUDA's words mean ``backend``'s device throughout torch, also in what is imported later.
 
     Args:
         backend: The active backend; its package is imported and the seam is engaged.
+        views: Who gets the CUDA view of a predicate, and who the truth.
         journal: Records every rebinding.
     """
-    words = Words(backend)
+    words = Words(backend, views)
     journal.on_undo(words.disengage)
     parts = (
         parameters,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -27,8 +26,9 @@ class Words:
         backend: The backend that CUDA's words stand for.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, views: Views) -> None:
         self.backend = backend
+        self.views = views
         self._engaged = True
         self._device_type = backend.device_type
         self._collective = backend.collective
@@ -46,12 +46,6 @@ class Words:
     def on_cpu(self) -> bool:
         """Whether the backend is the CPU, where CUDA's tensors and the host's are of one kind."""
         return self._device_type == "cpu"
-
-    @cached_property
-    def views(self) -> Views:
-        """Who gets the CUDA view of a predicate, and who the truth."""
-        facts = self.backend.table.facts
-        return Views(filter(None, ["torch", "functorch", facts.vendor, *facts.native]))
 
     def device_type(self, value: Any) -> Any:
         """Translate a bare device type: "cuda" becomes "npu"."""

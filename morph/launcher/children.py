@@ -6,17 +6,17 @@ import os
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from morph.launcher.startup import BACKEND, MODULE, REHEARSE
+from morph.launcher.startup import BACKEND, REHEARSE, SCOPE
 
 if TYPE_CHECKING:
+    from morph.finders.scope import Scope
     from morph.launcher.command import Options
-    from morph.launcher.program import Program
 
 PYTHONPATH = "PYTHONPATH"
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 
 
-def inherit(environment: MutableMapping[str, str], options: Options, program: Program) -> None:
+def inherit(environment: MutableMapping[str, str], options: Options, scope: Scope) -> None:
     """Change ``environment`` so that a Python started with it runs under morph, as this one does.
 
     A folder with a ``sitecustomize.py`` of ours comes first on ``PYTHONPATH``. Interpreters that are told to
@@ -26,7 +26,7 @@ def inherit(environment: MutableMapping[str, str], options: Options, program: Pr
     environment[PYTHONPATH] = os.pathsep.join([SITE, *rest] if rest != [""] else [SITE])
     _set(environment, BACKEND, options.rehearse or options.backend)
     _set(environment, REHEARSE, options.rehearse)
-    _set(environment, MODULE, program.what if program.kind == "module" else None)
+    _set(environment, SCOPE, scope.to_text() or None)
 
 
 def _set(environment: MutableMapping[str, str], name: str, value: str | None) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from morph.finders.literals import compile_source
 from morph.launcher import startup
-from morph.launcher.candidates import literals
 from morph.launcher.program import insert_path, run_script
 
 
@@ -25,9 +24,9 @@ def run(namespace: dict[str, Any], path: str, *, of_interpreter: bool) -> None:
     sys.path_hooks.remove(startup.claim_script)
     if of_interpreter:
         insert_path(os.path.dirname(os.path.realpath(path)))
-        run_script(path, namespace, literals())
+        run_script(path, namespace, startup.literals_of("__main__"))
     else:
         namespace.update(__loader__=None, __spec__=None)
         with open(path, "rb") as file:
-            code = compile_source(file.read(), path, literals())
+            code = compile_source(file.read(), path, startup.literals_of("__main__"))
         exec(code, namespace)

@@ -15,7 +15,6 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.commands import LAUNCHER
-from morph.launcher.startup import ProgramFinder
 from morph.launcher.tracebacks import call_as_outermost, show_from
 
 if TYPE_CHECKING:
@@ -37,6 +36,10 @@ class Program:
     kind: str
     what: str
     arguments: Sequence[str] = ()
+
+    def words(self) -> list[str]:
+        """Return the words of a command line that stand for the program."""
+        return [*_WORDS[self.kind], self.what, *self.arguments]
 
     def run(self, literals: Literals | None) -> None:
         """Run the program in this process.
@@ -69,7 +72,7 @@ def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | 
     path = os.path.join(os.getcwd(), program.what)
     if _is_path_entry(path):
         sys.path.insert(0, path)  # as Python does, even under -P
-        _run_module_as_main("__main__", False, literals)
+        _run_module_as_main("__main__", False)
     else:
         _check_readable(program.what)
         insert_path(os.path.dirname(os.path.realpath(path)))
@@ -79,7 +82,7 @@ def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | 
 def _run_module(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
     sys.argv = ["-m", *program.arguments]
     insert_path(os.getcwd())
-    _run_module_as_main(program.what, True, literals)
+    _run_module_as_main(program.what, True)
 
 
 def _run_code(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
@@ -97,6 +100,7 @@ def _run_input(program: Program, namespace: dict[str, Any], literals: Literals |
     _execute(lambda: _compile(source, "<stdin>", literals), namespace)
 
 
+_WORDS = {"file": ["--"], "module": ["-m"], "code": ["-c"], "input": []}
 _RUNNERS: dict[str, Callable[[Program, dict[str, Any], Literals | None], None]] = {
     "file": _run_file,
     "module": _run_module,
@@ -111,11 +115,9 @@ def insert_path(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _run_module_as_main(name: str, alter_argv: bool, literals: Literals | None) -> None:
+def _run_module_as_main(name: str, alter_argv: bool) -> None:
     import runpy
 
-    if literals:
-        sys.meta_path.insert(0, ProgramFinder([name]))
     # what the interpreter calls for -m, for directories and for zip files: messages and frames are the same
     call_as_outermost(runpy._run_module_as_main, name, alter_argv)  # type: ignore[attr-defined]
 

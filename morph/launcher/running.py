@@ -6,10 +6,11 @@ import atexit
 import os
 from typing import TYPE_CHECKING
 
-from morph import activation
+from morph import activation, announcement
 from morph.aliases import table
 from morph.errors import MorphError
-from morph.launcher import candidates, children, startup
+from morph.finders.scope import Scope
+from morph.launcher import children, startup
 from morph.launcher.command import Options
 from morph.launcher.program import Program
 
@@ -27,25 +28,25 @@ def run(options: Options, program: Program) -> None:
     """
     startup.withdraw()
     try:
-        children.inherit(os.environ, options, program)
-        literals = candidates.literals()
-        _arm(options)
+        children.inherit(os.environ, options, Scope())
+        literals = startup.literals_of("__main__")
+        _arm(options, Scope())
         program.run(literals)
     except MorphError as error:
         if activation.status().active:  # it belongs to the line of the program that it came from
             raise
-        activation.report(str(error))
+        announcement.report(str(error))
         raise SystemExit(2) from None
 
 
-def _arm(options: Options) -> None:
+def _arm(options: Options, scope: Scope) -> None:
     if options.rehearse is None:
-        activation.arm(options.backend)
+        activation.arm(options.backend, scope=scope)
         return
     from morph import simulator
 
     rehearsal = simulator.Rehearsal()
-    activation.arm(options.rehearse, simulated=True, observer=rehearsal)
+    activation.arm(options.rehearse, simulated=True, observer=rehearsal, scope=scope)
     atexit.register(_report, rehearsal, table.load(options.rehearse))
 
 

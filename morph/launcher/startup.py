@@ -14,31 +14,51 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
+    from morph.finders.literals import Literals
+    from morph.finders.scope import Scope
+
 BACKEND = "MORPH_BACKEND"
 REHEARSE = "MORPH_REHEARSE"
-MODULE = "MORPH_PROGRAM_MODULE"
+SCOPE = "MORPH_SCOPE"
 
 
 def start() -> None:
     """Have morph activated when torch is imported, packages served, and the program rewritten when read."""
     from morph.finders.packages import packages
+    from morph.finders.rewriting import rewriter
 
     packages.install()
     sys.meta_path.insert(0, TorchFinder())
     if os.environ.get(BACKEND) != "cpu":  # there the CPU branch of a program is the right one
-        sys.meta_path.insert(0, ProgramFinder(["__main__", _program_module()]))
+        rewriter.install(scope(), literals_of)
         sys.path_hooks.append(claim_script)
 
 
 def withdraw() -> None:
     """Take back what ``start`` did: this process runs a program under morph itself."""
-    ours = TorchFinder, ProgramFinder
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
+    from morph.finders.rewriting import rewriter
+
+    rewriter.uninstall()
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, TorchFinder)]
     sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not claim_script]
+
+
+def scope() -> Scope:
+    """Return whose code sees CUDA, as the environment tells it to a child."""
+    from morph.finders.scope import Scope
+
+    return Scope.from_text(os.environ.get(SCOPE, ""))
+
+
+def literals_of(module: str) -> Literals | None:
+    """Return what the comparisons of a module are to accept as well."""
+    from morph.backends import candidates
+
+    return candidates.literals(os.environ.get(BACKEND), module)
 
 
 class TorchFinder:
@@ -55,29 +75,8 @@ class TorchFinder:
         from morph.finders import finder
 
         rehearse = os.environ.get(REHEARSE)
-        activation.arm(rehearse, simulated=rehearse is not None)
+        activation.arm(rehearse, simulated=rehearse is not None, scope=scope())
         return finder.find_spec(fullname, path, target)
-
-
-class ProgramFinder:
-    """Finds the module that is the program, under whichever name it is imported, and has it rewritten."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = {each for name in names for each in (name, f"{name}.__main__")}
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the module's own spec with a loader that rewrites, or None if it is not the program."""
-        if fullname not in self._names:
-            return None
-        from morph.finders.finder import find_elsewhere
-        from morph.finders.source import rewriting
-        from morph.launcher.candidates import literals
-
-        wanted = literals(fullname)
-        spec = find_elsewhere(self, fullname, path, target)
-        return rewriting(spec, wanted) if spec and wanted else spec
 
 
 def claim_script(path: str) -> ScriptEntry:
@@ -86,11 +85,9 @@ def claim_script(path: str) -> ScriptEntry:
     Raises:
         ImportError: If ``path`` is anything else.
     """
-    if not os.path.isfile(path) or not _mentions_cuda(path):
+    if not os.path.isfile(path) or not scope().policy("__main__").literals or not _mentions_cuda(path):
         raise ImportError(path)
-    from morph.launcher.candidates import literals
-
-    if literals() is None:
+    if literals_of("__main__") is None:
         raise ImportError(path)
     return ScriptEntry(path, of_interpreter=sys._getframe().f_back is None)
 
@@ -118,17 +115,10 @@ class ScriptEntry:
 
 
 def _mentions_cuda(path: str) -> bool:
+    from morph.finders.source import mentions_cuda
+
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            return mentions_cuda(file.read())
     except OSError:
         return False  # the interpreter says what is wrong with it
-    return b"cuda" in content or b"nccl" in content
-
-
-def _program_module() -> str:
-    """Return the name of the module that this process or the one it stems from is running, if any."""
-    if sys.argv[:1] == ["-m"]:
-        word = sys.orig_argv[len(sys.orig_argv) - len(sys.argv)]
-        os.environ[MODULE] = word.partition("m")[2] if word.startswith("-") else word
-    return os.environ.get(MODULE, "")

@@ -187,7 +187,7 @@ def build(name: str) -> pathlib.Path:
         The path of the library.
     """
     from morph import native
-    from morph.activation import report
+    from morph.announcement import report
 
     folder = pathlib.Path(__file__).parent / "native"
     collective = folder / "collective.cpp"

@@ -13,6 +13,8 @@ import wrapt
 from morph.backends import active
 from morph.device import parameters
 from morph.device.words import Words
+from morph.finders.scope import Scope
+from morph.finders.views import Views
 from morph.journal import Journal
 
 
@@ -53,7 +55,7 @@ def test_a_row_for_a_parameter_that_is_gone_is_an_error() -> None:
 def test_undoing_restores_the_function_under_every_name() -> None:
     backend, journal = active(), Journal()
     assert backend is not None
-    words, served = Words(backend), torch.distributed.init_process_group
+    words, served = Words(backend, Views((), Scope())), torch.distributed.init_process_group
     name = "torch.distributed.distributed_c10d:init_process_group"
     parameters.wrap(name, lambda f: parameters.translating(f, {}), words, journal)
     kept = torch.distributed.init_process_group

@@ -6,12 +6,14 @@ import torch
 
 from morph.backends import active
 from morph.device.words import Words
+from morph.finders.scope import Scope
+from morph.finders.views import Views
 
 
 def words() -> Words:
     backend = active()
     assert backend is not None
-    return Words(backend)
+    return Words(backend, Views((), Scope()))
 
 
 def own() -> str:

@@ -10,11 +10,15 @@ import sys
 import zipfile
 from importlib.machinery import PathFinder, SourceFileLoader
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from morph.finders.literals import Literals, Word
 from morph.finders.source import RewritingLoader, rewriting
+
+if TYPE_CHECKING:
+    from morph.finders.source import LiteralsOf
 
 NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
 SOURCE = '"""A module."""\n\ndef on_gpu(device):\n    return device == "cuda"\n'
@@ -32,11 +36,15 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def load(folder: pathlib.Path, literals: Literals = NPU) -> ModuleType:
+def npu(module: str) -> Literals:
+    return NPU
+
+
+def load(folder: pathlib.Path, literals_of: LiteralsOf = npu) -> ModuleType:
     importlib.invalidate_caches()
     spec = PathFinder.find_spec("sample", [str(folder)])
     assert spec is not None
-    spec = rewriting(spec, literals)
+    spec = rewriting(spec, literals_of)
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -44,7 +52,7 @@ def load(folder: pathlib.Path, literals: Literals = NPU) -> ModuleType:
 
 
 def loader_of(file: pathlib.Path) -> RewritingLoader:
-    return RewritingLoader("sample", str(file), NPU)
+    return RewritingLoader("sample", str(file), npu)
 
 
 def test_module_is_rewritten_and_its_source_is_the_original(file: pathlib.Path) -> None:
@@ -58,16 +66,16 @@ def test_module_is_rewritten_and_its_source_is_the_original(file: pathlib.Path) 
 
 
 def test_bytecode_lies_under_its_own_tag(file: pathlib.Path) -> None:
-    module = load(file.parent)
-    cached = pathlib.Path(module.__cached__)
+    load(file.parent)
+    cached = pathlib.Path(loader_of(file).bytecode_path)
     assert cached.exists()
     assert importlib.util.source_from_cache(str(cached)) == str(file)
     py_compile.compile(str(file), doraise=True)
     assert sorted(path.name for path in cached.parent.iterdir()) == sorted(
         [cached.name, f"sample.{sys.implementation.cache_tag}.pyc"]
     )
-    other = Literals((Word("cuda", "xpu"), Word("nccl", "xccl")))
-    assert load(file.parent, other).__cached__ != module.__cached__
+    load(file.parent, lambda module: Literals((Word("cuda", "xpu"), Word("nccl", "xccl"))))
+    assert len(list(cached.parent.iterdir())) == 3
 
 
 def test_bytecode_is_used_until_the_source_changes(
@@ -105,7 +113,8 @@ def test_bytecode_invalidated_by_hash(file: pathlib.Path, checked: bool) -> None
 
 
 def test_damaged_bytecode_is_replaced(file: pathlib.Path) -> None:
-    cached = pathlib.Path(load(file.parent).__cached__)
+    load(file.parent)
+    cached = pathlib.Path(loader_of(file).bytecode_path)
     cached.write_bytes(b"damaged")
     assert load(file.parent).on_gpu("npu") is True
     assert cached.read_bytes()[:4] == importlib.util.MAGIC_NUMBER
@@ -137,12 +146,39 @@ def test_other_loaders_are_left_alone(tmp_path: pathlib.Path) -> None:
     spec = PathFinder.find_spec("sample", [str(tmp_path)])
     assert spec is not None
     loader = spec.loader
-    assert rewriting(spec, NPU).loader is loader
+    assert rewriting(spec, npu).loader is loader
     builtin = importlib.util.find_spec("sys")
     assert builtin is not None
-    assert rewriting(builtin, NPU).loader is builtin.loader
+    assert rewriting(builtin, npu).loader is builtin.loader
 
 
 def test_data_files_are_read_as_they_are(file: pathlib.Path) -> None:
     (file.parent / "data.bin").write_bytes(b"cuda")
     assert loader_of(file).get_data(str(file.parent / "data.bin")) == b"cuda"
+
+
+def test_a_module_that_does_not_mention_cuda_is_python_s_own(file: pathlib.Path) -> None:
+    file.write_text("value = 1\n")
+
+    def unexpected(module: str) -> Literals:
+        raise AssertionError(module)
+
+    assert load(file.parent, unexpected).value == load(file.parent, unexpected).value == 1
+    [cached] = (file.parent / "__pycache__").iterdir()
+    assert cached.name == f"sample.{sys.implementation.cache_tag}.pyc"
+
+
+def test_a_module_that_comes_to_mention_cuda(file: pathlib.Path) -> None:
+    file.write_text("value = 1\n")
+    load(file.parent)
+    file.write_text(SOURCE)
+    assert load(file.parent).on_gpu("npu") is True
+    [cached] = (file.parent / "__pycache__").iterdir()
+    assert str(cached) == loader_of(file).bytecode_path
+    assert load(file.parent).on_gpu("npu") is True
+
+
+def test_a_module_that_is_to_be_left_alone(file: pathlib.Path) -> None:
+    assert load(file.parent, lambda module: None).on_gpu("npu") is False
+    [cached] = (file.parent / "__pycache__").iterdir()
+    assert cached.name == f"sample.{sys.implementation.cache_tag}.pyc"

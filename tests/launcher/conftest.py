@@ -14,7 +14,7 @@ import pytest
 from tests.platforms import REPOSITORY
 
 MORPH = ["-m", "morph", "--backend", "cpu"]
-OURS = {"PYTHONPATH", "MORPH_BACKEND", "MORPH_PROGRAM_MODULE"}
+OURS = {"PYTHONPATH", "MORPH_BACKEND", "MORPH_SCOPE"}
 
 
 @dataclass(frozen=True)

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import functools
-import os
 
 from morph.aliases import table
 from morph.backends import Backend
 from morph.finders.literals import Literals
-from morph.launcher.startup import BACKEND
+from morph.finders.scope import TORCH
 
 
-def literals(module: str = "__main__") -> Literals | None:
-    """Return what a program's comparisons against CUDA literals are to accept as well; None for nothing.
+def literals(name: str | None, module: str = "__main__") -> Literals | None:
+    """Return what a module's comparisons against CUDA literals are to accept as well; None for nothing.
 
     Accepting the spelling of a backend that is not chosen in the end changes nothing: no device is called so.
 
     Args:
-        module: The name that the program's module is found by. Modules of torch itself are not rewritten, nor
+        name: The backend that is asked for; None leaves the choice to morph.
+        module: The name that the module is found by. Modules of torch itself are not rewritten, nor
             are those of packages that speak a vendor's language natively for that vendor.
 
     Raises:
-        UnknownBackendError: If no table describes the backend that ``MORPH_BACKEND`` names.
+        UnknownBackendError: If no table describes the backend called ``name``.
         TableError: If a table is malformed.
     """
     package = module.partition(".")[0]
-    if package == "torch":
+    if package in TORCH:
         return None
-    return Literals.of(*(each for each in _candidates(os.environ.get(BACKEND)) if not _speaks(package, each)))
+    return Literals.of(*(each for each in _candidates(name) if not _speaks(package, each)))
 
 
 @functools.cache

@@ -1,0 +1,86 @@
+# don't import any costly modules: a start-up file reaches this one
+"""Whose code sees CUDA: all of a program's, or that of the packages that have opted in."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# its own internals are told the truth, and compare devices by what they are
+TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
+
+
+class Policy:
+    """What the code of one package gets.
+
+    Attributes:
+        cuda: Whether predicates such as ``torch.cuda.is_available`` answer as on a CUDA machine.
+        literals: Whether its comparisons against CUDA literals accept the backend's spelling.
+        served: The packages that are served to it (``flash_attn``, ``apex``, ``pynvml``); None for all.
+    """
+
+    __slots__ = ("cuda", "literals", "served")
+
+    def __init__(
+        self, *, cuda: bool = True, literals: bool = True, served: frozenset[str] | None = None
+    ) -> None:
+        self.cuda = cuda
+        self.literals = literals
+        self.served = served
+
+    def serves(self, package: str) -> bool:
+        """Tell whether the served ``package`` is there for this code."""
+        return self.served is None or package in self.served
+
+
+OPTED_IN = Policy()
+LEFT_ALONE = Policy(cuda=False, literals=False, served=frozenset())
+
+
+class Scope:
+    """The policy of each module.
+
+    Args:
+        packages: The policies of the top-level packages that have opted in, by name; None opts all code in.
+    """
+
+    def __init__(self, packages: Mapping[str, Policy] | None = None) -> None:
+        self.packages = packages
+
+    def policy(self, module: str) -> Policy:
+        """Return the policy for the code of ``module``; torch's own is left alone.
+
+        >>> Scope({"sam2": Policy()}).policy("sam2.build").cuda, Scope({}).policy("numpy").cuda
+        (True, False)
+        """
+        package = module.partition(".")[0]
+        if package in TORCH:
+            return LEFT_ALONE
+        return OPTED_IN if self.packages is None else self.packages.get(package, LEFT_ALONE)
+
+    def to_text(self) -> str:
+        """Return the scope as text for an environment variable, read by ``from_text``."""
+        import json
+
+        if self.packages is None:
+            return ""
+        return json.dumps({name: _fields(policy) for name, policy in self.packages.items()})
+
+    @classmethod
+    def from_text(cls, text: str) -> Scope:
+        """Return the scope that ``to_text`` wrote."""
+        import json
+
+        return cls({name: _policy(fields) for name, fields in json.loads(text).items()} if text else None)
+
+
+def _fields(policy: Policy) -> dict[str, Any]:
+    served = None if policy.served is None else sorted(policy.served)
+    return {"cuda": policy.cuda, "literals": policy.literals, "served": served}
+
+
+def _policy(fields: dict[str, Any]) -> Policy:
+    served = None if fields["served"] is None else frozenset(fields["served"])
+    return Policy(cuda=fields["cuda"], literals=fields["literals"], served=served)

@@ -1,0 +1,40 @@
+"""What morph says by itself: one line at start, on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
+    from morph.journal import Journal
+    from morph.seam import Seam
+
+ANNOUNCED = "MORPH_ANNOUNCED"
+
+
+def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
+    """Say what was chosen, in the first process of a family only."""
+    if not os.environ.get(ANNOUNCED):
+        journal.set_item(os.environ, ANNOUNCED, "1")
+        report(_summary(backend, seam))
+
+
+def report_in_first_process(line: str) -> None:
+    """Say what a process's children would only repeat."""
+    if not os.environ.get(ANNOUNCED):
+        report(line)
+
+
+def report(line: str) -> None:
+    """Print one line of morph's own on standard error."""
+    print(f"morph: {line}", file=sys.stderr, flush=True)
+
+
+def _summary(backend: Backend, seam: Seam | None) -> str:
+    count = backend.namespace.device_count()
+    devices = "1 device" if count == 1 else f"{count} devices"
+    kind = "simulated, " if backend.simulated else ""
+    seams = "" if seam is None or seam.kind == "native" else ", without the native seam"
+    return f"cuda is {backend.name} ({backend.table.facts.title}, {kind}{devices}{seams})"

@@ -1,0 +1,82 @@
+"""What an activation puts into the process: a backend, the seam, and everything that is served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from morph import announcement, backends, device, seam
+from morph.backends import Backend, choice
+from morph.finders import serving
+from morph.finders.packages import packages
+from morph.finders.rewriting import rewriter
+from morph.finders.views import Views
+from morph.journal import Journal
+from morph.request import Request
+from morph.seam import Seam
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is installed.
+
+    Attributes:
+        journal: Undoes all of it.
+        backend: What serves CUDA's names.
+        seam: What makes CUDA another name of the device below Python; None where it is the device's own name.
+        noops: Returns how often each name that does nothing on this backend was called.
+    """
+
+    journal: Journal
+    backend: Backend
+    seam: Seam | None
+    noops: Callable[[], dict[str, int]]
+
+
+def install(request: Request, journal: Journal) -> Installation:
+    """Install the backend that ``request`` asks for; torch is imported.
+
+    Args:
+        request: What is asked for.
+        journal: Records every rebinding, also when this raises.
+
+    Raises:
+        UnknownBackendError: If there is no such backend.
+        AbsentBackendError: If its package or its device is absent.
+    """
+    backend = _choose(request, journal)
+    _serve_packages(journal)
+    if backend.table.facts.native_cuda:
+        _make_active(backend, journal)
+        return Installation(journal, backend, None, dict)
+    journal.on_undo(rewriter.uninstall)
+    rewriter.install(request.scope, request.literals_of)
+    opened = _open_seam(backend, journal)
+    _make_active(backend, journal)
+    views = Views.of(backend, request.scope)
+    device.install(backend, views, journal)
+    answers = serving.serve_cuda(backend, views, journal, request.observer)
+    return Installation(journal, backend, opened, lambda: answers.noops)
+
+
+def _choose(request: Request, journal: Journal) -> Backend:
+    choose = choice.simulated if request.simulated else choice.choose
+    return choose(choice.requested(request.backend), journal, announcement.report_in_first_process)
+
+
+def _serve_packages(journal: Journal) -> None:
+    journal.on_undo(packages.uninstall)
+    packages.install()
+    packages.take_over()
+
+
+def _open_seam(backend: Backend, journal: Journal) -> Seam:
+    opened = seam.open_seam(announcement.report)
+    journal.on_undo(opened.disengage)
+    opened.engage(backend.device_type)
+    return opened
+
+
+def _make_active(backend: Backend, journal: Journal) -> None:
+    journal.on_undo(lambda: backends.set_active(None))
+    backends.set_active(backend)

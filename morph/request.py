@@ -1,0 +1,44 @@
+# don't import any costly modules: a start-up file reaches this one
+"""What an activation is asked for."""
+
+from __future__ import annotations
+
+from morph.finders.scope import Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from morph.finders.literals import Literals
+
+    Observer = Callable[[str], None]
+
+
+class Request:
+    """What an activation is asked for.
+
+    Attributes:
+        backend: The backend's name; None leaves the choice to morph.
+        simulated: Whether to run on the simulated device.
+        observer: Called with each CUDA name that is asked for.
+        scope: Whose code sees CUDA.
+    """
+
+    def __init__(
+        self,
+        backend: str | None = None,
+        *,
+        simulated: bool = False,
+        observer: Observer | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        self.backend = backend
+        self.simulated = simulated
+        self.observer = observer
+        self.scope = scope or Scope()
+
+    def literals_of(self, module: str) -> Literals | None:
+        """Return what the comparisons of a module are to accept as well."""
+        from morph.backends import candidates
+
+        return candidates.literals(self.backend, module)
