@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from morph.aliases.table import Row, Status
+from morph.aliases.rows import Row, Status
 from morph.errors import TableError
 
 _SECTIONS = frozenset(status.value for status in Status)
 
 ALIASES = pathlib.Path(__file__).parent
-EXTENSIONS = ALIASES / "extensions"
 SURFACE = "surface.toml"
 
 
@@ -85,14 +84,6 @@ def load(name: str) -> Package:
     if package.import_names[0] != name:
         raise TableError(path, 1, "import_names", f"the first should be {name!r}, as the folder is called")
     return package
-
-
-def top_level(package: Package, name: str) -> pathlib.Path:
-    """Return the file that the top-level module ``name`` of ``package`` is executed from."""
-    if name == package.name:
-        return package.folder / "__init__.py"
-    folder = EXTENSIONS / name
-    return folder / "__init__.py" if folder.is_dir() else EXTENSIONS / f"{name}.py"
 
 
 def _document(text: str, path: str) -> dict[str, Any]:

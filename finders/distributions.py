@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from morph.aliases import package as packages
 from morph.aliases.package import Package
+from morph.finders import places
 
 
 def normalized(name: str) -> str:
@@ -50,8 +50,8 @@ def _class_for(library: Any) -> Any:
 
         def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:
             """Return where a file of the distribution lies."""
-            inside = packages.ALIASES / path
-            return inside if inside.exists() else packages.EXTENSIONS / path
+            inside = pathlib.Path(places.ALIASES, path)
+            return inside if inside.exists() else pathlib.Path(places.EXTENSIONS, path)
 
     return ServedDistribution
 
@@ -71,10 +71,10 @@ def _record(package: Package, name: str) -> str:
 
 def _sources(package: Package) -> Iterator[pathlib.Path]:
     for name in package.import_names:
-        top = packages.top_level(package, name)
-        files = top.parent.rglob("*.py") if top.name == "__init__.py" else [top]
-        root = packages.ALIASES if name == package.name else packages.EXTENSIONS
-        yield from (file.relative_to(root) for file in files)
+        file = pathlib.Path(places.top_level(name))
+        root = places.ALIASES if places.has_tree(name) else places.EXTENSIONS
+        files = file.parent.rglob("*.py") if places.folders_of(str(file)) else [file]
+        yield from (each.relative_to(root) for each in files)
 
 
 _FILES: dict[str, Callable[[Package, str], str]] = {

@@ -1,13 +1,12 @@
-"""The loaders of served packages: one for morph's own trees, and one for what is loaded already."""
+"""The loader of the modules in morph's own trees of packages."""
 
 from __future__ import annotations
 
 import opcode
 import sys
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from types import FrameType, ModuleType
-from typing import Any
 
 from morph import backends
 from morph.aliases.package import Package
@@ -34,25 +33,6 @@ class TreeLoader(SourceFileLoader):
         module.__dict__["__getattr__"] = _refusing(module, self._package)
         self._loaded[module.__name__] = module
         super().exec_module(module)
-
-
-class LoadedLoader:
-    """Stands for the loader of a module that is loaded already, and hands that module over as it is."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module."""
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Leave the module as it was."""
-        module.__spec__ = self._spec
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module.__loader__, name)
 
 
 def _refusing(module: ModuleType, package: Package) -> Callable[[str], object]:

@@ -1,52 +1,63 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The finder of whole packages that cannot be installed here; at start, it knows no more than their names."""
+"""The finder of whole packages that cannot be installed here.
+
+The import system asks a finder while it holds its one global lock: a finder that imports something then waits
+for threads that wait for it. So the finder only says where a module may come from; its loader decides.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
+from importlib.machinery import ModuleSpec
+
+from morph.finders import places
+from morph.finders.finder import find_elsewhere
+from morph.finders.importers import is_stranger
+from morph.finders.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
     from morph.finders.trees import Trees
-
-_ALIASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "aliases")
 
 
 class PackageFinder:
     """Serves the packages that have a tree in ``aliases``, unless a real one is installed and works.
 
     There is one instance, ``packages``. What it serves is executed under its public name, from its own files.
-    Who gets it and what it replaces, :mod:`morph.finders.trees` decides once one of the names is asked for.
     """
 
     def __init__(self) -> None:
         self._names: frozenset[str] | None = None
         self._trees: Trees | None = None
+        self._scope = Scope()
 
     @property
     def names(self) -> frozenset[str]:
         """The top-level names that are answered for."""
         if self._names is None:
-            self._names = frozenset(_names())
+            self._names = frozenset(places.names())
         return self._names
 
     @property
     def trees(self) -> Trees:
-        """What decides and serves."""
-        if self._trees is None:
-            from morph.finders.trees import Trees
+        """What decides and serves; not for finding modules, since it is imported first."""
+        from morph.finders.trees import Trees
 
+        if self._trees is None:
             self._trees = Trees(self)
         return self._trees
 
-    def install(self) -> None:
-        """Serve from now on; a second time changes nothing."""
+    def install(self, scope: Scope | None = None) -> None:
+        """Serve from now on; a second time changes only whom.
+
+        Args:
+            scope: Whose code is served; None serves all.
+        """
+        self._scope = scope or Scope()
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
@@ -61,7 +72,7 @@ class PackageFinder:
     def take_over(self) -> None:
         """Replace what is imported already and cannot load: its next import is served."""
         for name in self.names:
-            if name in sys.modules:
+            if sys.modules.get(name) is not None:
                 self.trees.take_over(name)
 
     def hide(self) -> None:
@@ -77,10 +88,20 @@ class PackageFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a served module, or None for all others (PEP 451)."""
-        if fullname.partition(".")[0] not in self.names:
+        """Return the spec of a module that may be served, or None for all others (PEP 451).
+
+        Raises:
+            ModuleNotFoundError: If a submodule is missing, with the reason, or is not for the one who asks.
+        """
+        name = fullname.partition(".")[0]
+        if name not in self.names:
             return None
-        return self.trees.find_spec(fullname, path, target, sys._getframe(1))
+        frame = sys._getframe(1)
+        package = self._trees.package(name).name if self._trees else name
+        stranger = is_stranger(frame, name, package, self._scope, self.names)
+        if path is None:
+            return None if stranger else self._find_top_level(fullname, target)
+        return self._trees.find_submodule(fullname, path, frame, stranger) if self._trees else None
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """Return the served packages' distributions, for ``importlib.metadata`` and its backports alike."""
@@ -88,15 +109,47 @@ class PackageFinder:
             return ()
         return self.trees.find_distributions(context)
 
+    def _find_top_level(self, name: str, target: ModuleType | None) -> ModuleSpec | None:
+        served = self._trees.served(name) if self._trees else None
+        if served is False or (target is not None and not served):
+            return None
+        real = find_elsewhere(self, name, None, target) if served is None else None
+        return _possible_spec(name, real, PackageLoader(self, name))
+
+
+class PackageLoader:
+    """Loads the real module of a top-level name if its package works, else morph's own.
+
+    Args:
+        finder: Knows the trees.
+        name: The module's name.
+    """
+
+    def __init__(self, finder: PackageFinder, name: str) -> None:
+        self._finder = finder
+        self._name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module: a real one is complete already."""
+        return self._finder.trees.create(self._name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module, unless it is complete, and leave no trace on it."""
+        self._finder.trees.execute(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._finder.trees.loader(self._name), name)
+
 
 packages = PackageFinder()
 
 
-def _names() -> Iterable[str]:
-    for entry in os.listdir(_ALIASES):
-        if os.path.isfile(os.path.join(_ALIASES, entry, "surface.toml")):
-            yield entry
-    extensions = os.path.join(_ALIASES, "extensions")
-    for entry in os.listdir(extensions) if os.path.isdir(extensions) else ():
-        if not entry.startswith("_"):
-            yield entry.removesuffix(".py")
+def _possible_spec(name: str, real: ModuleSpec | None, loader: Any) -> ModuleSpec:
+    """Return a spec that tells where the module comes from: from its ``real`` place, or from morph's own."""
+    file, folders = places.top_level(name), places.folders_of(places.top_level(name))
+    if real is not None and real.origin is not None:
+        file, folders = real.origin, real.submodule_search_locations
+    spec = ModuleSpec(name, loader, origin=file, is_package=folders is not None)
+    spec.has_location = True
+    spec.submodule_search_locations = folders
+    return spec

@@ -1,0 +1,125 @@
+"""Decides between a real installation of a package and morph's own tree."""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from morph.aliases.package import Package
+from morph.announcement import report
+from morph.finders.finder import find_elsewhere
+from morph.finders.loaders import TreeLoader
+from morph.finders.places import is_installed
+
+if TYPE_CHECKING:
+    from morph.finders.packages import PackageFinder
+
+SAID = "MORPH_REPLACED"
+
+
+class Decisions:
+    """Which packages are served: those that are not installed, and those whose installation cannot load.
+
+    Args:
+        finder: What serves; it is passed over when a real installation is looked for.
+    """
+
+    def __init__(self, finder: PackageFinder) -> None:
+        self._finder = finder
+        self._served: dict[str, bool] = {}
+        self._aside: set[tuple[str, int]] = set()
+
+    def known(self, package: Package) -> bool | None:
+        """Tell whether ``package`` is served, without deciding it: None where that is open."""
+        if (package.name, _thread.get_ident()) in self._aside:
+            return False
+        return self._served.get(package.name)
+
+    def serves(self, package: Package) -> bool:
+        """Decide whether ``package`` is served; one that is installed is imported for that."""
+        if self.known(package) is None:
+            with self.standing_aside(package):
+                self._decide(package)
+        return bool(self.known(package))
+
+    def likely(self, package: Package) -> bool:
+        """Tell whether ``package`` is served as far as that can be told without importing it."""
+        known = self.known(package)
+        return not self._is_installed(package) if known is None else known
+
+    @contextmanager
+    def standing_aside(self, package: Package) -> Iterator[None]:
+        """Serve nothing of ``package`` to this thread for the length of a ``with`` block."""
+        key = package.name, _thread.get_ident()
+        self._aside.add(key)
+        try:
+            yield
+        finally:
+            self._aside.discard(key)
+
+    def _decide(self, package: Package) -> None:
+        if "torch" not in sys.modules and _cannot_load("libcuda.so.1") is None:
+            import torch  # noqa: F401  (which has morph stay out where a GPU of NVIDIA's works)
+        if self._finder not in sys.meta_path:
+            return
+        installed = self._is_installed(package)
+        problem = _problem(package) if installed else None
+        if problem:
+            _say_replaced(package, problem)
+        self._served.setdefault(package.name, not installed or problem is not None)
+
+    def _is_installed(self, package: Package) -> bool:
+        module = sys.modules.get(package.name)
+        if module is not None:
+            return not _is_ours(module)
+        return is_installed(find_elsewhere(self._finder, package.name, None, None))
+
+
+def _is_ours(module: ModuleType) -> bool:
+    return isinstance(getattr(module, "__loader__", None), TreeLoader)
+
+
+def imported(names: Iterable[str]) -> list[str]:
+    """Return the names of the imported modules, submodules included, of the top-level ``names``."""
+    return [name for name in list(sys.modules) if name.partition(".")[0] in names]
+
+
+def _problem(package: Package) -> str | None:
+    """Return why the installed ``package`` cannot load, or None if it does."""
+    if package.library:
+        return _cannot_load(package.library)
+    before = set(imported(package.import_names))
+    try:
+        for name in package.probe or package.import_names[:1]:
+            importlib.import_module(name)
+    except Exception as error:  # it may raise anything
+        for name in set(imported(package.import_names)) - before:
+            if not _is_ours(sys.modules[name]):  # which another thread has imported meanwhile
+                del sys.modules[name]
+        return f"{type(error).__name__}: {error}".partition("\n")[0]
+    return None
+
+
+def _cannot_load(library: str) -> str | None:
+    """Return why the shared ``library`` cannot be loaded, or None if it can."""
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def _say_replaced(package: Package, problem: str) -> None:
+    """Say it once in a family of processes."""
+    said = os.environ.get(SAID, "").split()
+    if package.name not in said:
+        os.environ[SAID] = " ".join([*said, package.name])
+        name = package.distributions[0]
+        report(f"{name} is installed but cannot load ({problem}); morph serves {package.name}")

@@ -1,0 +1,71 @@
+# don't import any costly modules: a start-up file reaches this one
+"""Who it is that imports, and whether a served package is for them."""
+
+from __future__ import annotations
+
+import sys
+
+from morph.finders.scope import TORCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+    from types import FrameType
+
+    from morph.finders.scope import Scope
+
+_IMPORT_SYSTEM = ("importlib", "_frozen_importlib", "morph.finders", "morph.launcher")
+
+
+def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served: Container[str]) -> bool:
+    """Tell whether the code that imports is served nothing: it has not opted in, or belongs to torch.
+
+    torch and the vendors' packages are served what a program has told them to import (to unpickle, to trace,
+    to run a module), but nothing that their own code names.
+
+    Args:
+        frame: The frame that called the finder.
+        name: The top-level name that is imported.
+        package: The package that it comes with.
+        scope: Who has opted in.
+        served: The top-level names of what is served, which may ask each other.
+    """
+    asking = _importer(frame)
+    if asking is None:
+        return False
+    module = _module_of(asking)
+    root = module.partition(".")[0]
+    if root in _torch_and_vendors():
+        return _names(asking, name)
+    if root in served:
+        return False
+    return not scope.policy(module).serves(package)
+
+
+def is_import(frame: FrameType) -> bool:
+    """Tell whether an import called the finder from ``frame``, and not ``importlib.util.find_spec``."""
+    caller = frame.f_back
+    return caller is not None and caller.f_code.co_name.startswith("_find_and_load")
+
+
+def _importer(frame: FrameType | None) -> FrameType | None:
+    """Return the frame whose code asks the import system for something."""
+    while frame is not None and _module_of(frame).startswith(_IMPORT_SYSTEM):
+        frame = frame.f_back
+    return frame
+
+
+def _names(frame: FrameType, name: str) -> bool:
+    literals = (*frame.f_code.co_names, *frame.f_code.co_consts)
+    return any(isinstance(each, str) and each.partition(".")[0] == name for each in literals)
+
+
+def _torch_and_vendors() -> Iterable[str]:
+    table = sys.modules.get("morph.aliases.table")
+    if "torch" not in sys.modules or table is None:  # no vendor's package is there yet
+        return TORCH
+    return TORCH.union(table.load(name).facts.vendor for name in table.backend_names())
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

@@ -1,0 +1,1 @@
+from specimen_extra.inside import VALUE as VALUE
