@@ -1,0 +1,204 @@
+"""Scaling, sums and norms of lists of tensors, with a flag that tells of infinities and NaNs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .tensor_lists import LOW_PRECISION, check, check_dtype, full_precision
+
+Lists = Sequence[Sequence[Tensor]]
+FLOAT_AND_HALF = (torch.float32, torch.float16)
+FLOATS = (*FLOAT_AND_HALF, torch.bfloat16)
+
+
+def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, /) -> None:
+    """Write ``input * scale`` to each output, computed in float32.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element, set to 1 if an input holds an infinity or a NaN.
+        lists: Inputs and outputs, float16, bfloat16 or float32; they may be the same tensors.
+        scale: The factor.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or a dtype is another.
+    """
+    check(lists, 2)
+    for tensors in lists:
+        check_dtype(tensors[0], FLOATS, "multi_tensor_scale_cuda")
+    inputs, outputs = lists
+    scale_into(inputs, outputs, scale, noop_flag)
+
+
+def scale_into(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scale: float, noop_flag: Tensor) -> None:
+    """Do what ``multi_tensor_scale`` does, without its checks."""
+    if inputs[0].dtype in LOW_PRECISION or outputs[0].dtype not in LOW_PRECISION:
+        if inputs[0] is not outputs[0]:
+            torch._foreach_copy_(list(outputs), list(inputs))
+        _scale_and_check(outputs, scale, noop_flag)
+        return
+    results = [tensor.clone() for tensor in inputs]
+    _scale_and_check(results, scale, noop_flag)
+    torch._foreach_copy_(list(outputs), results)
+
+
+def _scale_and_check(tensors: Sequence[Tensor], scale: float, noop_flag: Tensor) -> None:
+    found = torch.zeros((), device=tensors[0].device)
+    factor = torch.full((), scale, device=tensors[0].device)
+    torch._amp_foreach_non_finite_check_and_unscale_(list(tensors), found, factor)
+    raise_flag(noop_flag, found != 0)
+
+
+def raise_flag(noop_flag: Tensor, condition: Tensor) -> None:
+    """Set a flag to 1 where the condition, a tensor of one element, holds; does not wait for the device."""
+    noop_flag.bitwise_or_(condition.reshape(noop_flag.shape).to(noop_flag.dtype))
+
+
+def multi_tensor_axpby(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, a: float, b: float, arg_to_check: int, /
+) -> None:
+    """Write ``a * x + b * y`` to each output, computed in float32.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element, set to 1 if what is checked holds an infinity or a NaN.
+        lists: x, y and outputs, float16 or float32.
+        a: The factor of x.
+        b: The factor of y.
+        arg_to_check: 0 checks x, 1 checks y, -1 both.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or a dtype is another.
+    """
+    check(lists, 3)
+    for tensors in lists:
+        check_dtype(tensors[0], FLOAT_AND_HALF, "multi_tensor_axpby_cuda")
+    x, y, outputs = lists
+    checked = [*(x if arg_to_check in (-1, 0) else ()), *(y if arg_to_check in (-1, 1) else ())]
+    finite = all_finite(checked)
+    results = torch._foreach_mul(full_precision(x), a)
+    torch._foreach_add_(results, full_precision(y), alpha=b)
+    torch._foreach_copy_(list(outputs), results)
+    raise_flag(noop_flag, ~finite)
+
+
+def all_finite(tensors: Sequence[Tensor]) -> Tensor:
+    """Return whether every element is finite, as a tensor without dimensions on the tensors' device."""
+    return torch.stack([tensor.isfinite().all() for tensor in tensors]).all()
+
+
+def multi_tensor_l2norm(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, per_tensor: bool | None = None, /
+) -> tuple[Tensor, Tensor]:
+    """Compute the Euclidean norm of all tensors together, and of each.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
+        lists: One list of tensors, float16, bfloat16 or float32.
+        per_tensor: Whether each tensor's norm is wanted too.
+
+    Returns:
+        The norm of all, of shape (1,), and the norms of each, of shape (n,) or (0,), in float32.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or a dtype is another.
+    """
+    check(lists, 1)
+    check_dtype(lists[0][0], FLOATS, "multi_tensor_l2norm_cuda")
+    total, each = norms(lists[0])
+    raise_flag(noop_flag, ~total.isfinite())
+    return total, each if per_tensor else each.new_empty(0)
+
+
+def norms(tensors: Sequence[Tensor], order: float = 2.0) -> tuple[Tensor, Tensor]:
+    """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32."""
+    each = torch.stack(torch._foreach_norm(full_precision(tensors), order)).float()
+    return torch.linalg.vector_norm(each, order).reshape(1), each
+
+
+def multi_tensor_l2norm_mp(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, per_tensor: bool | None = None, /
+) -> tuple[Tensor, Tensor]:
+    """Do what ``multi_tensor_l2norm`` does; where the flag is set already, the results mean nothing."""
+    return multi_tensor_l2norm(chunk_size, noop_flag, lists, per_tensor)
+
+
+def multi_tensor_l2norm_scale(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, per_tensor: bool | None = None, /
+) -> tuple[Tensor, Tensor]:
+    """Compute the norms of the inputs, and write ``input * scale`` to the outputs.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
+        lists: Inputs and outputs.
+        scale: The factor.
+        per_tensor: Whether each tensor's norm is wanted too.
+
+    Returns:
+        As ``multi_tensor_l2norm``.
+    """
+    check(lists, 2)
+    result = multi_tensor_l2norm(chunk_size, noop_flag, lists[:1], per_tensor)
+    torch._foreach_copy_(list(lists[1]), torch._foreach_mul(full_precision(lists[0]), scale))
+    return result
+
+
+def multi_tensor_unscale_l2norm(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, inv_scale: Tensor, per_tensor: bool | None = None, /
+) -> tuple[Tensor, Tensor]:
+    """Compute the norms that the tensors would have after a multiplication by ``inv_scale``.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
+        lists: One list of tensors, which stay as they are.
+        inv_scale: A float32 tensor of one element.
+        per_tensor: Whether each tensor's norm is wanted too.
+
+    Returns:
+        As ``multi_tensor_l2norm``.
+    """
+    total, each = multi_tensor_l2norm(chunk_size, noop_flag, lists, per_tensor)
+    factor = inv_scale.abs().reshape(())
+    return total * factor, each * factor
+
+
+def update_scale_hysteresis(
+    current_scale: Tensor,
+    growth_tracker: Tensor,
+    hysteresis_tracker: Tensor,
+    found_inf: Tensor,
+    growth_factor: float,
+    backoff_factor: float,
+    growth_interval: int,
+    hysteresis: int,
+    /,
+) -> Tensor:
+    """Update a loss scale that shrinks only after ``hysteresis`` steps with infinities in a row.
+
+    Args:
+        current_scale: float32, of one element; changed in place, like the two trackers.
+        growth_tracker: int32: how many steps in a row were without infinities.
+        hysteresis_tracker: int32: how many more steps with infinities are put up with.
+        found_inf: float32: above 0 if this step found infinities.
+        growth_factor: What the scale is multiplied by after ``growth_interval`` good steps.
+        backoff_factor: What it is multiplied by when it shrinks.
+        growth_interval: How many good steps in a row let the scale grow.
+        hysteresis: What the hysteresis tracker starts from after a good step.
+
+    Returns:
+        ``current_scale``.
+    """
+    found = found_inf > 0
+    hysteresis_tracker.copy_(torch.where(found, hysteresis_tracker - 1, hysteresis))
+    unchanged = current_scale.clone()
+    torch._amp_update_scale_(
+        current_scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval
+    )
+    current_scale.copy_(torch.where(found & (hysteresis_tracker > 0), unchanged, current_scale))
+    return current_scale

@@ -1,0 +1,179 @@
+"""The update of stochastic gradient descent with apex's options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .adam import round_into
+from .scaling import Lists
+from .tensor_lists import at_full_precision, check, full_precision, has_kernel, same_layout
+
+# dtypes of gradients and of weights, and the number of lists, for which apex has a kernel
+COMBINATIONS = {
+    (torch.float16, torch.float16, 3),
+    (torch.float32, torch.float32, 3),
+    (torch.float16, torch.float32, 4),
+    (torch.float32, torch.float32, 4),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SGD:
+    """The options of an update.
+
+    Attributes:
+        weight_decay: The factor of the decay.
+        momentum: The decay of the momenta; 0 leaves them out.
+        dampening: What the gradient loses before it joins the momenta.
+        lr: The learning rate.
+        nesterov: Whether to look ahead along the momenta.
+        first_run: Whether the momenta begin as the gradients.
+        decay_after_momentum: Whether the decay joins the update, and not the gradient.
+        scale: What the gradients are multiplied by first.
+    """
+
+    weight_decay: float
+    momentum: float
+    dampening: float
+    lr: float
+    nesterov: bool
+    first_run: bool
+    decay_after_momentum: bool
+    scale: float
+
+
+def update(
+    grads: Sequence[Tensor],
+    params: Sequence[Tensor],
+    momenta: Sequence[Tensor],
+    options: SGD,
+    found_inf: Tensor | None = None,
+) -> None:
+    """Update parameters and momenta in place.
+
+    Args:
+        grads: The gradients, which stay as they are.
+        params: The parameters, of one dtype; computed with in float32.
+        momenta: The momenta, of the parameters' dtype.
+        options: The options.
+        found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
+    """
+    with at_full_precision(params) as full_params, at_full_precision(momenta) as full_momenta:
+        full_grads = full_precision(grads)
+        if options.scale != 1.0:
+            full_grads = list(torch._foreach_mul(full_grads, options.scale))
+        lists = (full_params, full_grads, full_momenta)
+        fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(lists)
+        simple = not (options.decay_after_momentum and options.weight_decay)
+        apply = _apply_fused if fused and simple else _apply_foreach
+        apply(*lists, options, found_inf)
+
+
+def _apply_fused(
+    params: list[Tensor],
+    grads: list[Tensor],
+    momenta: list[Tensor],
+    options: SGD,
+    found_inf: Tensor | None,
+) -> None:
+    torch._fused_sgd_(
+        params,
+        grads,
+        momenta if options.momentum else [],
+        weight_decay=options.weight_decay,
+        momentum=options.momentum,
+        lr=options.lr,
+        dampening=options.dampening,
+        nesterov=options.nesterov and options.momentum != 0,
+        maximize=False,
+        is_first_step=options.first_run,
+        found_inf=found_inf,
+    )
+
+
+def _apply_foreach(
+    params: list[Tensor],
+    grads: list[Tensor],
+    momenta: list[Tensor],
+    options: SGD,
+    found_inf: Tensor | None,
+) -> None:
+    if found_inf is not None and bool(found_inf):
+        return
+    decay = options.weight_decay
+    steps = grads
+    if decay and not options.decay_after_momentum:
+        steps = list(torch._foreach_add(grads, params, alpha=decay))
+    if options.momentum:
+        steps = _with_momentum(steps, momenta, options)
+    if decay and options.decay_after_momentum:
+        steps = list(torch._foreach_add(steps, params, alpha=decay))
+    torch._foreach_add_(params, steps, alpha=-options.lr)
+
+
+def _with_momentum(grads: list[Tensor], momenta: list[Tensor], options: SGD) -> list[Tensor]:
+    if options.first_run:
+        torch._foreach_copy_(momenta, grads)
+    else:
+        torch._foreach_mul_(momenta, options.momentum)
+        torch._foreach_add_(momenta, grads, alpha=1 - options.dampening)
+    if options.nesterov:
+        return list(torch._foreach_add(grads, momenta, alpha=options.momentum))
+    return momenta
+
+
+def multi_tensor_sgd(
+    chunk_size: int,
+    noop_flag: Tensor,
+    lists: Lists,
+    wd: float,
+    momentum: float,
+    dampening: float,
+    lr: float,
+    nesterov: bool,
+    first_run: bool,
+    wd_after_momentum: bool,
+    scale: float,
+    /,
+) -> None:
+    """Update parameters and momenta, and the float16 copies of the parameters if there are any.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element; where it is not 0, nothing is done.
+        lists: Gradients, parameters, momenta and, if wanted, float16 copies of the parameters.
+        wd: The factor of the weight decay.
+        momentum: The decay of the momenta.
+        dampening: What the gradient loses before it joins the momenta.
+        lr: The learning rate.
+        nesterov: Whether to look ahead along the momenta.
+        first_run: Whether the momenta begin as the gradients.
+        wd_after_momentum: Whether the decay joins the update, and not the gradient.
+        scale: What the gradients are multiplied by first.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or there is no kernel for their dtypes.
+    """
+    _check_combination(lists)
+    check(lists, len(lists))
+    options = SGD(wd, momentum, dampening, lr, nesterov, first_run, wd_after_momentum, scale)
+    grads, params, momenta = lists[:3]
+    skipped = (noop_flag != 0).float()
+    update(grads, params, momenta, options, skipped)
+    if len(lists) == 4:
+        round_into(lists[3], params, skipped)
+
+
+def _check_combination(lists: Lists) -> None:
+    if len(lists) == 4 and any(tensor.dtype != torch.float16 for tensor in lists[3]):
+        raise RuntimeError("Additional output tensors should always be fp16.")
+    grad, weight, number = lists[0][0].dtype, lists[1][0].dtype, len(lists)
+    if (grad, weight, number) not in COMBINATIONS:
+        raise RuntimeError(
+            "multi_tensor_sgd only supports some combinations of gradient & weight types. Given: "
+            f"gradient: {grad}, weight: {weight}, num_lists: {number}"
+        )

@@ -1,0 +1,35 @@
+"""The caller of multi-tensor operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor
+
+
+class MultiTensorApply:
+    """Calls operations on lists of tensors.
+
+    Args:
+        chunk_size: How many elements a block of apex's kernels works on; nothing depends on it here.
+    """
+
+    available = True
+    warned = False
+
+    def __init__(self, chunk_size: int) -> None:
+        self.chunk_size = chunk_size
+
+    def check_avail(self) -> None:
+        """Return: the operations are always there."""
+
+    def __call__(
+        self,
+        op: Callable[..., Any],
+        noop_flag_buffer: Tensor,
+        tensor_lists: Sequence[Sequence[Tensor]],
+        *args: Any,
+    ) -> Any:
+        """Return ``op(chunk_size, noop_flag_buffer, tensor_lists, *args)``."""
+        return op(self.chunk_size, noop_flag_buffer, tensor_lists, *args)

@@ -1,0 +1,174 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..kernels.adam import Adam, update
+from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
+
+# masters are kept for these only, as in apex
+WITH_MASTERS = (torch.float16, torch.float32)
+
+
+class FusedAdam(FusedOptimizer):
+    """Adam with decoupled weight decay (AdamW), or with L2 regularisation.
+
+    Args:
+        params: Parameters, float16, bfloat16 or float32, or dicts that define groups of them.
+        lr: The learning rate.
+        bias_correction: Whether the averages are corrected for having started from zero.
+        betas: The decays of the averages of gradients and of their squares.
+        eps: Added to the denominator.
+        adam_w_mode: Whether the weight decay is decoupled.
+        weight_decay: The factor of the weight decay.
+        amsgrad: Not supported.
+        set_grad_none: Whether ``zero_grad()`` sets gradients to None.
+        capturable: Whether steps may be captured in a graph: the learning rate and the number of the step
+            are tensors then, and ``step()`` takes a gradient scaler.
+        master_weights: Whether float32 masters are kept; only with ``capturable``.
+
+    Raises:
+        RuntimeError: If ``amsgrad`` is asked for, or masters without ``capturable``.
+    """
+
+    supported = (torch.float16, torch.bfloat16, torch.float32)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        bias_correction: bool = True,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        adam_w_mode: bool = True,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        set_grad_none: bool = True,
+        capturable: bool = False,
+        master_weights: bool = False,
+    ) -> None:
+        if amsgrad:
+            raise RuntimeError("FusedAdam does not support the AMSGrad variant.")
+        if master_weights and not capturable:
+            raise RuntimeError("Master weights is currently only supported with the capturable version.")
+        self.adam_w_mode = 1 if adam_w_mode else 0
+        self.set_grad_none = set_grad_none
+        self.capturable = capturable
+        self.master_weights = master_weights
+        self.param_groups_master: list[dict[str, list[Tensor | None]]] = []
+        defaults = {
+            "lr": torch.tensor(lr, dtype=torch.float32) if capturable else lr,
+            "bias_correction": bias_correction,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+        }
+        super().__init__(params, defaults)
+        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device="cuda")
+        if capturable:
+            self._step_supports_amp_scaling = True
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, with masters and a learning rate on their device if it needs them."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        if self.capturable and group["params"]:
+            lr = torch.as_tensor(group["lr"], dtype=torch.float32)
+            group["lr"] = lr.clone().to(group["params"][0].device)
+        masters = [
+            param.detach().clone().float() if self.master_weights else None for param in group["params"]
+        ]
+        self.param_groups_master.append({"params": masters})
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Load a state dict that this optimizer, or apex's, wrote; averages stay float32."""
+        super().load_state_dict(dict(state_dict))
+        self._restore_precision(state_dict)
+
+    def step(
+        self,
+        closure: Closure | None = None,
+        grads: Any = None,
+        output_params: Any = None,
+        scale: Any = None,
+        grad_norms: Any = None,
+        grad_scaler: Any = None,
+    ) -> Any:
+        """Update the parameters.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+            grads: No longer taken, like ``output_params``, ``scale`` and ``grad_norms``.
+            output_params: No longer taken.
+            scale: No longer taken.
+            grad_norms: No longer taken.
+            grad_scaler: With ``capturable``: unscales the gradients, and says whether to skip the step.
+
+        Returns:
+            The loss, if there is a closure.
+
+        Raises:
+            RuntimeError: If an argument is given that is no longer taken, or a parameter is not supported.
+        """
+        if any(argument is not None for argument in (grads, output_params, scale, grad_norms)):
+            raise RuntimeError(
+                "FusedAdam has been updated.  Simply initialize it identically to torch.optim.Adam, "
+                "and call step() with no arguments."
+            )
+        loss = evaluated(closure)
+        with torch.no_grad():
+            for group, masters in zip(self.param_groups, self.param_groups_master, strict=True):
+                if group["params"] and self.capturable:
+                    self._step_capturable(group, masters["params"], grad_scaler)
+                elif group["params"]:
+                    self._step(group)
+        return loss
+
+    def _step(self, group: Group) -> None:
+        options = self._options(group, next_step(group))
+        for params in self._by_dtype(group).values():
+            update(gradients(params), params, *self._averages(params), options)
+
+    def _step_capturable(self, group: Group, masters: list[Tensor | None], grad_scaler: Any) -> None:
+        device = group["params"][0].device
+        found_inf = torch.zeros(1, device=device)
+        grad_scale = None
+        if grad_scaler is not None:
+            found_inf = grad_scaler._check_inf_per_device(self)[device]
+            grad_scale = grad_scaler._get_scale_async().reshape(())
+        self._dummy_overflow_buf.copy_(found_inf)
+        step = group.get("step", torch.zeros(1, dtype=torch.int)).to(device)
+        group["step"] = step.add_((found_inf != 1).to(torch.int))
+        options = self._options(group, step)
+        master_of = dict(zip(group["params"], masters, strict=True))
+        for dtype, params in self._by_dtype(group).items():
+            with_masters = self.master_weights and dtype in WITH_MASTERS
+            worked_on = [master_of[param] for param in params] if with_masters else params
+            averages = self._averages(params)
+            update(gradients(params), worked_on, *averages, options, grad_scale, found_inf)
+            if with_masters:
+                torch._foreach_copy_(params, worked_on)
+
+    def _averages(self, params: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        return (
+            self._kept(params, "exp_avg", torch.float32),
+            self._kept(params, "exp_avg_sq", torch.float32),
+        )
+
+    def _options(self, group: Group, step: int | Tensor) -> Adam:
+        betas: tuple[float, float] = group["betas"]
+        lr = group["lr"]
+        return Adam(
+            lr.reshape(()) if isinstance(lr, Tensor) else lr,
+            *betas,
+            group["eps"],
+            step,
+            self.adam_w_mode,
+            group["bias_correction"],
+            group["weight_decay"],
+        )

@@ -1,0 +1,182 @@
+"""LAMB with float32 masters, whose options that change from step to step are tensors."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..kernels.adam import Adam
+from ..kernels.lamb import LAMB, clipping, update
+from ..kernels.scaling import norms
+from .fused_optimizer import Closure, Group, evaluated, gradients
+
+
+class FusedMixedPrecisionLamb(torch.optim.Optimizer):
+    """LAMB that keeps float32 masters of low-precision parameters, and takes a gradient scaler.
+
+    Args:
+        params: Parameters of one dtype in each group, or dicts that define groups of them.
+        lr: The learning rate, kept as a tensor.
+        step: How many steps were done before.
+        bias_correction: Whether the averages are corrected for having started from zero.
+        betas: The decays of the averages of gradients and of their squares.
+        eps: Added to the denominator.
+        weight_decay: The factor of the weight decay; without it, a tensor's norms do not count.
+        amsgrad: Not supported.
+        adam_w_mode: Whether the weight decay is decoupled.
+        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
+        max_grad_norm: What the norm of all gradients is clipped to.
+        use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
+        reduced_precision_dtype: The dtype of the parameters that masters are kept of.
+
+    Raises:
+        RuntimeError: If ``amsgrad`` is asked for.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        step: int = 0,
+        bias_correction: bool = True,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.01,
+        amsgrad: bool = False,
+        adam_w_mode: bool = True,
+        grad_averaging: bool = True,
+        max_grad_norm: float = 1.0,
+        use_nvlamb: bool = False,
+        reduced_precision_dtype: torch.dtype | None = None,
+    ) -> None:
+        if amsgrad:
+            raise RuntimeError("FusedLAMB does not support the AMSGrad variant.")
+        defaults = {
+            "lr": torch.tensor(lr, dtype=torch.float32),
+            "step": torch.tensor([step], dtype=torch.int),
+            "bias_correction": bias_correction,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "grad_averaging": grad_averaging,
+            "max_grad_norm": max_grad_norm,
+        }
+        self.reduced_precision_dtype = reduced_precision_dtype
+        self.param_groups_full_precision: list[dict[str, list[Tensor | None]]] = []
+        super().__init__(params, defaults)
+        device = self.param_groups[0]["params"][0].device
+        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+        self._step_supports_amp_scaling = True
+        self.adam_w_mode = 1 if adam_w_mode else 0
+        self.use_nvlamb = use_nvlamb
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, with a learning rate and a count of steps of its own."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        for name in ("lr", "step"):
+            group[name] = torch.as_tensor(group[name]).clone().to(group["params"][0].device)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Load a state dict that this optimizer, or apex's, wrote; its tensors keep dtype and device.
+
+        Raises:
+            ValueError: If its groups do not fit those of the optimizer.
+        """
+        saved = copy.deepcopy(dict(state_dict))
+        groups, saved_groups = self.param_groups, saved["param_groups"]
+        if len(groups) != len(saved_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved_groups, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group "
+                "that doesn't match the size of optimizer's group"
+            )
+        numbers = itertools.chain.from_iterable(group["params"] for group in saved_groups)
+        params = itertools.chain.from_iterable(group["params"] for group in groups)
+        by_number = dict(zip(numbers, params, strict=True))
+        state = {by_number.get(key, key): value for key, value in saved["state"].items()}
+        for group, saved_group in zip(groups, saved_groups, strict=True):
+            saved_group["params"] = group["params"]
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+
+    @torch.no_grad()
+    def step(self, closure: Closure | None = None, grad_scaler: Any = None) -> Any:
+        """Update the parameters.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+            grad_scaler: Unscales the gradients, and says whether to skip the step.
+
+        Returns:
+            The loss, if there is a closure.
+        """
+        with torch.enable_grad():
+            loss = evaluated(closure)
+        self._add_masters()
+        device = self.param_groups[0]["params"][0].device
+        found_inf, scale = torch.zeros(1, device=device), torch.ones((), device=device)
+        if grad_scaler is not None:
+            found_inf = grad_scaler._check_inf_per_device(self)[device]
+            scale = grad_scaler._get_scale_async().reshape(())
+        self._dummy_overflow_buf.copy_(found_inf)
+        everything = [param for group in self.param_groups for param in group["params"]]
+        total, _ = norms(gradients(everything))
+        divisor = clipping(total, self.defaults["max_grad_norm"] * scale) * scale
+        for group, full in zip(self.param_groups, self.param_groups_full_precision, strict=True):
+            group["step"] += (found_inf != 1).to(torch.int)
+            self._step(group, full["params"], divisor, found_inf)
+        return loss
+
+    def _add_masters(self) -> None:
+        for group in self.param_groups[len(self.param_groups_full_precision) :]:
+            masters = [
+                param.detach().clone().float() if param.dtype == self.reduced_precision_dtype else None
+                for param in group["params"]
+            ]
+            self.param_groups_full_precision.append({"params": masters})
+
+    def _step(self, group: Group, masters: list[Tensor | None], divisor: Tensor, found_inf: Tensor) -> None:
+        first = group["params"][0].dtype
+        for param in group["params"]:
+            assert param.dtype == first, (
+                f"Error: Parameters are not of the identical type: {first} != {param.dtype}"
+            )
+        pairs = [
+            (param, param if master is None else master)
+            for param, master in zip(group["params"], masters, strict=True)
+            if param.grad is not None
+        ]
+        if pairs:
+            params, worked_on = [param for param, _ in pairs], [master for _, master in pairs]
+            averages = self._averages(params, worked_on)
+            update(gradients(params), worked_on, *averages, self._options(group), divisor, found_inf)
+            if worked_on[0] is not params[0]:
+                torch._foreach_copy_(params, worked_on)
+
+    def _averages(self, params: list[Tensor], models: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        for param, model in zip(params, models, strict=True):
+            if not self.state[param]:
+                self.state[param].update(exp_avg=torch.zeros_like(model), exp_avg_sq=torch.zeros_like(model))
+        return (
+            [self.state[param]["exp_avg"] for param in params],
+            [self.state[param]["exp_avg_sq"] for param in params],
+        )
+
+    def _options(self, group: Group) -> LAMB:
+        betas: tuple[float, float] = group["betas"]
+        adam = Adam(
+            group["lr"].reshape(()),
+            *betas,
+            group["eps"],
+            group["step"],
+            self.adam_w_mode,
+            group["bias_correction"],
+            0.0,
+        )
+        return LAMB(adam, group["weight_decay"], group["grad_averaging"], self.use_nvlamb)

@@ -1,0 +1,129 @@
+"""NovoGrad."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..kernels.novograd import ORDERS, NovoGrad, update
+from ..kernels.scaling import norms
+from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
+
+SORTS = (torch.float16, torch.float32)
+
+
+class FusedNovoGrad(FusedOptimizer):
+    """NovoGrad, whose second moment is one number for each tensor.
+
+    Args:
+        params: Parameters, float16 or float32, or dicts that define groups of them.
+        lr: The learning rate.
+        bias_correction: Whether averages and norms are corrected for having started from zero.
+        betas: The decays of the averages of gradients and of the norms.
+        eps: Added to the norms.
+        weight_decay: The factor of the weight decay.
+        amsgrad: Not supported.
+        reg_inside_moment: Whether gradients are normalised and decayed before they join their average.
+        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
+        norm_type: 2 for the Euclidean norm, 0 for the largest absolute value.
+        init_zero: Whether norms start from zero, and not from those of the first gradients.
+        set_grad_none: Whether ``zero_grad()`` sets gradients to None.
+
+    Raises:
+        RuntimeError: If ``amsgrad`` is asked for.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        bias_correction: bool = True,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        reg_inside_moment: bool = False,
+        grad_averaging: bool = True,
+        norm_type: int = 2,
+        init_zero: bool = False,
+        set_grad_none: bool = True,
+    ) -> None:
+        if amsgrad:
+            raise RuntimeError("FusedNovoGrad does not support the AMSGrad variant.")
+        defaults = {
+            "lr": lr,
+            "bias_correction": bias_correction,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "grad_averaging": grad_averaging,
+            "norm_type": norm_type,
+            "init_zero": init_zero,
+        }
+        super().__init__(params, defaults)
+        self.moment_mode = 0 if reg_inside_moment else 1
+        self.set_grad_none = set_grad_none
+        device = self.param_groups[0]["params"][0].device
+        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Load a state dict that this optimizer, or apex's, wrote; the norms go to the parameters' device."""
+        super().load_state_dict(dict(state_dict))
+        for group in self.param_groups:
+            if group["params"] and "exp_avg_sq" in group:
+                device = group["params"][0].device
+                group["exp_avg_sq"] = [kept.to(device) for kept in group["exp_avg_sq"]]
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+
+        Returns:
+            The loss, if there is a closure.
+
+        Raises:
+            RuntimeError: If a gradient is sparse, or a parameter or a type of norm is not supported.
+        """
+        loss = evaluated(closure)
+        with torch.no_grad():
+            for group in self.param_groups:
+                self._step(group)
+        return loss
+
+    def _step(self, group: Group) -> None:
+        step = next_step(group)
+        sorts = self._by_dtype(group)
+        if "exp_avg_sq" not in group:
+            group["exp_avg_sq"] = [self._first_norms(group, sorts.get(dtype, [])) for dtype in SORTS]
+        options = self._options(group, step)
+        for dtype, kept in zip(SORTS, group["exp_avg_sq"], strict=True):
+            params = sorts.get(dtype, [])
+            assert len(params) == kept.numel()
+            if params:
+                update(gradients(params), params, self._kept(params, "exp_avg"), kept, options)
+
+    def _first_norms(self, group: Group, params: list[Tensor]) -> Tensor:
+        if group["norm_type"] not in ORDERS:
+            raise RuntimeError("FusedNovoGrad only support l2/inf norm now.")
+        if group["init_zero"] or not params:
+            return torch.zeros(len(params), device=self.param_groups[0]["params"][0].device)
+        return norms(gradients(params), ORDERS[group["norm_type"]])[1]
+
+    def _options(self, group: Group, step: int) -> NovoGrad:
+        betas: tuple[float, float] = group["betas"]
+        return NovoGrad(
+            group["lr"],
+            *betas,
+            group["eps"],
+            step,
+            group["bias_correction"],
+            group["weight_decay"],
+            group["grad_averaging"],
+            self.moment_mode,
+            group["norm_type"],
+        )

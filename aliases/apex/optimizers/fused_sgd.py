@@ -1,0 +1,153 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import required
+
+from ..kernels.sgd import SGD, update
+from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients
+
+# gradients, parameters, and the float16 copies of these that amp keeps
+Launch = tuple[list[Tensor], list[Tensor], list[Tensor]]
+
+
+class FusedSGD(FusedOptimizer):
+    """Stochastic gradient descent with momentum.
+
+    Args:
+        params: Parameters, float16 or float32, or dicts that define groups of them.
+        lr: The learning rate.
+        momentum: The decay of the momenta.
+        dampening: What a gradient loses before it joins the momenta.
+        weight_decay: The factor of the weight decay.
+        nesterov: Whether to look ahead along the momenta.
+        wd_after_momentum: Whether the weight decay joins the update, and not the gradient.
+        materialize_master_grads: Whether amp with master weights makes float32 gradients, or has this
+            optimizer read those of the model.
+        set_grad_none: Whether ``zero_grad()`` sets gradients to None.
+
+    Raises:
+        ValueError: If a value is negative, or Nesterov's momentum lacks momentum or has dampening.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = required,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        wd_after_momentum: bool = False,
+        materialize_master_grads: bool = True,
+        set_grad_none: bool = False,
+    ) -> None:
+        if lr is not required and lr < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+        }
+        super().__init__(params, defaults)
+        self.wd_after_momentum = wd_after_momentum
+        self.materialize_master_grads = materialize_master_grads
+        self.most_recent_scale = 1.0
+        self.scale_set_by_backward = False
+        self.set_grad_none = set_grad_none
+        device = self.param_groups[0]["params"][0].device
+        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("nesterov", False)
+
+    def get_momentums(self, params: Sequence[Tensor]) -> tuple[list[Tensor], bool]:
+        """Return the momenta of parameters, and whether the last of them is new.
+
+        Args:
+            params: The parameters; those without a momentum get one of zeros.
+        """
+        new = bool(params) and "momentum_buffer" not in self.state[params[-1]]
+        return self._kept(list(params), "momentum_buffer"), new or not params
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+
+        Returns:
+            The loss, if there is a closure.
+
+        Raises:
+            RuntimeError: If a gradient is sparse, or a parameter's layout has gaps.
+        """
+        loss = evaluated(closure)
+        with torch.no_grad():
+            for number, group in enumerate(self.param_groups):
+                for launch in self._launches(number, group):
+                    self._launch(launch, group)
+        self.most_recent_scale = 1.0
+        self.scale_set_by_backward = False
+        return loss
+
+    def _launches(self, number: int, group: Group) -> Iterator[Launch]:
+        stash: Any = getattr(self, "_amp_stash", None)
+        if hasattr(stash, "fp32_from_fp16_groups"):
+            yield self._launch_of_masters(stash, number)
+            whole = [param for param in stash.fp32_from_fp32_groups[number] if param.grad is not None]
+            yield gradients(whole), whole, []
+            return
+        sorts = self._by_dtype(group)
+        for params in sorts.values():
+            yield gradients(params), params, []
+
+    def _launch_of_masters(self, stash: Any, number: int) -> Launch:
+        models, masters = stash.fp16_groups[number], stash.fp32_from_fp16_groups[number]
+        owners = masters if self.materialize_master_grads else models
+        chosen = [index for index, owner in enumerate(owners) if owner.grad is not None]
+        return (
+            [owners[index].grad for index in chosen],
+            [masters[index] for index in chosen],
+            [models[index] for index in chosen],
+        )
+
+    def _launch(self, launch: Launch, group: Group) -> None:
+        grads, params, copies = launch
+        old = ["momentum_buffer" in self.state[param] for param in params]
+        for first_run in (True, False):
+            chosen = [index for index, has_one in enumerate(old) if has_one is not first_run]
+            if chosen:
+                some = [params[index] for index in chosen]
+                momenta, _ = self.get_momentums(some)
+                options = self._options(group, first_run)
+                update([grads[index] for index in chosen], some, momenta, options)
+        if copies:
+            torch._foreach_copy_(copies, params)
+
+    def _options(self, group: Group, first_run: bool) -> SGD:
+        return SGD(
+            group["weight_decay"],
+            group["momentum"],
+            group["dampening"],
+            group["lr"],
+            group["nesterov"],
+            first_run,
+            self.wd_after_momentum,
+            1.0 / self.most_recent_scale,
+        )

@@ -1,0 +1,45 @@
+"""What apex's extension ``amp_C`` offers."""
+
+from apex.kernels.adagrad import multi_tensor_adagrad
+from apex.kernels.adam import (
+    multi_tensor_adam,
+    multi_tensor_adam_capturable,
+    multi_tensor_adam_capturable_master,
+)
+from apex.kernels.lamb_operations import (
+    multi_tensor_lamb,
+    multi_tensor_lamb_mp,
+    multi_tensor_lamb_stage1_cuda,
+    multi_tensor_lamb_stage2_cuda,
+)
+from apex.kernels.novograd import multi_tensor_novograd
+from apex.kernels.scaling import (
+    multi_tensor_axpby,
+    multi_tensor_l2norm,
+    multi_tensor_l2norm_mp,
+    multi_tensor_l2norm_scale,
+    multi_tensor_scale,
+    multi_tensor_unscale_l2norm,
+    update_scale_hysteresis,
+)
+from apex.kernels.sgd import multi_tensor_sgd
+
+__all__ = [
+    "multi_tensor_adagrad",
+    "multi_tensor_adam",
+    "multi_tensor_adam_capturable",
+    "multi_tensor_adam_capturable_master",
+    "multi_tensor_axpby",
+    "multi_tensor_l2norm",
+    "multi_tensor_l2norm_mp",
+    "multi_tensor_l2norm_scale",
+    "multi_tensor_lamb",
+    "multi_tensor_lamb_mp",
+    "multi_tensor_lamb_stage1_cuda",
+    "multi_tensor_lamb_stage2_cuda",
+    "multi_tensor_novograd",
+    "multi_tensor_scale",
+    "multi_tensor_sgd",
+    "multi_tensor_unscale_l2norm",
+    "update_scale_hysteresis",
+]

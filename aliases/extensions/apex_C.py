@@ -1,0 +1,6 @@
+"""What apex's extension ``apex_C`` offers."""
+
+from torch._utils import _flatten_dense_tensors as flatten
+from torch._utils import _unflatten_dense_tensors as unflatten
+
+__all__ = ["flatten", "unflatten"]

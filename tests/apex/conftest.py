@@ -1,0 +1,12 @@
+"""Every test in this folder runs inside a process on each platform, under morph."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def everywhere(worker: Worker) -> None:
+    """Puts the worker among the fixtures of every test, which makes it run there."""
