@@ -42,10 +42,10 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
             own = getattr(self.__wrapped__, name, None)
         if _is_dunder(name):
             return own
-        answer = self._self_answers.of(full, own, module_of(sys._getframe(1)))
         if self._self_observer is not None:
             self._self_observer(full)
-        elif self._self_answers.keeps(full):
+        answer = self._self_answers.of(full, own, module_of(sys._getframe(1)))
+        if self._self_observer is None and self._self_answers.keeps(full):
             self.__self_setattr__(name, answer)
         return answer
 

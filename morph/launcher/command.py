@@ -29,7 +29,11 @@ program:
 options:
   --backend NAME   run on this backend instead of the first whose device is there
   --rehearse NAME  run on a simulated device of this backend, and end with a table of
-                   every CUDA name the program asked for
+                   every CUDA name the program asked for, and whether it would run; the
+                   exit status is the program's own
+  --rehearse all   the same on each backend in turn, with a column for each; the exit
+                   status is 0 if the program would run on all of them, else 1
+  --json FILE      write what a rehearsal has found as JSON, too
   --version        print the version of morph
   -h, --help       print this text
 
@@ -46,17 +50,22 @@ example:
 """
 
 
+ALL = "all"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """morph's own options.
 
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
-        rehearse: The backend to simulate; None runs on a real device.
+        rehearse: The backend to simulate, or "all"; None runs on a real device.
+        json: The file that takes what a rehearsal has found; None for none.
     """
 
     backend: str | None = None
     rehearse: str | None = None
+    json: str | None = None
 
 
 class UsageError(Exception):
@@ -106,6 +115,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     options, words = Options(), list(arguments)
     while words and words[0].startswith("--") and words[0] != "--":
         options = _option(options, words)
+    if options.json and not options.rehearse:
+        raise UsageError("--json goes with --rehearse")
     if words[:1] == ["--"]:
         return options, _file(words[1:])
     return options, _program(words)
@@ -121,7 +132,7 @@ def _option(options: Options, words: list[str]) -> Options:
     if not has_value and words:
         value = words.pop(0)
     if not value:
-        raise UsageError(f"--{name} needs the name of a backend")
+        raise UsageError(f"--{name} needs the name of a {'file' if name == 'json' else 'backend'}")
     return replace(options, **{name: value})
 
 

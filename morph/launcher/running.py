@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from morph import activation, announcement
-from morph.aliases import table
 from morph.errors import MorphError
 from morph.finders.scope import Scope
 from morph.launcher import children, startup
-from morph.launcher.command import Options
+from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
-
-if TYPE_CHECKING:
-    from morph.aliases.table import Table
-    from morph.simulator import Rehearsal
 
 
 def run(options: Options, program: Program) -> None:
@@ -27,11 +22,15 @@ def run(options: Options, program: Program) -> None:
             ends itself.
     """
     startup.withdraw()
+    if options.rehearse == ALL:
+        from morph.launcher import rehearsing
+
+        raise SystemExit(rehearsing.on_every_vendor(options, program))
     try:
         children.inherit(os.environ, options, Scope())
         literals = startup.literals_of("__main__")
-        _arm(options, Scope())
-        program.run(literals)
+        with _armed(options, Scope()):
+            program.run(literals)
     except MorphError as error:
         if activation.status().active:  # it belongs to the line of the program that it came from
             raise
@@ -39,19 +38,14 @@ def run(options: Options, program: Program) -> None:
         raise SystemExit(2) from None
 
 
-def _arm(options: Options, scope: Scope) -> None:
+@contextmanager
+def _armed(options: Options, scope: Scope) -> Iterator[None]:
     if options.rehearse is None:
         activation.arm(options.backend, scope=scope)
+        yield
         return
-    from morph import simulator
+    from morph.launcher import rehearsing
 
-    rehearsal = simulator.Rehearsal()
-    activation.arm(options.rehearse, simulated=True, observer=rehearsal, scope=scope)
-    atexit.register(_report, rehearsal, table.load(options.rehearse))
-
-
-def _report(rehearsal: Rehearsal, table: Table) -> None:
-    from morph import simulator
-
-    if activation.status().active:
-        simulator.report(rehearsal, table)
+    with rehearsing.rehearsed(options) as observer:
+        activation.arm(options.rehearse, simulated=True, observer=observer, scope=scope)
+        yield

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from morph.finders.literals import Literals
     from morph.finders.scope import Scope
+    from morph.request import Observer
 
 BACKEND = "MORPH_BACKEND"
 REHEARSE = "MORPH_REHEARSE"
@@ -75,8 +76,16 @@ class TorchFinder:
         from morph.finders import finder
 
         rehearse = os.environ.get(REHEARSE)
-        activation.arm(rehearse, simulated=rehearse is not None, scope=scope())
+        observer = _observer() if rehearse else None
+        activation.arm(rehearse, simulated=rehearse is not None, observer=observer, scope=scope())
         return finder.find_spec(fullname, path, target)
+
+
+def _observer() -> Observer | None:
+    """Return what records the names that a rehearsed program asks for in this process."""
+    from morph.launcher.rehearsing import observer
+
+    return observer()
 
 
 def claim_script(path: str) -> ScriptEntry:

@@ -7,6 +7,5 @@ memory is counted and can run out. Its operators are the CPU's.
 from __future__ import annotations
 
 from morph.simulator.machine import NotSimulatedError, SimulatorError, start, started
-from morph.simulator.rehearsal import Rehearsal, report
 
-__all__ = ["NotSimulatedError", "Rehearsal", "SimulatorError", "report", "start", "started"]
+__all__ = ["NotSimulatedError", "SimulatorError", "start", "started"]

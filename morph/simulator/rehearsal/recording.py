@@ -1,0 +1,179 @@
+"""Which CUDA names the processes of a program ask for, where and how often, and how each process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+FOLDER = "MORPH_REHEARSAL"
+MORPH = pathlib.Path(__file__).parents[2]
+
+
+OWN = tuple(f"{folder}{os.sep}" for folder in (MORPH, MORPH.parent / "finders", MORPH.parent / "aliases"))
+IMPORTING = "<frozen importlib"
+
+
+@dataclass
+class Use:
+    """How a program used one CUDA name.
+
+    Attributes:
+        name: The dotted name, ``torch.cuda.memory_allocated``.
+        count: How often it was asked for.
+        file: Where it was asked for first.
+        line: The line there.
+    """
+
+    name: str
+    count: int
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a process ended with, other than its last line.
+
+    Attributes:
+        error: The exception's type, ``"ValueError"``; ``"SystemExit"`` for an exit status.
+        message: Its first line, or the exit status.
+        file: The line that it came from, in the program or a library of it; empty where there is none.
+        line: Its number.
+    """
+
+    error: str
+    message: str
+    file: str = ""
+    line: int = 0
+
+
+class Rehearsal:
+    """Records the CUDA names that a process of a program asks for; call it with each name.
+
+    What torch itself asks for is not the program's doing. The record is kept in a file of the process's own,
+    rewritten with each new name: a process may end in ways that leave no time for it.
+
+    Args:
+        folder: Where the processes of the program keep their records.
+        operators: Tells how often each operator reached the device under CUDA's name.
+    """
+
+    def __init__(self, folder: pathlib.Path, operators: Callable[[], Mapping[str, int]]) -> None:
+        self._folder = folder
+        self._operators = operators
+        self._lock = threading.Lock()
+        self._ending: Ending | None = None
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin_child)
+
+    def __call__(self, name: str) -> None:
+        """Records one request, and at the first one where it came from."""
+        frame = _asking_frame()
+        if frame is None:
+            return
+        with self._lock:
+            place = (frame.f_code.co_filename, frame.f_lineno)
+            use = self._uses.setdefault(name, Use(name, 0, *place))
+            use.count += 1
+        if use.count == 1:
+            self.save()
+
+    @property
+    def ending(self) -> Ending | None:
+        """What ends the process, if not its last line."""
+        return self._ending
+
+    def ended_by(self, error: BaseException) -> None:
+        """Records what ends the process."""
+        self._ending = ending(error)
+
+    def save(self) -> None:
+        """Writes the record."""
+        shown = getattr(sys, "last_value", None)
+        if self._ending is None and isinstance(shown, Exception):
+            self.ended_by(shown)
+        with self._lock:
+            record = {
+                "process": os.getpid(),
+                "uses": [asdict(use) for use in self._uses.values()],
+                "operators": self._operated(),
+                "ending": asdict(self._ending) if self._ending else None,
+            }
+        part = self._file.with_suffix(".part")
+        with contextlib.suppress(FileNotFoundError):  # the first process has ended, and told
+            part.write_text(json.dumps(record), encoding="utf-8")
+            part.replace(self._file)
+
+    def _begin(self) -> None:
+        self._uses: dict[str, Use] = {}
+        self._file = self._folder / f"{time.time_ns()}-{os.getpid()}.json"
+        self._inherited: dict[str, int] = {}
+
+    def _begin_child(self) -> None:
+        from multiprocessing import util
+
+        self._lock = threading.Lock()
+        self._begin()
+        self._inherited = dict(self._operators())
+        # a forked child of multiprocessing runs its own functions at exit, and not atexit's
+        util.register_after_fork(self, _save_at_exit)
+
+    def _operated(self) -> dict[str, int]:
+        counts = {name: count - self._inherited.get(name, 0) for name, count in self._operators().items()}
+        return {name: count for name, count in counts.items() if count}
+
+
+def _save_at_exit(rehearsal: Rehearsal) -> None:
+    from multiprocessing import util
+
+    util.Finalize(None, rehearsal.save, exitpriority=0)
+
+
+def ending(error: BaseException) -> Ending | None:
+    """Gives what an error that ends a process is recorded as; None where it ends well."""
+    if isinstance(error, SystemExit):
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        return Ending("SystemExit", str(status)) if status else None
+    message = str(error).partition("\n")[0]
+    return Ending(type(error).__name__, message, *_origin(error.__traceback__))
+
+
+def _origin(traceback: TracebackType | None) -> tuple[str, int]:
+    """Gives the innermost line that is neither ours nor torch's."""
+    place = ("", 0)
+    while traceback is not None:
+        if _is_the_programs(traceback.tb_frame):
+            place = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return place
+
+
+def _asking_frame() -> FrameType | None:
+    """Gives the frame whose code asked a served module for a name, if it is the program's."""
+    frame = sys._getframe(3)
+    return frame if _is_the_programs(frame) else None
+
+
+def _is_the_programs(frame: FrameType) -> bool:
+    """Tells whether a frame is of the program or of a library of it.
+
+    Adapters ask for names too, torch does, and the import system does for each name imported from a module.
+    """
+    if frame.f_code.co_filename.startswith((*OWN, IMPORTING)):
+        return False
+    return str(frame.f_globals.get("__name__")).partition(".")[0] != "torch"
+
+
+def records(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """Reads what the processes of a program have recorded, the oldest process first."""
+    files = sorted(folder.glob("*.json"), key=lambda file: int(file.name.partition("-")[0]))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
