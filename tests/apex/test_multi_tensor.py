@@ -238,8 +238,8 @@ def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
         amp_C.update_scale_hysteresis(scale, growth, tolerance, found_inf, 2.0, 0.5, 3, 2)
         seen.append((scale.item(), growth.item(), tolerance.item()))
     assert seen == [
-        (16, 1, 2), (16, 0, 1), (16, 1, 2), (16, 0, 1), (8, 0, 0), (4, 0, -1), (4, 1, 2), (4, 2, 2), (8, 0, 2),
-        (8, 1, 2),
+        (16, 1, 2), (16, 0, 1), (16, 1, 2), (16, 0, 1), (8, 0, 0),
+        (4, 0, -1), (4, 1, 2), (4, 2, 2), (8, 0, 2), (8, 1, 2),
     ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -88,8 +87,7 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
         Raises:
             ValueError: If its groups do not fit those of the optimizer.
         """
-        saved = copy.deepcopy(dict(state_dict))
-        groups, saved_groups = self.param_groups, saved["param_groups"]
+        groups, saved_groups = self.param_groups, state_dict["param_groups"]
         if len(groups) != len(saved_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved_groups, strict=True)):
@@ -100,10 +98,12 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
         numbers = itertools.chain.from_iterable(group["params"] for group in saved_groups)
         params = itertools.chain.from_iterable(group["params"] for group in groups)
         by_number = dict(zip(numbers, params, strict=True))
-        state = {by_number.get(key, key): value for key, value in saved["state"].items()}
-        for group, saved_group in zip(groups, saved_groups, strict=True):
-            saved_group["params"] = group["params"]
-        self.__setstate__({"state": state, "param_groups": saved_groups})
+        state = {by_number.get(key, key): _copied(value) for key, value in state_dict["state"].items()}
+        loaded = [
+            {**_copied(saved), "params": group["params"]}
+            for group, saved in zip(groups, saved_groups, strict=True)
+        ]
+        self.__setstate__({"state": state, "param_groups": loaded})
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, grad_scaler: Any = None) -> Any:
@@ -180,3 +180,7 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
             0.0,
         )
         return LAMB(adam, group["weight_decay"], group["grad_averaging"], self.use_nvlamb)
+
+
+def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.clone() if isinstance(value, Tensor) else value for name, value in values.items()}
