@@ -104,8 +104,13 @@ def compile_source(
             return _compiled(rewritten(source, path, literals) or source, path, optimize)
         except RecursionError:
             # compile() follows source deeper than a tree: 1500 terms of one sum are too many
-            warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=2)
+            warn_of_depth(path)
     return _compiled(source, path, optimize)
+
+
+def warn_of_depth(path: str) -> None:
+    """Say that a module stays as it is."""
+    warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)
 
 
 def _compiled(source: str | bytes | ast.Module, path: str, optimize: int) -> CodeType:

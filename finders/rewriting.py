@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RewritingFinder:
     """Hands a module's own spec on, with a loader that rewrites comparisons against CUDA literals.
 
-    There is one instance, ``rewriter``. Python's own library, torch's internals, what is served, and code that
+    There is one instance, ``rewriter``. Python's own library, torch's internals, what is served and code that
     has not opted in are left alone.
     """
 

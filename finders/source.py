@@ -56,13 +56,16 @@ class RewritingLoader(SourceFileLoader):
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
         """Compile the source, rewritten."""
-        literals = self._literals_of(self.name) if mentions_cuda(data) else None
-        if literals is None:
-            code: CodeType = compile(data, path, "exec", dont_inherit=True, optimize=_optimize)
-            return code
-        from morph.finders.literals import compile_source
+        content = self._rewritten(data, os.fsdecode(path))
+        try:
+            return super().source_to_code(content, path, _optimize=_optimize)
+        except RecursionError:
+            if content is data:
+                raise
+            from morph.finders.literals import warn_of_depth
 
-        return compile_source(data, os.fsdecode(path), literals, optimize=_optimize)
+            warn_of_depth(os.fsdecode(path))
+            return super().source_to_code(data, path, _optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
         """Read a file; the bytecode of a module that mentions CUDA from where its rewritten bytecode is."""
@@ -82,6 +85,18 @@ class RewritingLoader(SourceFileLoader):
         if self.bytecode_path != path and os.path.exists(path):
             self._remove_stale(path)
 
+    def _rewritten(self, source: bytes, path: str) -> Any:
+        """Return the syntax tree of ``source``, rewritten, or ``source`` itself if nothing is to be."""
+        literals = self._literals_of(self.name) if mentions_cuda(source) else None
+        if literals is None:
+            return source
+        from morph.finders.literals import rewritten
+
+        try:
+            return rewritten(source, path, literals) or source
+        except (SyntaxError, RecursionError):
+            return source  # whose compilation raises it as Python's own loader does
+
     def _is_bytecode(self, path: str) -> bool:
         return path != self.path and path == cache_from_source(self.path)
 
@@ -90,6 +105,11 @@ class RewritingLoader(SourceFileLoader):
         with contextlib.suppress(OSError):
             if not mentions_cuda(super().get_data(path)):
                 os.unlink(path)
+
+
+# Python cuts frames of its own import system out of what a module raises; this one stands among them
+_code = RewritingLoader.source_to_code.__code__
+RewritingLoader.source_to_code.__code__ = _code.replace(co_filename="<frozen importlib._bootstrap_external>")
 
 
 class RewritingZipLoader(zipimporter):

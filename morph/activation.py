@@ -100,7 +100,8 @@ def arm(
         _activate(request)
         return
     served_packages.install()
-    rewriter.install(request.scope, request.literals_of)
+    if request.rewrites:
+        rewriter.install(request.scope, request.literals_of)
     with _lock:
         if _armed is None and _current is None:
             _armed = _Arming(request)

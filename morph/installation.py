@@ -49,8 +49,7 @@ def install(request: Request, journal: Journal) -> Installation:
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
         return Installation(journal, backend, None, dict)
-    journal.on_undo(rewriter.uninstall)
-    rewriter.install(request.scope, request.literals_of)
+    _rewrite(backend, request, journal)
     opened = _open_seam(backend, journal)
     _make_active(backend, journal)
     views = Views.of(backend, request.scope)
@@ -68,6 +67,14 @@ def _serve_packages(journal: Journal) -> None:
     journal.on_undo(packages.uninstall)
     packages.install()
     packages.take_over()
+
+
+def _rewrite(backend: Backend, request: Request, journal: Journal) -> None:
+    journal.on_undo(rewriter.uninstall)
+    if backend.table.facts.literals:
+        rewriter.install(request.scope, request.literals_of)
+    else:
+        rewriter.uninstall()
 
 
 def _open_seam(backend: Backend, journal: Journal) -> Seam:

@@ -37,6 +37,11 @@ class Request:
         self.observer = observer
         self.scope = scope or Scope()
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether comparisons may have to accept more than CUDA's own spelling."""
+        return self.literals_of("__main__") is not None
+
     def literals_of(self, module: str) -> Literals | None:
         """Return what the comparisons of a module are to accept as well."""
         from morph.backends import candidates

@@ -6,6 +6,7 @@ import inspect
 import os
 import pathlib
 import py_compile
+import subprocess
 import sys
 import zipfile
 from importlib.machinery import PathFinder, SourceFileLoader
@@ -182,3 +183,25 @@ def test_a_module_that_is_to_be_left_alone(file: pathlib.Path) -> None:
     assert load(file.parent, lambda module: None).on_gpu("npu") is False
     [cached] = (file.parent / "__pycache__").iterdir()
     assert cached.name == f"sample.{sys.implementation.cache_tag}.pyc"
+
+
+def test_a_syntax_error_shows_no_frame_of_the_loader(file: pathlib.Path) -> None:
+    file.write_text('x == "cuda"\nx = (\n')
+    program = f"""
+import sys
+sys.path.insert(0, {str(file.parent)!r})
+if sys.argv[1:]:
+    from morph.finders.literals import Literals, Word
+    from morph.finders.rewriting import rewriter
+    from morph.finders.scope import Scope
+    rewriter.install(Scope(), lambda module: Literals((Word("cuda", "npu"),)))
+import sample
+"""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program, *rewrites], capture_output=True, text=True, check=False
+        ).stderr
+        for rewrites in ([], ["rewritten"])
+    ]
+    assert "SyntaxError: '(' was never closed" in said[0]
+    assert said[0] == said[1]

@@ -49,6 +49,34 @@ dist.destroy_process_group()
 """
 
 
+MODEL = """
+import torch
+from inner.layers import kind
+
+def describe():
+    x = torch.zeros(2, device="cuda")
+    return [kind(x), str(x.device).startswith("cuda"), torch.cuda.is_available()]
+"""
+LAYERS = """
+def kind(x):
+    return x.device.type in ("cuda", "mps")
+"""
+
+
+def test_modules_beside_the_program(platform: Platform, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "inner").mkdir()  # a namespace package
+    (tmp_path / "inner" / "layers.py").write_text(LAYERS)
+    program = tmp_path / "program.py"
+    child = "import model; print(model.describe())"
+    program.write_text(
+        f"import subprocess, sys, model\nprint(model.describe(), flush=True)\n"
+        f"subprocess.run([sys.executable, '-c', {child!r}], check=True)\n"
+    )
+    accelerated = platform.device_type != "cpu"
+    assert platform.run(program, cwd=tmp_path).stdout == f"{[accelerated, accelerated, True]}\n" * 2
+
+
 def test_eager_compiled_and_in_workers(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
