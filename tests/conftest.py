@@ -28,7 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "platform" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("platforms")
-        names = marker.args if marker else platforms.NAMES
+        default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
+        names = marker.args if marker else default
         metafunc.parametrize("platform", names, indirect=True, scope="session")
 
 

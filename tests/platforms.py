@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 ABORTED = "terminate called without an active exception"
-SIMULATED = tuple(f"simulated-{backend}" for backend in ("npu",))
-NAMES = ("cpu", "npu", *SIMULATED)
+NAMES = ("cpu", "npu", "simulated-npu")
+# the vendors whose device tests run on the simulated device, and few others
+EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("xpu",)))
 
 
 @dataclasses.dataclass(frozen=True)

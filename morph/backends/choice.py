@@ -73,7 +73,7 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     visibility.carry(backend.table.facts, journal, report)
-    simulator.start(backend.name)
+    simulator.start(backend.name, journal=journal)
     return backend
 
 

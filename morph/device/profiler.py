@@ -74,6 +74,8 @@ def _profile(words: Words, own: ProfilerActivity | None) -> Handler:
         use_cuda = kwargs.pop("use_cuda", False)
         if use_cuda or kwargs.get("use_device") == CUDA:
             kwargs["use_device"] = words.device_type(CUDA) if own else None
+            # the profiler before Kineto knows no Intel GPU, and says so
+            kwargs["use_kineto"] = kwargs.get("use_kineto", False) or own is ProfilerActivity.XPU
         return wrapped(*args, **kwargs)
 
     return call

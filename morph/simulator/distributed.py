@@ -36,10 +36,11 @@ def register(machine: Machine) -> None:
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_gloo_available():
-        dist.Backend.register_backend(machine.facts.collective, _create, devices=[machine.device_type])
+        dist.Backend.register_backend(machine.facts.collective, create, devices=[machine.device_type])
 
 
-def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+def create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """Makes a backend of the vendor's name, for one process group."""
     import torch.distributed as dist
 
     gloo = dist.ProcessGroupGloo(store, rank, size, timeout)

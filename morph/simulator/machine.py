@@ -11,12 +11,13 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
+from morph.journal import Journal
 
 if TYPE_CHECKING:
     from morph.aliases.table import Facts
@@ -26,7 +27,7 @@ DEVICES = 2
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu"}
 # Vendors whose names behave in ways that a surface does not tell.
-CHARACTERS = {"npu": "morph.simulator.npu"}
+CHARACTERS = {"npu": "morph.simulator.npu", "xpu": "morph.simulator.xpu"}
 
 
 class SimulatorError(MorphError):
@@ -53,6 +54,7 @@ class Character:
         amp_dtypes: Names of the dtypes that autocast may use.
         names: Values of the vendor's own, by their bare name.
         package: What else of the vendor's package exists, by dotted name below it.
+        place: Puts the vendor's module where torch has one of its own; else its surface makes it.
     """
 
     title: str
@@ -63,6 +65,7 @@ class Character:
     amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
     names: Mapping[str, Any] = field(default_factory=dict)
     package: Mapping[str, Any] = field(default_factory=dict)
+    place: Callable[[Machine, Journal], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,9 @@ _lock = threading.Lock()
 _machine: Machine | None = None
 
 
-def start(vendor: str, devices: int | None = None, memory: int = 64 * GIB) -> ModuleType:
+def start(
+    vendor: str, devices: int | None = None, memory: int = 64 * GIB, journal: Journal | None = None
+) -> ModuleType:
     """Makes a vendor's device and its module exist in this process, for good.
 
     Starting the same again returns the module that is there.
@@ -102,6 +107,7 @@ def start(vendor: str, devices: int | None = None, memory: int = 64 * GIB) -> Mo
         vendor: The backend's name, ``"npu"``.
         devices: How many devices there are; unless given, two, less what the vendor's variable hides.
         memory: Bytes of each device.
+        journal: Records what is put in the place of torch's own names; the device itself stays.
 
     Returns:
         The vendor's module, ``torch.npu``.
@@ -124,6 +130,8 @@ def start(vendor: str, devices: int | None = None, memory: int = 64 * GIB) -> Mo
             raise SimulatorError(
                 f"this process simulates {_machine.facts.name} already; {vendor} needs its own"
             )
+        if _machine.character.place:
+            _machine.character.place(_machine, journal or Journal())
     return importlib.import_module(facts.module)
 
 
@@ -204,23 +212,25 @@ def library(name: str) -> ModuleType:
 
 
 def _install(machine: Machine) -> None:
+    if not machine.character.place:
+        _add_to_torch(machine)
+    atexit.register(_let_threads_finish)
+
+
+def _add_to_torch(machine: Machine) -> None:
     import torch
     from torch.utils import backend_registration
 
     from morph.simulator import compilation, distributed, legacy, sharing, vendor
 
-    renamed = machine.facts.dispatch_key == "PrivateUse1"
-    if renamed:
-        backend_registration.rename_privateuse1_backend(machine.device_type)
+    backend_registration.rename_privateuse1_backend(machine.device_type)
     module = vendor.build(machine)
     torch._register_device_module(machine.device_type, module)  # type: ignore[no-untyped-call]
     vendor.register(module, machine)
-    if renamed:
-        backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
+    backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
     compilation.register(module, machine)
     distributed.register(machine)
     sharing.register(machine)
-    atexit.register(_let_threads_finish)
 
 
 def _let_threads_finish() -> None:

@@ -46,6 +46,10 @@ MAX_1550 = types.SimpleNamespace(
 )
 
 
+def on_the_device(test: Callable[..., None]) -> Callable[..., None]:
+    return pytest.mark.platforms("simulated-xpu")(pytest.mark.usefixtures("worker")(test))
+
+
 def test_the_recorded_surface_is_that_of_the_installed_torch() -> None:
     assert [name for name in sorted(SURFACE.names) if not _exists(name)] == []
     modules = [resolve(name) for name in sorted(SURFACE.modules)]
@@ -68,6 +72,7 @@ def test_properties_have_the_fields_of_cuda_in_the_units_of_cuda() -> None:
         _ = found.clock_rate
 
 
+@on_the_device
 @pytest.mark.parametrize(("has_bfloat16", "capability"), [(True, (8, 0)), (False, (7, 0))])
 def test_the_capability_is_a_pair(has_bfloat16: bool, capability: tuple[int, int]) -> None:
     features = {"has_bfloat16_conversions": has_bfloat16, "has_fp64": True}

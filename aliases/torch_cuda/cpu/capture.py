@@ -79,7 +79,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _keep(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
         if storage._cdata not in self._created and storage._cdata not in self._before:
-            whole = torch.empty(0, dtype=torch.uint8).set_(storage)
+            whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
             self._before[storage._cdata] = whole, whole.clone()
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:

@@ -44,8 +44,15 @@ class DeviceProperties(properties.DeviceProperties):
         return sorted({*super().__dir__(), *COMPUTED})
 
 
+def get_device_name(target: Callable[[Any], str], device: Any = None) -> str:
+    """Answer ``torch.cuda.get_device_name(device)``."""
+    _refuse_unless_there(device)
+    return target(device)
+
+
 def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> DeviceProperties:
     """Answer ``torch.cuda.get_device_properties(device)``."""
+    _refuse_unless_there(device)
     return DeviceProperties(target(device), torch.cuda.get_device_capability(device))
 
 
@@ -59,4 +66,12 @@ def get_device_capability(target: Callable[[Any], Mapping[str, Any]], device: An
     Returns:
         The lowest capability of CUDA that has the device's bfloat16.
     """
+    _refuse_unless_there(device)
     return WITH_BFLOAT16 if target(device)["has_bfloat16_conversions"] else WITHOUT_BFLOAT16
+
+
+def _refuse_unless_there(device: Any) -> None:
+    """Raise as CUDA does, and not as torch.xpu, for a device that does not exist."""
+    cuda: Any = torch.cuda
+    if not 0 <= cuda._get_device_index(device, optional=True) < cuda.device_count():
+        raise AssertionError("Invalid device id")

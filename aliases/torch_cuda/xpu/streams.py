@@ -58,6 +58,19 @@ class ExternalStream(torch.xpu.Stream):
 ExternalStream.__module__ = "torch.cuda.streams"
 
 
+def current_stream(target: Callable[[Any], Any], device: Any = None) -> Any:
+    """Answer ``torch.cuda.current_stream(device)``.
+
+    An object of its own: Dynamo registers CUDA's and Intel's, and refuses one function twice.
+    """
+    return target(device)
+
+
+def synchronize(target: Callable[[Any], None], device: Any = None) -> None:
+    """Answer ``torch.cuda.synchronize(device)``; an object of its own, as ``current_stream`` is."""
+    target(device)
+
+
 def default_stream(device: Any = None) -> Any:
     """Answer ``torch.cuda.default_stream(device)``: the stream that every thread begins with."""
     vendor = vendor_module()

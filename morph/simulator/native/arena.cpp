@@ -158,9 +158,22 @@ bool Arena::fits(size_t bytes) const {
   return reserved() + bytes <= size_t(double(settings().memory) * fraction);
 }
 
+void Arena::refuse_as_torch(size_t size) {
+  size_t allocated = size_t(stats_.allocated_bytes[0].current);
+  C10_THROW_ERROR(
+      OutOfMemoryError,
+      c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
+               " has a total capacity of ", readable(settings().memory), " of which ",
+               readable(settings().memory - reserved()), " is free. Of the allocated memory ", readable(allocated),
+               " is allocated by PyTorch, and ", readable(reserved() - allocated),
+               " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
+               "memory."));
+}
+
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
   note("oom", nullptr, size, 0);
+  if (settings().type == c10::DeviceType::XPU) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
       OutOfMemoryError,

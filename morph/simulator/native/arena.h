@@ -72,6 +72,7 @@ class Arena {
   bool fits(size_t bytes) const;
   size_t reserved() const;
   [[noreturn]] void refuse(size_t size);
+  [[noreturn]] void refuse_as_torch(size_t size);  // in the words of torch's own allocators
   void count(const Block* block, int sign);
   void count_inactive(const Block* block, int sign);
   void settle_inactive(bool large);

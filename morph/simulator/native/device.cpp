@@ -29,6 +29,7 @@ void install(Settings wanted) {
   install_casts();
   install_sparse();
   install_neural_operators();
+  install_attention();
   install_autocast();
   install_fallback();  // last: it fills what the others leave
 }
@@ -60,8 +61,10 @@ c10::DeviceIndex current_device() { return current; }
 
 c10::DeviceIndex checked(c10::DeviceIndex index) {
   if (index == -1) return current;
-  TORCH_CHECK(index >= 0 && index < chosen.count, "Invalid device ID: ", chosen.title, " ", int(index), " of ",
-              int(chosen.count));
+  bool exists = index >= 0 && index < chosen.count;
+  TORCH_CHECK(exists || chosen.type != c10::DeviceType::XPU, "The device index is out of range. It must be in [0, ",
+              int(chosen.count), "), but got ", int(index), ".");
+  TORCH_CHECK(exists, "Invalid device ID: ", chosen.title, " ", int(index), " of ", int(chosen.count));
   return index;
 }
 

@@ -36,6 +36,7 @@ void install_casts();
 void install_sparse();
 void install_fallback();
 void install_neural_operators();
+void install_attention();
 
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();

@@ -1,0 +1,45 @@
+"""XCCL on the simulated device: gloo, on the memory that host and device share."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+from morph.finders.finder import on_import
+from morph.journal import Journal
+from morph.simulator import distributed
+
+C10D = "torch.distributed.distributed_c10d"
+
+
+class ProcessGroupXCCL(distributed.ProcessGroup):
+    """The class that torch makes its XCCL process groups of."""
+
+    class Options(distributed.ProcessGroup.Options):
+        """Options of a process group, of which the timeout alone makes a difference here."""
+
+        _timeout = timedelta(minutes=30)
+
+    def __new__(cls, store: Any, rank: int, size: int, options: Options) -> Any:
+        """Makes a backend of the name xccl."""
+        return distributed.create(store, rank, size, options._timeout)
+
+
+def register(journal: Journal) -> None:
+    """Has torch.distributed find XCCL.
+
+    Args:
+        journal: Records every rebinding.
+    """
+    on_import(C10D, lambda module: _provide(module, journal), journal)
+
+
+def _provide(module: ModuleType, journal: Journal) -> None:
+    if not module.is_gloo_available():
+        return
+    journal.set_attribute(module, "_XCCL_AVAILABLE", True)
+    journal.set_attribute(module, "ProcessGroupXCCL", ProcessGroupXCCL)
+
+
+ProcessGroupXCCL.__module__ = C10D
