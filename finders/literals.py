@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from morph.finders.source import mentions_cuda
+
 if TYPE_CHECKING:
     from morph.backends import Backend
 
-FORMAT = 1
+FORMAT = 2
 """To be raised whenever the same source is rewritten differently: it is part of the bytecode's cache tag."""
 
 HELPER = "__morph_spelling__"
@@ -42,7 +44,7 @@ class Word:
     vendor: str
 
     def is_cuda(self, node: ast.AST) -> bool:
-        """Return whether ``node`` is a literal such as ``"cuda:0"`` or ``"torch.cuda.FloatTensor"``."""
+        """Return whether ``node`` is ``"cuda:0"``, ``"torch.cuda.FloatTensor"``, ``Backend.NCCL``, ..."""
         return _spells(self.cuda, node)
 
     def is_vendor(self, node: ast.AST) -> bool:
@@ -79,11 +81,6 @@ class Literals:
         vendors = "".join(word.vendor for word in self.words)
         return f"morph{FORMAT}{re.sub('[^A-Za-z0-9]', '', vendors)}"
 
-    def mentioned_in(self, source: str | bytes) -> bool:
-        """Return whether ``source`` can hold a CUDA literal at all; most files cannot, and are not parsed."""
-        text = source if isinstance(source, bytes) else source.encode(errors="surrogatepass")
-        return any(word.cuda.encode() in text for word in self.words)
-
 
 def compile_source(
     source: str | bytes, path: str, literals: Literals | None, *, optimize: int = -1
@@ -99,7 +96,7 @@ def compile_source(
     Raises:
         SyntaxError: As for :func:`compile`.
     """
-    if literals and literals.mentioned_in(source):
+    if literals and mentions_cuda(source):
         try:
             return _compiled(rewritten(source, path, literals) or source, path, optimize)
         except RecursionError:
@@ -223,9 +220,12 @@ class Rewriting:
 
 
 def _spells(word: str, node: ast.AST) -> bool:
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-        return False
-    return re.fullmatch(rf"{word}(:\d*)?|torch\.{word}(\.\w*)?", node.value) is not None
+    match node:
+        case ast.Constant(value=str(text)):
+            return re.fullmatch(rf"{word}(:\d*)?|torch\.{word}(\.\w*)?", text) is not None
+        case ast.Attribute(attr=name, value=ast.Name("Backend") | ast.Attribute(attr="Backend")):
+            return name == word.upper()  # torch.distributed.Backend.NCCL
+    return False
 
 
 def _decision(node: ast.AST) -> Iterator[ast.AST]:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
     LiteralsOf = Callable[[str], Literals | None]
 
-WORDS = b"cuda", b"nccl"
+WORDS = b"cuda", b"nccl", b"NCCL"
 
 
-def mentions_cuda(content: bytes) -> bool:
+def mentions_cuda(content: str | bytes | bytearray) -> bool:
     """Tell whether a source or bytecode file can hold a CUDA literal at all; most cannot."""
-    return any(word in content for word in WORDS)
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return any(word in data for word in WORDS)
 
 
 class RewritingLoader(SourceFileLoader):
@@ -48,7 +49,7 @@ class RewritingLoader(SourceFileLoader):
 
     @property
     def bytecode_path(self) -> str:
-        """Where rewritten bytecode is kept: ``__pycache__/train.cpython-311.opt-morph1npuhccl.pyc``."""
+        """Where rewritten bytecode is kept: ``__pycache__/train.cpython-311.opt-morph2npuhccl.pyc``."""
         literals = self._literals_of(self.name)
         if literals is None:
             return cache_from_source(self.path)
@@ -122,7 +123,7 @@ class RewritingZipLoader(zipimporter):
     def get_code(self, fullname: str) -> CodeType:
         """Compile the module's source, rewritten; where there is only bytecode, return that."""
         source = self.get_source(fullname)
-        if source is None or not mentions_cuda(source.encode(errors="surrogatepass")):
+        if source is None or not mentions_cuda(source):
             return super().get_code(fullname)
         from morph.finders.literals import compile_source
 

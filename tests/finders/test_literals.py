@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from morph.finders.literals import HELPER, Literals, Word, compile_source, rewritten
 from morph.finders.spelling import cuda_spelling
@@ -27,6 +28,12 @@ def evaluate(expression: str, literals: Literals = NPU, **names: Any) -> Any:
     namespace = dict(names)
     exec(compile_source(f"result = ({expression})", "<test>", literals), namespace)
     return namespace["result"]
+
+
+@pytest.mark.parametrize("expression", ["found == Backend.NCCL", "dist.Backend.NCCL == found"])
+def test_the_named_collective(expression: str) -> None:
+    assert evaluate(expression, found="hccl", dist=torch.distributed, Backend=torch.distributed.Backend)
+    assert not evaluate(expression, found="gloo", dist=torch.distributed, Backend=torch.distributed.Backend)
 
 
 @pytest.mark.parametrize("value", ["cuda", "npu"])
