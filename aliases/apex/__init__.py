@@ -1,5 +1,5 @@
 """NVIDIA's apex, on any accelerator: what it is now, and what was in it before."""
 
-from . import optimizers
+from . import normalization, optimizers
 
-__all__ = ["optimizers"]
+__all__ = ["normalization", "optimizers"]

@@ -265,7 +265,7 @@ def test_what_the_lists_must_be() -> None:
         )
 
 
-@pytest.mark.platforms("npu", "simulated-npu")
+@pytest.mark.platforms("npu", "simulated-xpu")
 def test_tensors_elsewhere_are_refused() -> None:
     import amp_C
 

@@ -102,11 +102,14 @@ def has_kernel(operator: str, device_type: str) -> bool:
     """Tell whether a device has a kernel of its own for one of torch's operators.
 
     Args:
-        operator: Its name without namespace: ``"_fused_adamw_"``.
+        operator: Its name, with its namespace if that is not ``aten``: ``"_fused_adamw_"``.
         device_type: torch's name of the device.
     """
+    namespace, _, name = operator.rpartition("::")
+    if not hasattr(getattr(torch.ops, namespace or "aten"), name):
+        return False
     key = torch._C._dispatch_key_for_device(device_type)
-    return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{operator}", key)
+    return torch._C._dispatch_has_kernel_for_dispatch_key(f"{namespace or 'aten'}::{name}", key)
 
 
 def _formats(tensor: Tensor) -> tuple[torch.memory_format, ...]:

@@ -1,0 +1,151 @@
+"""Layer normalisation, with its statistics, and its gradients from the input or from the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .checks import check_inputs, check_same_dtype
+from .tensor_lists import LOW_PRECISION
+
+Statistics = tuple[Tensor, Tensor, Tensor]
+
+
+def forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -> Statistics:
+    """Normalise.
+
+    Args:
+        input: Of any shape (..., *normalized_shape), contiguous.
+        normalized_shape: The trailing dimensions that are normalised together.
+        epsilon: Added to the variance.
+
+    Returns:
+        The output, of the input's shape and dtype, and the mean and the inverse standard deviation, of
+        shape (n,), in float32 where the input has less.
+
+    Raises:
+        RuntimeError: If the input is elsewhere, or its shape does not fit.
+    """
+    check_inputs(input=input)
+    return _normalised(input, normalized_shape, None, None, epsilon)
+
+
+def forward_affine(
+    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, beta: Tensor, epsilon: float, /
+) -> Statistics:
+    """Normalise, scale by ``gamma`` and shift by ``beta``, both of the input's dtype; else as ``forward``."""
+    check_inputs(input=input, gamma=gamma, beta=beta)
+    check_same_dtype(input, gamma, beta)
+    return _normalised(input, normalized_shape, gamma, beta, epsilon)
+
+
+def forward_affine_mixed_dtypes(
+    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, beta: Tensor, epsilon: float, /
+) -> Statistics:
+    """Do what ``forward_affine`` does, with parameters of a dtype of their own, which the output takes."""
+    check_inputs(input=input)
+    check_same_dtype(gamma, beta)
+    if gamma.dtype == input.dtype:
+        return _normalised(input, normalized_shape, gamma, beta, epsilon)
+    output, mean, invvar = _normalised(input.float(), normalized_shape, gamma.float(), beta.float(), epsilon)
+    return output.to(gamma.dtype), mean, invvar
+
+
+def backward(
+    dout: Tensor,
+    mean: Tensor | None,
+    invvar: Tensor,
+    input_or_output: Tensor,
+    normalized_shape: Sequence[int],
+    epsilon: float,
+    memory_efficient: bool = False,
+    /,
+) -> Tensor:
+    """Compute the gradient of the input.
+
+    Args:
+        dout: The gradient of the output.
+        mean: The mean, of shape (n,); not needed from the output.
+        invvar: The inverse standard deviation, of shape (n,).
+        input_or_output: The input, or the output if ``memory_efficient``.
+        normalized_shape: The trailing dimensions that were normalised together.
+        epsilon: What was added to the variance.
+        memory_efficient: Whether the output is given.
+
+    Returns:
+        The gradient, of the shape and dtype of ``input_or_output``.
+    """
+    check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
+    normalised = input_or_output if memory_efficient else None
+    grad, _, _ = _gradients(dout, mean, invvar, input_or_output, normalized_shape, None, None, normalised)
+    return grad.to(input_or_output.dtype)
+
+
+def backward_affine(
+    dout: Tensor,
+    mean: Tensor | None,
+    invvar: Tensor,
+    input_or_output: Tensor,
+    normalized_shape: Sequence[int],
+    gamma: Tensor,
+    beta: Tensor,
+    epsilon: float,
+    memory_efficient: bool = False,
+    /,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of the input and of both parameters; else as ``backward``."""
+    check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma, beta=beta)
+    normalised = None
+    if memory_efficient:
+        normalised = (input_or_output.float() - beta.float()) / away_from_zero(gamma, epsilon)
+    grads = _gradients(dout, mean, invvar, input_or_output, normalized_shape, gamma, beta, normalised)
+    return grads[0].to(input_or_output.dtype), grads[1].to(gamma.dtype), grads[2].to(beta.dtype)
+
+
+def away_from_zero(gamma: Tensor, epsilon: float) -> Tensor:
+    """Return ``gamma`` in float32, with the magnitude of at least ``epsilon`` that a divisor needs."""
+    full = gamma.float()
+    return torch.where(full >= 0, full.clamp(min=epsilon), full.clamp(max=-epsilon))
+
+
+def _normalised(
+    input: Tensor, shape: Sequence[int], gamma: Tensor | None, beta: Tensor | None, epsilon: float
+) -> Statistics:
+    output, mean, invvar = torch.native_layer_norm(input, list(shape), gamma, beta, epsilon)
+    if input.dtype in LOW_PRECISION:
+        mean, invvar = mean.float(), invvar.float()
+    return output, mean.reshape(-1), invvar.reshape(-1)
+
+
+def _gradients(
+    dout: Tensor,
+    mean: Tensor | None,
+    invvar: Tensor,
+    input: Tensor,
+    shape: Sequence[int],
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    normalised: Tensor | None,
+) -> Statistics:
+    full = torch.float64 if input.dtype == torch.float64 else torch.float32
+    outer = [*input.shape[: input.dim() - len(shape)], *[1] * len(shape)]
+    statistics = invvar.to(full).reshape(outer)
+    if normalised is not None:  # its own mean is 0, and its own deviation 1
+        input, mean, scale = normalised, torch.zeros_like(statistics), statistics
+        statistics = torch.ones_like(statistics)
+    else:
+        assert mean is not None
+        mean, scale = mean.to(full).reshape(outer), None
+    grad, grad_gamma, grad_beta = torch.ops.aten.native_layer_norm_backward(
+        dout.to(full),
+        input.to(full),
+        list(shape),
+        mean,
+        statistics,
+        None if gamma is None else gamma.to(full),
+        None if beta is None else beta.to(full),
+        [True, gamma is not None, beta is not None],
+    )
+    return grad if scale is None else grad * scale, grad_gamma, grad_beta

@@ -1,0 +1,142 @@
+"""Normalisation by the root mean square, with it, and its gradients from the input or from the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .checks import check_inputs, check_same_dtype
+from .layer_norm import away_from_zero
+from .tensor_lists import has_kernel
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, epsilon: float) -> Tensor:
+    """Normalise, and scale by ``weight`` of the same dtype, by the device's own kernel if it has one.
+
+    Args:
+        input: Of any shape (..., *normalized_shape).
+        normalized_shape: The trailing dimensions that are normalised together.
+        weight: Of that shape, or None.
+        epsilon: Added to the mean square.
+
+    Returns:
+        The output, of the input's shape and dtype; it can be differentiated.
+    """
+    device = input.device.type
+    if weight is not None and device == "npu" and has_kernel("npu::npu_rms_norm", device):
+        output: Tensor = torch.ops.npu.npu_rms_norm(input, weight, epsilon)[0]
+        return output
+    return F.rms_norm(input, list(normalized_shape), weight, epsilon)
+
+
+def rms_forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -> tuple[Tensor, Tensor]:
+    """Normalise.
+
+    Args:
+        input: Of any shape (..., *normalized_shape), contiguous.
+        normalized_shape: The trailing dimensions that are normalised together.
+        epsilon: Added to the mean square.
+
+    Returns:
+        The output, of the input's shape and dtype, and the inverse root mean square, of shape (n,), in
+        float32 where the input has less.
+
+    Raises:
+        RuntimeError: If the input is elsewhere, or its shape does not fit.
+    """
+    check_inputs(input=input)
+    return rms_norm(input, normalized_shape, None, epsilon), _inverse(input, normalized_shape, epsilon)
+
+
+def rms_forward_affine(
+    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, epsilon: float, /
+) -> tuple[Tensor, Tensor]:
+    """Normalise, and scale by ``gamma`` of the input's dtype; else as ``rms_forward``."""
+    check_inputs(input=input, gamma=gamma)
+    check_same_dtype(input, gamma)
+    return rms_norm(input, normalized_shape, gamma, epsilon), _inverse(input, normalized_shape, epsilon)
+
+
+def rms_forward_affine_mixed_dtypes(
+    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, epsilon: float, /
+) -> tuple[Tensor, Tensor]:
+    """Do what ``rms_forward_affine`` does, with a weight of a dtype of its own, which the output takes."""
+    check_inputs(input=input)
+    inverse = _inverse(input, normalized_shape, epsilon)
+    if gamma.dtype == input.dtype:
+        return rms_norm(input, normalized_shape, gamma, epsilon), inverse
+    return rms_norm(input.float(), normalized_shape, gamma.float(), epsilon).to(gamma.dtype), inverse
+
+
+def rms_backward(
+    dout: Tensor,
+    invvar: Tensor,
+    input_or_output: Tensor,
+    normalized_shape: Sequence[int],
+    epsilon: float,
+    memory_efficient: bool = False,
+    /,
+) -> Tensor:
+    """Compute the gradient of the input.
+
+    Args:
+        dout: The gradient of the output.
+        invvar: The inverse root mean square, of shape (n,).
+        input_or_output: The input, or the output if ``memory_efficient``.
+        normalized_shape: The trailing dimensions that were normalised together.
+        epsilon: What was added to the mean square.
+        memory_efficient: Whether the output is given.
+
+    Returns:
+        The gradient, of the shape and dtype of ``input_or_output``.
+    """
+    check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
+    inverse = _spread(invvar, input_or_output, normalized_shape)
+    normalised = _full(input_or_output)
+    if not memory_efficient:
+        normalised = normalised * inverse
+    grad = _grad_of_input(_full(dout), normalised, inverse, normalized_shape)
+    return grad.to(input_or_output.dtype)
+
+
+def rms_backward_affine(
+    dout: Tensor,
+    invvar: Tensor,
+    input_or_output: Tensor,
+    normalized_shape: Sequence[int],
+    gamma: Tensor,
+    epsilon: float,
+    memory_efficient: bool = False,
+    /,
+) -> tuple[Tensor, Tensor]:
+    """Compute the gradients of the input and of the weight; else as ``rms_backward``."""
+    check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma)
+    inverse = _spread(invvar, input_or_output, normalized_shape)
+    full = _full(input_or_output)
+    normalised = full / away_from_zero(gamma, epsilon) if memory_efficient else full * inverse
+    outer = list(range(full.dim() - len(normalized_shape)))
+    grad = _full(dout)
+    grad_gamma = (grad * normalised).sum(outer) if outer else grad * normalised
+    grad_input = _grad_of_input(grad * _full(gamma), normalised, inverse, normalized_shape)
+    return grad_input.to(input_or_output.dtype), grad_gamma.to(gamma.dtype)
+
+
+def _grad_of_input(grad: Tensor, normalised: Tensor, inverse: Tensor, shape: Sequence[int]) -> Tensor:
+    inner = list(range(-len(shape), 0))
+    return inverse * (grad - normalised * (grad * normalised).mean(inner, keepdim=True))
+
+
+def _inverse(input: Tensor, shape: Sequence[int], epsilon: float) -> Tensor:
+    inner = list(range(-len(shape), 0))
+    return _full(input).square().mean(inner).add(epsilon).rsqrt().reshape(-1)
+
+
+def _spread(statistic: Tensor, like: Tensor, shape: Sequence[int]) -> Tensor:
+    return statistic.reshape(*like.shape[: like.dim() - len(shape)], *[1] * len(shape))
+
+
+def _full(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == torch.float64 else tensor.float()

@@ -1,0 +1,182 @@
+"""The functions, which take torch's own kernels where nothing is to be saved of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from .._autocast_utils import _cast_if_autocast_enabled
+from ..kernels.checks import check_same_dtype
+from ..kernels.rms_norm import rms_norm
+from . import functions
+
+Shape = Sequence[int]
+
+
+def fused_layer_norm(
+    input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise over the trailing dimensions.
+
+    Args:
+        input: Of shape (..., *normalized_shape).
+        normalized_shape: The dimensions that are normalised together.
+        eps: Added to the variance.
+        memory_efficient: Whether the output is kept for the backward pass, and not the input.
+
+    Returns:
+        The output, in the input's dtype, or in autocast's.
+    """
+    return _outside_autocast(_layer_norm, input, None, None, normalized_shape, eps, memory_efficient)
+
+
+def fused_layer_norm_affine(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> Tensor:
+    """Normalise over the trailing dimensions, scale and shift.
+
+    Args:
+        input: Of shape (..., *normalized_shape).
+        weight: Of shape ``normalized_shape``, in the input's dtype.
+        bias: As ``weight``.
+        normalized_shape: The dimensions that are normalised together.
+        eps: Added to the variance.
+        memory_efficient: Whether the output is kept for the backward pass, and not the input.
+
+    Returns:
+        The output, in the input's dtype, or in autocast's.
+
+    Raises:
+        RuntimeError: If dtypes differ.
+    """
+    return _outside_autocast(_layer_norm, input, weight, bias, normalized_shape, eps, memory_efficient)
+
+
+def mixed_dtype_fused_layer_norm_affine(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> Tensor:
+    """Do what ``fused_layer_norm_affine`` does, with an output of the parameters' dtype."""
+    return _outside_autocast(_mixed_layer_norm, input, weight, bias, normalized_shape, eps, memory_efficient)
+
+
+def fused_rms_norm(
+    input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise by the root mean square over the trailing dimensions; else as ``fused_layer_norm``."""
+    return _outside_autocast(_rms_norm, input, None, normalized_shape, eps, memory_efficient)
+
+
+def fused_rms_norm_affine(
+    input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise by the root mean square, and scale; else as ``fused_layer_norm_affine``."""
+    return _outside_autocast(_rms_norm, input, weight, normalized_shape, eps, memory_efficient)
+
+
+def mixed_dtype_fused_rms_norm_affine(
+    input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Do what ``fused_rms_norm_affine`` does, with an output of the weight's dtype."""
+    return _outside_autocast(_mixed_rms_norm, input, weight, normalized_shape, eps, memory_efficient)
+
+
+def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:
+    """Normalise by the root mean square, operation by operation.
+
+    Args:
+        input: Of shape (..., *normalized_shape).
+        normalized_shape: The dimensions that are normalised together.
+        weight: What the output is scaled by, and takes its dtype from if that is a low precision.
+        eps: Added to the mean square.
+
+    Returns:
+        The output.
+    """
+    dimensions = list(range(-len(normalized_shape), 0))
+    mean_square = input.float().square().mean(dimensions, keepdim=True)
+    output = input * torch.rsqrt(mean_square + eps)
+    if weight is None:
+        return output
+    if weight.dtype in (torch.float16, torch.bfloat16):
+        output = output.to(weight.dtype)
+    return weight * output
+
+
+def _outside_autocast(function: Callable[..., Tensor], *args: Any) -> Tensor:
+    if not torch.is_autocast_enabled("cuda"):
+        return function(*args)
+    args = _cast_if_autocast_enabled(*args)
+    with torch.amp.autocast("cuda", enabled=False):
+        return function(*args)
+
+
+def _applied(function: Any, *args: Any) -> Tensor:
+    output: Tensor = function.apply(*args)
+    return output
+
+
+def _layer_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    shape: Shape,
+    eps: float,
+    memory_efficient: bool,
+) -> Tensor:
+    if weight is None or bias is None:
+        if memory_efficient:
+            return _applied(functions.FusedLayerNormFunction, input, shape, eps, True)
+    else:
+        check_same_dtype(input, weight, bias)
+        if memory_efficient:
+            return _applied(functions.FusedLayerNormAffineFunction, input, weight, bias, shape, eps, True)
+    return F.layer_norm(input, list(shape), weight, bias, eps)
+
+
+def _mixed_layer_norm(
+    input: Tensor, weight: Tensor, bias: Tensor, shape: Shape, eps: float, memory_efficient: bool
+) -> Tensor:
+    if memory_efficient:
+        function = functions.FusedLayerNormAffineMixedDtypesFunction
+        return _applied(function, input, weight, bias, shape, eps, True)
+    if input.dtype == weight.dtype:
+        return F.layer_norm(input, list(shape), weight, bias, eps)
+    return F.layer_norm(input.float(), list(shape), weight.float(), bias.float(), eps).to(weight.dtype)
+
+
+def _rms_norm(
+    input: Tensor, weight: Tensor | None, shape: Shape, eps: float, memory_efficient: bool
+) -> Tensor:
+    if weight is None:
+        if memory_efficient:
+            return _applied(functions.FusedRMSNormFunction, input, shape, eps, True)
+    else:
+        check_same_dtype(input, weight)
+        if memory_efficient:
+            return _applied(functions.FusedRMSNormAffineFunction, input, weight, shape, eps, True)
+    return rms_norm(input, shape, weight, eps)
+
+
+def _mixed_rms_norm(
+    input: Tensor, weight: Tensor, shape: Shape, eps: float, memory_efficient: bool
+) -> Tensor:
+    if memory_efficient:
+        function = functions.FusedRMSNormAffineMixedDtypesFunction
+        return _applied(function, input, weight, shape, eps, True)
+    if input.dtype == weight.dtype:
+        return rms_norm(input, shape, weight, eps)
+    return rms_norm(input.float(), shape, weight.float(), eps).to(weight.dtype)

@@ -1,0 +1,29 @@
+"""What apex's extension ``fused_layer_norm_cuda`` offers."""
+
+from apex.kernels.layer_norm import (
+    backward,
+    backward_affine,
+    forward,
+    forward_affine,
+    forward_affine_mixed_dtypes,
+)
+from apex.kernels.rms_norm import (
+    rms_backward,
+    rms_backward_affine,
+    rms_forward,
+    rms_forward_affine,
+    rms_forward_affine_mixed_dtypes,
+)
+
+__all__ = [
+    "backward",
+    "backward_affine",
+    "forward",
+    "forward_affine",
+    "forward_affine_mixed_dtypes",
+    "rms_backward",
+    "rms_backward_affine",
+    "rms_forward",
+    "rms_forward_affine",
+    "rms_forward_affine_mixed_dtypes",
+]

@@ -1,0 +1,48 @@
+"""How near a result must be to float64: within twice the error of plain PyTorch in the same precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+Function = Callable[..., Tensor]
+# what rounding the result itself costs, relative to the largest value
+ROUNDING = {torch.float32: 4e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+
+
+def with_gradients(function: Function, inputs: Sequence[Tensor], grad: Tensor) -> list[Tensor]:
+    """Returns the function's result, and the gradients of its floating-point inputs."""
+    leaves = [
+        value.detach().clone().requires_grad_() if value.is_floating_point() else value for value in inputs
+    ]
+    output = function(*leaves)
+    output.backward(grad.to(output.device, output.dtype))
+    return [output.detach(), *(leaf.grad for leaf in leaves if leaf.grad is not None)]
+
+
+def check(function: Function, reference: Function, inputs: Sequence[Tensor]) -> None:
+    """Checks a function against a reference, forwards and backwards.
+
+    Args:
+        function: Computes on the inputs as they are.
+        reference: Computes the same of inputs on the CPU; with float64 it gives the truth, with the inputs'
+            own dtypes the error that is allowed for, twice.
+        inputs: On the device.
+    """
+    on_host = [value.cpu() for value in inputs]
+    full = [value.double() if value.is_floating_point() else value for value in on_host]
+    shape = reference(*full).shape
+    grad = torch.randn(shape, generator=torch.Generator().manual_seed(7))
+    ours = with_gradients(function, inputs, grad)
+    rounded_grad = grad.to(ours[0].dtype)
+    truth = with_gradients(reference, full, rounded_grad.double())
+    plain = with_gradients(reference, on_host, rounded_grad)
+    assert len(ours) == len(truth)
+    for mine, true, theirs in zip(ours, truth, plain, strict=True):
+        allowed = 2 * (theirs.double() - true).abs().max() + ROUNDING[mine.dtype] * true.abs().max().clamp(
+            min=1
+        )
+        error = (mine.cpu().double() - true).abs().max()
+        assert error <= allowed, f"off by {error:.3g}, where {allowed:.3g} is allowed"

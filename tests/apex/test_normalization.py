@@ -1,0 +1,197 @@
+"""The normalisations against float64, forwards and backwards."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tests.apex.precision import check
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+EPS = 1e-5
+
+
+def layer_norm(shape: Sequence[int], input: Tensor, *parameters: Tensor) -> Tensor:
+    dimensions = list(range(-len(shape), 0))
+    full = input if input.dtype == torch.float64 else input.float()
+    centred = full - full.mean(dimensions, keepdim=True)
+    output = centred / (centred.square().mean(dimensions, keepdim=True) + EPS).sqrt()
+    return scaled(output.to(input.dtype), *parameters)
+
+
+def rms_norm(shape: Sequence[int], input: Tensor, *parameters: Tensor) -> Tensor:
+    dimensions = list(range(-len(shape), 0))
+    full = input if input.dtype == torch.float64 else input.float()
+    output = full / (full.square().mean(dimensions, keepdim=True) + EPS).sqrt()
+    return scaled(output.to(input.dtype), *parameters)
+
+
+def scaled(output: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    output = output if weight is None else output * weight
+    return output if bias is None else output + bias
+
+
+def values(seed: int, shape: Sequence[int], dtype: torch.dtype, mean: float = 0.0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(tuple(shape), generator=generator) + mean).to("cuda", dtype)
+
+
+def inputs_for(
+    outer: Sequence[int], shape: Sequence[int], dtype: torch.dtype, of_parameters: torch.dtype, count: int
+) -> list[Tensor]:
+    parameters = [values(index + 1, shape, of_parameters).abs() + 0.5 for index in range(count)]
+    return [values(0, (*outer, *shape), dtype, mean=0.5), *parameters]
+
+
+@pytest.mark.parametrize("memory_efficient", [False, True])
+def test_functions(memory_efficient: bool) -> None:
+    from apex.normalization import fused_layer_norm as norms
+
+    cases: list[tuple[Any, Any, int]] = [
+        (norms.fused_layer_norm, layer_norm, 0),
+        (norms.fused_layer_norm_affine, layer_norm, 2),
+        (norms.mixed_dtype_fused_layer_norm_affine, layer_norm, 2),
+        (norms.fused_rms_norm, rms_norm, 0),
+        (norms.fused_rms_norm_affine, rms_norm, 1),
+        (norms.mixed_dtype_fused_rms_norm_affine, rms_norm, 1),
+    ]
+    sizes = [((3, 2), (16,)), ((5,), (4, 6)), ((), (8,))]
+    for (function, reference, count), (outer, shape), dtype in itertools.product(cases, sizes, DTYPES):
+        check(
+            lambda *given: function(*given, shape, EPS, memory_efficient),  # noqa: B023
+            lambda *given: reference(shape, *given),  # noqa: B023
+            inputs_for(outer, shape, dtype, dtype, count),
+        )
+
+
+def test_shapes_and_options_of_all_kinds() -> None:
+    from apex.normalization import fused_layer_norm as norms
+
+    @hypothesis.settings(max_examples=25, derandomize=True, deadline=None, database=None)
+    @hypothesis.given(
+        st.lists(st.integers(1, 5), max_size=3),
+        st.lists(st.integers(4, 9), min_size=1, max_size=2),
+        st.sampled_from(DTYPES),
+        st.booleans(),
+    )
+    def agrees(outer: list[int], shape: list[int], dtype: torch.dtype, memory_efficient: bool) -> None:
+        check(
+            lambda *given: norms.fused_layer_norm_affine(*given, shape, EPS, memory_efficient),
+            lambda *given: layer_norm(shape, *given),
+            inputs_for(outer, shape, dtype, dtype, 2),
+        )
+        check(
+            lambda *given: norms.fused_rms_norm_affine(*given, shape, EPS, memory_efficient),
+            lambda *given: rms_norm(shape, *given),
+            inputs_for(outer, shape, dtype, dtype, 1),
+        )
+
+    agrees()
+
+
+@pytest.mark.parametrize("memory_efficient", [False, True])
+def test_outputs_of_mixed_functions_have_the_parameters_dtype(memory_efficient: bool) -> None:
+    from apex.normalization import fused_layer_norm as norms
+
+    for dtype, of_parameters in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32)):
+        inputs = inputs_for((6,), (12,), dtype, of_parameters, 2)
+        output = norms.mixed_dtype_fused_layer_norm_affine(*inputs, (12,), EPS, memory_efficient)
+        assert output.dtype == of_parameters
+        wide = [value.float() for value in inputs]
+        expected = norms.mixed_dtype_fused_layer_norm_affine(*wide, (12,), EPS, memory_efficient)
+        assert_close(output, expected, rtol=1e-5, atol=1e-5)
+        leaf = inputs[0].requires_grad_()
+        norms.mixed_dtype_fused_rms_norm_affine(
+            leaf, inputs[1], (12,), EPS, memory_efficient
+        ).sum().backward()
+        assert leaf.grad.dtype == dtype
+
+
+def test_modules() -> None:
+    from apex import normalization
+
+    input = values(0, (4, 6), torch.float32)
+    for ours, theirs in (
+        (normalization.FusedLayerNorm, nn.LayerNorm),
+        (normalization.FusedRMSNorm, nn.RMSNorm),
+    ):
+        for affine in (True, False):
+            module = ours(6, eps=1e-4, elementwise_affine=affine).cuda()
+            model = theirs(6, eps=1e-4, elementwise_affine=affine).cuda()
+            assert_close(module(input), model(input))
+            assert module.state_dict().keys() == model.state_dict().keys()
+            module.load_state_dict(model.state_dict())
+        assert (
+            repr(ours((2, 3))) == f"{ours.__name__}(torch.Size([2, 3]), eps=1e-05, elementwise_affine=True)"
+        )
+    for mixed in (normalization.MixedFusedLayerNorm, normalization.MixedFusedRMSNorm):
+        assert mixed(6).cuda()(input.half()).dtype == torch.float32
+        with pytest.warns(UserWarning, match="does not support `elementwise_affine` argument"):
+            mixed(6, elementwise_affine=True)
+        with (
+            pytest.warns(UserWarning, match="elementwise_affine"),
+            pytest.raises(RuntimeError, match="elementwise_affine = False"),
+        ):
+            mixed(6, elementwise_affine=False)
+
+
+def test_the_backward_pass_can_do_without_the_input() -> None:
+    from apex.normalization import FusedLayerNorm
+
+    module = FusedLayerNorm(6, memory_efficient=True).cuda()
+    input = values(0, (4, 6), torch.float32).requires_grad_()
+    twice = input * 2
+    output = module(twice)
+    twice.detach().zero_()  # torch's own would refuse, or be wrong
+    output.sum().square().backward()
+    assert input.grad.isfinite().all()
+
+
+def test_autocast_chooses_the_dtype() -> None:
+    from apex.normalization import FusedLayerNorm, FusedRMSNorm
+
+    for module in (FusedLayerNorm(6).cuda(), FusedRMSNorm(6).cuda()):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            assert module(values(0, (4, 6), torch.float32)).dtype == torch.bfloat16
+        assert module(values(0, (4, 6), torch.float32)).dtype == torch.float32
+        with pytest.raises(RuntimeError, match="expected scalar type Half but found Float"):
+            module(values(0, (4, 6), torch.float16))
+
+
+def test_the_extension() -> None:
+    import fused_layer_norm_cuda as extension
+
+    input, weight, bias = inputs_for((3, 5), (8,), torch.float16, torch.float16, 2)
+    output, mean, inverse = extension.forward_affine(input, (8,), weight, bias, EPS)
+    assert (output.dtype, mean.dtype, inverse.dtype) == (torch.float16, torch.float32, torch.float32)
+    assert mean.shape == inverse.shape == (15,)
+    rows = input.cpu().double().reshape(15, 8)
+    assert_close(mean.cpu().double(), rows.mean(1), rtol=1e-3, atol=1e-3)
+    deviation = (rows.var(1, unbiased=False) + EPS).rsqrt()
+    assert_close(inverse.cpu().double(), deviation, rtol=2e-3, atol=1e-3)
+    _, inverse = extension.rms_forward_affine(input, (8,), weight, EPS)
+    assert_close(inverse.cpu().double(), (rows.square().mean(1) + EPS).rsqrt(), rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="input must be contiguous"):
+        extension.forward(input.transpose(0, 1), (8,), EPS)
+    with pytest.raises(RuntimeError):
+        extension.forward(input, (7,), EPS)
+
+
+def test_weights_of_zero_do_not_divide() -> None:
+    from apex.normalization import FusedLayerNorm
+
+    module = FusedLayerNorm(4, memory_efficient=True).cuda()
+    nn.init.zeros_(module.weight)
+    input = values(0, (3, 4), torch.float32).requires_grad_()
+    module(input).sum().backward()
+    assert not input.grad.any()
+    assert math.isfinite(module.weight.grad.sum())
