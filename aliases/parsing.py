@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from morph.aliases import variables
 from morph.aliases.rows import Facts, Row, Status, Table
 from morph.errors import TableError
 
@@ -30,13 +31,14 @@ def parse(text: str, path: str) -> Table:
         raise TableError(path, _line_of_syntax_error(error), "not TOML", str(error)) from None
     source = _Source(path, text.splitlines())
     facts = _facts(document.pop("backend", {}), source)
+    environment = variables.read(document.pop("environment", {}), source.fail)
     rows: dict[str, Row] = {}
     for section, entries in document.items():
         for row in _section(section, entries, source):
             if row.name in rows:
                 source.fail(row.name, f"has two statuses, {rows[row.name].status.value} and {section}")
             rows[row.name] = row
-    return Table(facts, rows)
+    return Table(facts, rows, environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ _PYTHON_TYPE = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
 
 def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
     if section not in _SECTIONS:
-        source.fail(section, f"unknown section; the sections are backend, {', '.join(_SECTIONS)}")
+        source.fail(
+            section, f"unknown section; the sections are backend, environment, {', '.join(_SECTIONS)}"
+        )
     if not isinstance(entries, dict):
         source.fail(section, "should be a section of rows")
     for name, entry in entries.items():

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from morph.aliases.variables import Variable
+
 
 class Status(enum.Enum):
     """How a CUDA name is served on a backend."""
@@ -59,6 +61,7 @@ class Facts:
         native_cuda: Whether torch.cuda itself drives this vendor's devices, so that none of it is served.
         releases: The vendor releases that the table was checked with.
         visible_devices: The environment variable that masks devices.
+        device_files: Patterns of the files that the vendor's driver makes for its devices.
         order: Place in the automatic choice, the lowest first.
         native: Packages that support this vendor themselves, and so must see the truth.
         rebound: Names that the vendor rebinds while it runs, whose values are never kept.
@@ -79,6 +82,7 @@ class Facts:
     native_cuda: bool = False
     releases: str = ""
     visible_devices: str = ""
+    device_files: tuple[str, ...] = ()
     order: int = 100
     native: tuple[str, ...] = ()
     rebound: tuple[str, ...] = ()
@@ -87,10 +91,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One backend's facts and rows."""
+    """One backend's facts and rows, and what becomes of CUDA's environment variables."""
 
     facts: Facts
     rows: Mapping[str, Row] = field(default_factory=dict)
+    environment: Mapping[str, Variable] = field(default_factory=dict)
 
     def row(self, name: str) -> Row | None:
         """Return the row that decides ``name``: its own, else that of the nearest module that covers it."""

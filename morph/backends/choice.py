@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from morph.aliases import table
-from morph.backends import Backend, visibility
+from morph.backends import Backend, environment, visibility
 from morph.errors import AbsentBackendError
 from morph.journal import Journal
 
@@ -45,7 +45,7 @@ def choose(name: str | None, journal: Journal, report: Report) -> Backend:
         return Backend(table.load(CPU))
     if name is not None:
         backend = Backend(table.load(name))
-        visibility.carry(backend.table.facts, journal, report)
+        environment.carry(backend.table, journal, report)
         absence = why_absent(backend)
         if absence:
             raise AbsentBackendError(name, absence)
@@ -72,7 +72,7 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
-    visibility.carry(backend.table.facts, journal, report)
+    environment.carry(backend.table, journal, report)
     simulator.start(backend.name, journal=journal)
     return backend
 
@@ -81,11 +81,13 @@ def _first_present(journal: Journal, report: Report) -> Backend:
     for problem in table.problems():
         report(problem)
     for backend in map(Backend, map(table.load, table.backend_names())):
-        attempt = Journal()
-        visibility.carry(backend.table.facts, attempt, report)
+        attempt, said = Journal(), list[str]()
+        environment.carry(backend.table, attempt, said.append)
         absence = why_absent(backend)
         if absence is None:
             journal.on_undo(attempt.undo)
+            for line in said:
+                report(line)
             return backend
         attempt.undo()
         if backend.installed:

@@ -72,7 +72,7 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
         ),
         (
             BACKEND + "[sames]",
-            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, same",
+            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, same",
         ),
         (
             BACKEND + '[missing]\n"torch.cuda.x" = 1',

@@ -1,0 +1,40 @@
+"""CUDA's environment variables, carried to the vendor's before the vendor looks at its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from morph.aliases.table import Table
+from morph.aliases.variables import Variable
+from morph.backends import visibility
+from morph.journal import Journal
+
+
+def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None:
+    """Set the vendor's variables to what CUDA's say, unless the user has set the vendor's own.
+
+    Args:
+        table: The backend's.
+        journal: Records the changes of the environment, which children inherit.
+        report: Called with one line on what the user has set that means nothing to the vendor.
+    """
+    visibility.carry(table.facts, journal, report)
+    lost = []
+    for variable in table.environment.values():
+        value = os.environ.get(variable.name)
+        if value:
+            kept, rest = variable.split(value)
+            _set(variable, value, kept, journal)
+            lost += [f"{variable.name}={rest}"] if rest else []
+    if lost:
+        means = "means" if len(lost) == 1 else "mean"
+        report(f"{' '.join(lost)} {means} nothing on {table.facts.title}")
+
+
+def _set(variable: Variable, value: str, kept: str, journal: Journal) -> None:
+    if variable.settings and kept != value:
+        # torch hands CUDA's own variable to every device's allocator, which refuses settings it does not know
+        journal.set_item(os.environ, variable.name, kept)
+    if kept and variable.target not in os.environ and variable.unless not in os.environ:
+        journal.set_item(os.environ, variable.target, kept)

@@ -1,0 +1,140 @@
+"""CUDA's environment variables: carried to the vendor's, in its words, before it looks, and put back."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping
+
+import pytest
+
+from morph.aliases import table
+from morph.backends import environment
+from morph.errors import TableError
+from morph.journal import Journal
+from tests.platforms import Platform, describe
+
+BACKEND = """[backend]
+name = "specimen"
+title = "Specimen"
+device_type = "specimen"
+dispatch_key = "PrivateUse1"
+module = "torch.specimen"
+collective = "sccl"
+[environment]
+"""
+SPECIMEN = """
+CUDA_LAUNCH_BLOCKING = "SPECIMEN_LAUNCH_BLOCKING"
+NCCL_DEBUG = { variable = "SCCL_LOG", values = { VERSION = "", INFO = "1" } }
+NCCL_ALGO = { ignored = "SCCL knows best" }
+CUDA_DEVICE_MAX_CONNECTIONS = { needless = "there are no connections" }
+PYTORCH_ALLOC_CONF = { variable = "PYTORCH_ALLOC_CONF", settings = ["max_split_size_mb"] }
+PYTORCH_CUDA_ALLOC_CONF = { variable = "SPECIMEN_ALLOC", unless = "PYTORCH_ALLOC_CONF", \
+settings = ["max_split_size_mb", "roundup_power2_divisions"] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "carried", "lost"),
+    [
+        ({}, {}, ""),
+        ({"CUDA_LAUNCH_BLOCKING": "1"}, {"SPECIMEN_LAUNCH_BLOCKING": "1"}, ""),
+        ({"CUDA_LAUNCH_BLOCKING": "1", "SPECIMEN_LAUNCH_BLOCKING": "0"}, {}, ""),
+        ({"CUDA_LAUNCH_BLOCKING": ""}, {}, ""),
+        ({"NCCL_DEBUG": "INFO"}, {"SCCL_LOG": "1"}, ""),
+        ({"NCCL_DEBUG": "VERSION"}, {}, ""),
+        ({"NCCL_DEBUG": "TRACE"}, {}, "NCCL_DEBUG=TRACE means nothing on Specimen"),
+        ({"NCCL_ALGO": "Ring"}, {}, "NCCL_ALGO=Ring means nothing on Specimen"),
+        (
+            {"NCCL_ALGO": "Ring", "NCCL_DEBUG": "TRACE"},
+            {},
+            "NCCL_DEBUG=TRACE NCCL_ALGO=Ring mean nothing on Specimen",
+        ),
+        ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, {}, ""),
+        (
+            {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64,roundup_power2_divisions:[256:1,512:2,>:4]"},
+            {"SPECIMEN_ALLOC": "max_split_size_mb:64,roundup_power2_divisions:[256:1,512:2,>:4]"},
+            "",
+        ),
+        (
+            {"PYTORCH_CUDA_ALLOC_CONF": "backend:native, max_split_size_mb:64"},
+            {"SPECIMEN_ALLOC": "max_split_size_mb:64", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"},
+            "PYTORCH_CUDA_ALLOC_CONF=backend:native means nothing on Specimen",
+        ),
+        (
+            {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_ALLOC_CONF": "backend:native"},
+            {"PYTORCH_ALLOC_CONF": ""},
+            "PYTORCH_ALLOC_CONF=backend:native means nothing on Specimen",
+        ),
+    ],
+)
+def test_variables_are_carried_and_put_back(
+    monkeypatch: pytest.MonkeyPatch, given: Mapping[str, str], carried: Mapping[str, str], lost: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    before, journal, said = dict(os.environ), Journal(), list[str]()
+    environment.carry(table.parse(BACKEND + SPECIMEN, "specimen.toml"), journal, said.append)
+    assert {name: value for name, value in os.environ.items() if before.get(name) != value} == carried
+    assert said == [lost] * bool(lost)
+    journal.undo()
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("cuda = 'X'", "specimen.toml:9: cuda: is not the name of an environment variable"),
+        ("X = 1", "specimen.toml:9: X: should be the vendor's variable, { variable, values }, "),
+        ("X = { values = {} }", "X: should be the vendor's variable"),
+        ("X = { variable = 'Y', ignored = 'why' }", "X: should be the vendor's variable"),
+        ("X = 'lower case'", "X: variable = 'lower case' is malformed"),
+        ("X = { ignored = '' }", "X: ignored = '' is malformed"),
+        ("X = { variable = 'Y', settings = 'a' }", "X: settings = 'a' is malformed"),
+        ("X = { variable = 'Y', values = { a = 1 } }", "X: values = {'a': 1} is malformed"),
+    ],
+)
+def test_a_malformed_variable_is_one_line(row: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        table.parse(BACKEND + row, "specimen.toml")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", table.backend_names())
+def test_no_two_of_a_table_fight_over_one_variable(name: str) -> None:
+    backend = table.load(name)
+    targets = [each.target for each in backend.environment.values() if each.target]
+    shared = {target for target in targets if targets.count(target) > 1}
+    assert all(target.endswith("_ALLOC_CONF") for target in shared)  # of which CUDA has two names
+    assert not targets or "CUDA_LAUNCH_BLOCKING" in backend.environment
+
+
+PROGRAM = """
+    from morph import activation
+
+    activation.arm("npu")
+    import os, subprocess, sys
+    import morph, torch
+    assert torch.ones(2, device="cuda").sum().item() == 2  # the vendor refuses settings that it does not know
+    ALLOCATOR = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF")
+    NAMES = (*ALLOCATOR, "ASCEND_MODULE_LOG_LEVEL", "HCCL_SOCKET_IFNAME")
+    code = f"import os; print(*(os.environ.get(name) for name in {NAMES}))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    morph.deactivate()
+    print(*(os.environ.get(name) for name in NAMES))
+"""
+
+
+@pytest.mark.platforms("npu")
+def test_the_real_vendor_and_children_see_the_vendors_variables(platform: Platform) -> None:
+    variables = {
+        "PYTORCH_CUDA_ALLOC_CONF": "backend:native,max_split_size_mb:64",
+        "NCCL_DEBUG": "INFO",
+        "NCCL_SOCKET_IFNAME": "lo",
+    }
+    done = platform.run(textwrap.dedent(PROGRAM), morph=False, environment=variables)
+    in_child, after = done.stdout.splitlines()
+    assert in_child == "max_split_size_mb:64 max_split_size_mb:64 HCCL=1 lo", describe(done)
+    assert after == "backend:native,max_split_size_mb:64 None None None"
+    lines = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
+    assert lines[0] == "morph: PYTORCH_CUDA_ALLOC_CONF=backend:native means nothing on Huawei Ascend"
