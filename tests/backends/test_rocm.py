@@ -47,7 +47,7 @@ assert morph.status().backend is None
 
 
 def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
-    program = "from morph.launcher import candidates; assert candidates.literals() is None"
+    program = "from morph.launcher import startup; assert startup.literals_of('__main__') is None"
     platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
 
 
