@@ -1,0 +1,223 @@
+"""The functions of flash_attn 2."""
+# ruff: noqa: F401 (the imported names are part of the interface)
+
+from __future__ import annotations
+
+import os
+
+import flash_attn_2_cuda as flash_attn_gpu
+import torch
+from torch import Tensor
+
+from .decoding import flash_attn_with_kvcache
+from .functions import (
+    FlashAttnFunc,
+    FlashAttnKVPackedFunc,
+    FlashAttnQKVPackedFunc,
+    FlashAttnVarlenFunc,
+    FlashAttnVarlenKVPackedFunc,
+    FlashAttnVarlenQKVPackedFunc,
+)
+from .operators.backward import (
+    _flash_attn_backward,
+    _flash_attn_backward_fake,
+    _flash_attn_varlen_backward,
+    _flash_attn_varlen_backward_fake,
+    _wrapped_flash_attn_backward,
+    _wrapped_flash_attn_varlen_backward,
+)
+from .operators.differentiable import Result, apply
+from .operators.forward import (
+    _flash_attn_forward,
+    _flash_attn_forward_fake,
+    _flash_attn_varlen_forward,
+    _flash_attn_varlen_forward_fake,
+    _wrapped_flash_attn_forward,
+    _wrapped_flash_attn_varlen_forward,
+    maybe_contiguous,
+)
+
+USE_TRITON_ROCM = os.getenv("FLASH_ATTENTION_TRITON_AMD_ENABLE", "FALSE") == "TRUE"
+
+_torch_custom_op_wrapper = torch.library.custom_op
+_torch_register_fake_wrapper = torch.library.register_fake
+
+
+def round_multiple(x: int, m: int) -> int:
+    """Return the next multiple of ``m``."""
+    return (x + m - 1) // m * m
+
+
+def _distinct(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two tensors: Dynamo does not trace an autograd function that is given one twice."""
+    return first, second.detach() if second is first else second
+
+
+def flash_attn_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+) -> Result:
+    """Compute attention for a batch of sequences of one length, differentiably.
+
+    Queries and keys end at the same position: of 2 queries and 5 keys, the first query stands at the fourth
+    key.
+
+    Args:
+        q: float16 or bfloat16 of shape (batch, queries, heads, head size).
+        k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
+        v: Of the shape of ``k``.
+        dropout_p: The probability that a weight is dropped; 0 for evaluation.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        causal: Whether a query sees no key after its own position.
+        window_size: How many keys before and after its own position a query sees; -1 for all.
+        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
+        alibi_slopes: float32, of shape (heads,) or (batch, heads): the score of a key falls by this much
+            with every position between it and the query.
+        deterministic: Without effect: the gradients always are.
+        return_attn_probs: Whether the sums and the weights of the softmax are wanted too.
+
+    Returns:
+        The output, of the shape of ``q``, 0 for a query that sees no key. With ``return_attn_probs`` also the
+        logarithm of the sums, float32 of shape (batch, heads, queries), infinity where no key is seen; and,
+        if ``dropout_p`` is not 0, the weights, of shape (batch, heads, queries, keys) padded to multiples
+        of 128 and negative where dropped, else an empty tensor.
+
+    Raises:
+        RuntimeError: If flash_attn does not take the arguments.
+    """
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnFunc, q, k, v, *options, return_attn_probs)
+
+
+def flash_attn_kvpacked_func(
+    q: Tensor,
+    kv: Tensor,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+) -> Result:
+    """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs)
+
+
+def flash_attn_qkvpacked_func(
+    qkv: Tensor,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+) -> Result:
+    """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs)
+
+
+def flash_attn_varlen_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+    block_table: Tensor | None = None,
+) -> Result:
+    """Compute attention within sequences of several lengths; see :func:`flash_attn_func` for the options.
+
+    Args:
+        q: float16 or bfloat16 of shape (all queries, heads, head size).
+        k: Of shape (all keys, key heads, head size), or, with a ``block_table``, of shape (pages, tokens of
+            a page, key heads, head size).
+        v: Of the shape of ``k``.
+        cu_seqlens_q: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last
+            ones end.
+        cu_seqlens_k: Likewise for the keys.
+        max_seqlen_q: The most queries of a sequence.
+        max_seqlen_k: The most keys of a sequence.
+        dropout_p: The probability that a weight is dropped.
+        softmax_scale: What the product of a query and a key is multiplied by.
+        causal: Whether a query sees no key after its own position.
+        window_size: How many keys before and after its own position a query sees.
+        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``.
+        alibi_slopes: float32, of shape (heads,) or (batch, heads).
+        deterministic: Without effect.
+        return_attn_probs: Whether the sums and the weights of the softmax are wanted too.
+        block_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
+
+    Returns:
+        The output, of the shape of ``q``. With ``return_attn_probs`` also the logarithm of the sums,
+        float32 of shape (heads, all queries), and the weights as in :func:`flash_attn_func`.
+
+    Raises:
+        RuntimeError: If flash_attn does not take the arguments.
+    """
+    bounds = *_distinct(cu_seqlens_q, cu_seqlens_k), max_seqlen_q, max_seqlen_k
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnVarlenFunc, q, k, v, *bounds, *options, return_attn_probs, block_table)
+
+
+def flash_attn_varlen_kvpacked_func(
+    q: Tensor,
+    kv: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+) -> Result:
+    """Compute attention as :func:`flash_attn_varlen_func`; ``kv`` is (all keys, 2, key heads, head size)."""
+    bounds = *_distinct(cu_seqlens_q, cu_seqlens_k), max_seqlen_q, max_seqlen_k
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnVarlenKVPackedFunc, q, kv, *bounds, *options, return_attn_probs)
+
+
+def flash_attn_varlen_qkvpacked_func(
+    qkv: Tensor,
+    cu_seqlens: Tensor,
+    max_seqlen: int,
+    dropout_p: float = 0.0,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    deterministic: bool = False,
+    return_attn_probs: bool = False,
+) -> Result:
+    """Compute attention as :func:`flash_attn_varlen_func`; ``qkv`` is (all tokens, 3, heads, head size)."""
+    options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
+    return apply(FlashAttnVarlenQKVPackedFunc, qkv, cu_seqlens, max_seqlen, *options, return_attn_probs)

@@ -1,0 +1,115 @@
+"""Attention by the kernel of the tensors' device where it computes a call exactly, else in plain PyTorch."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import blockwise, cpu, npu, packed
+from .attention import Attention
+from .packed import Packing
+
+__all__ = ["Attention", "Packing", "backward", "backward_packed", "forward", "forward_packed", "weights"]
+
+_KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}
+
+
+def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute attention for a batch of sequences of one length.
+
+    Args:
+        attention: What is computed.
+        query: Of shape (batch, queries, heads, head size).
+        key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
+        value: Of shape (batch, keys, key heads, value size).
+
+    Returns:
+        The output, of shape (batch, queries, heads, value size) and the queries' dtype; and the logarithm
+        of the softmax's sums, float32 of shape (batch, heads, queries). A query that sees no key has 0 and
+        infinity.
+    """
+    out, lse = _kernel(attention, query, value).forward(attention, query, key, value)
+    return out, lse
+
+
+def backward(
+    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of :func:`forward`.
+
+    Args:
+        attention: What was computed.
+        grad: The gradient of the output.
+        query: As given to ``forward``.
+        key: As given to ``forward``.
+        value: As given to ``forward``.
+        out: What ``forward`` returned, or the output of an attention that these keys are a part of.
+        lse: Likewise.
+
+    Returns:
+        The gradients of query, key and value, in their dtype or float32.
+    """
+    kernel = _kernel(attention, query, value)
+    query_grad, key_grad, value_grad = kernel.backward(attention, grad, query, key, value, out, lse)
+    return query_grad, key_grad, value_grad
+
+
+def forward_packed(
+    attention: Attention, query: Tensor, key: Tensor, value: Tensor, packing: Packing
+) -> tuple[Tensor, Tensor]:
+    """Compute attention within each of several sequences.
+
+    Args:
+        attention: What is computed.
+        query: Of shape (all queries, heads, head size).
+        key: Of shape (all keys, key heads, head size).
+        value: Of shape (all keys, key heads, value size).
+        packing: Where the sequences are.
+
+    Returns:
+        The output, of shape (all queries, heads, value size), and the logarithm of the softmax's sums,
+        float32 of shape (heads, all queries). A query that sees no key, or is in no sequence, has 0 and
+        infinity.
+    """
+    if _at_once(attention, query, key, value, packing):
+        return npu.forward_packed(attention, query, key, value, packing.lengths)
+    return packed.forward(forward, attention, query, key, value, packing)
+
+
+def backward_packed(
+    attention: Attention,
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    packing: Packing,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of :func:`forward_packed`; see :func:`backward`."""
+    if _at_once(attention, query, key, value, packing):
+        return npu.backward_packed(attention, grad, query, key, value, out, lse, packing.lengths)
+    return packed.backward(backward, attention, grad, query, key, value, out, lse, packing)
+
+
+def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: Tensor) -> None:
+    """Write the softmax itself into ``out``; see :func:`.blockwise.weights`."""
+    blockwise.weights(attention, query, key, lse, out)
+
+
+def full_precision(query: Tensor) -> AbstractContextManager[None]:
+    """Return a context in which autocast leaves the arithmetic alone."""
+    return torch.autocast(query.device.type, enabled=False)
+
+
+def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:
+    own = _KERNELS.get(query.device.type)
+    return own if own is not None and own.takes(attention, query, value) else blockwise
+
+
+def _at_once(attention: Attention, query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> bool:
+    whole = _kernel(attention, query, value) is npu and packing.fills(query, key)
+    return whole and npu.takes_packed(attention, packing.lengths)

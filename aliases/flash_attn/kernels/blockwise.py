@@ -1,0 +1,195 @@
+"""Attention in plain PyTorch, on any device: in float32, tile by tile, in memory linear in the lengths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from .attention import Attention, Tile
+
+_ELEMENTS = 1 << 22  # of a tile of all heads
+_KEYS = 512  # of a tile
+_LEAST = torch.finfo(torch.float32).min
+
+
+def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute attention.
+
+    Args:
+        attention: What is computed.
+        query: Of shape (batch, queries, heads, head size).
+        key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
+        value: Of shape (batch, keys, key heads, value size).
+
+    Returns:
+        The output, of shape (batch, queries, heads, value size) and the queries' dtype; and the logarithm
+        of the softmax's sums, float32 of shape (batch, heads, queries). A query that sees no key has 0 and
+        infinity.
+    """
+    scores = _Scores(attention, query, key)
+    out = query.new_zeros(*query.shape[:3], value.shape[3])
+    lse = query.new_full(scores.shape, math.inf, dtype=torch.float32)
+    for row in scores.rows():
+        softmax = _Softmax(scores.queries(row), value.shape[3])
+        for tile in row.columns(_KEYS):
+            softmax.add(scores.of(tile)[0], _by_head(value, tile), scores.kept(tile))
+        out[:, row.first : row.last] = scores.ungrouped(softmax.output(), row)
+        lse[:, :, row.first : row.last] = softmax.logarithm().view(*scores.shape[:2], -1)
+    return out, lse
+
+
+def backward(
+    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Compute the gradients of the inputs of :func:`forward`.
+
+    Args:
+        attention: What was computed.
+        grad: The gradient of the output.
+        query: As given to ``forward``.
+        key: As given to ``forward``.
+        value: As given to ``forward``.
+        out: What ``forward`` returned, or the output of an attention that these keys are a part of.
+        lse: Likewise.
+
+    Returns:
+        The gradients of query, key and value, in float32.
+    """
+    scores = _Scores(attention, query, key)
+    query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
+    for row in scores.rows():
+        row_grad = scores.grouped(grad, row)
+        delta = (row_grad * scores.grouped(out, row)).sum(-1, keepdim=True)
+        row_lse = lse[:, :, row.first : row.last].reshape(delta.shape)
+        for tile in row.columns(_KEYS):
+            tile_scores, slope = scores.of(tile)
+            weights, kept = (tile_scores - row_lse).exp_(), scores.kept(tile)
+            kept_weights = weights if kept is None else weights * kept
+            _add(value_grad, tile, kept_weights.mT @ row_grad)
+            weight_grad = row_grad @ _by_head(value, tile).mT
+            if kept is not None:
+                weight_grad *= kept
+            score_grad = weights.mul_(weight_grad - delta)
+            if slope is not None:
+                score_grad *= slope
+            _add(key_grad, tile, score_grad.mT @ scores.queries(row))
+            row_part = score_grad @ _by_head(key, tile) * attention.scale
+            query_grad[:, row.first : row.last] += scores.ungrouped(row_part, row)
+    return query_grad, key_grad, value_grad
+
+
+def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: Tensor) -> None:
+    """Compute the softmax itself, negative where a weight was dropped.
+
+    Args:
+        attention: What was computed.
+        query: As given to ``forward``.
+        key: As given to ``forward``.
+        lse: What ``forward`` returned.
+        out: Of shape (batch, heads, queries or more, keys or more), zeros.
+    """
+    scores = _Scores(attention, query, key)
+    for row in scores.rows():
+        row_lse = lse[:, :, row.first : row.last, None]
+        for tile in row.columns(_KEYS):
+            part = (scores.of(tile)[0].view(*lse.shape[:2], row.last - row.first, -1) - row_lse).exp_()
+            kept = scores.kept(tile)
+            if kept is not None:
+                part = torch.where(kept.view(part.shape) > 0, part, -part)
+            out[:, :, row.first : row.last, tile.start : tile.end] = part
+
+
+class _Scores:
+    """The scores of a call, by tiles; queries of all heads that share a key head are rows of one matrix."""
+
+    def __init__(self, attention: Attention, query: Tensor, key: Tensor) -> None:
+        self._attention = attention
+        self._query = query
+        self._key = key
+        self._queries: tuple[Tile, Tensor] | None = None
+        self.shape = query.shape[0], query.shape[2], query.shape[1]
+
+    def rows(self) -> Iterator[Tile]:
+        """Cut the scores into tiles of all keys, few enough queries for bounded memory."""
+        batch, heads, queries = self.shape
+        size = min(1024, max(16, _ELEMENTS // (batch * heads * _KEYS)))
+        return self._attention.rows(queries, self._key.shape[1], size)
+
+    def queries(self, row: Tile) -> Tensor:
+        """Return the scaled queries of ``row``: float32, (batch, key heads, group x queries, head size)."""
+        if self._queries is None or (self._queries[0].first != row.first):
+            self._queries = row, self.grouped(self._query, row) * self._attention.scale
+        return self._queries[1]
+
+    def of(self, tile: Tile) -> tuple[Tensor, Tensor | None]:
+        """Return the scores of ``tile``, and what its softcap multiplies gradients by, if it has one."""
+        scores, slope = self.queries(tile) @ _by_head(self._key, tile).mT, None
+        if self._attention.softcap > 0:
+            squeezed = (scores / self._attention.softcap).tanh_()
+            scores, slope = squeezed * self._attention.softcap, 1 - squeezed.square()
+        by_head = scores.view(*self.shape[:2], tile.last - tile.first, -1)
+        bias = self._attention.bias(tile)
+        if bias is not None:
+            by_head += bias
+        hidden = self._attention.hidden(tile, scores.device)
+        if hidden is not None:
+            by_head.masked_fill_(hidden, -math.inf)
+        return scores, slope
+
+    def kept(self, tile: Tile) -> Tensor | None:
+        """Return what dropout multiplies the weights of ``tile`` by; the same whenever it is asked."""
+        dropout = self._attention.dropout
+        if dropout == 0:
+            return None
+        generator = torch.Generator(self._query.device)
+        generator.manual_seed(hash((self._attention.seed, tile.first, tile.start)) & (1 << 62) - 1)
+        shape = *self.queries(tile).shape[:3], tile.end - tile.start
+        kept = torch.empty(shape, device=self._query.device)
+        return kept.bernoulli_(1 - dropout, generator=generator).div_(1 - dropout)
+
+    def grouped(self, tensor: Tensor, row: Tile) -> Tensor:
+        """Return the queries of ``row`` in ``tensor``, those that share a key head next to each other."""
+        part = tensor[:, row.first : row.last]
+        by_key_head = part.reshape(*part.shape[:2], self._key.shape[2], -1, part.shape[3])
+        return by_key_head.permute(0, 2, 3, 1, 4).flatten(2, 3).float()
+
+    def ungrouped(self, grouped: Tensor, row: Tile) -> Tensor:
+        """Return what ``grouped`` was made from: of shape (batch, queries, heads, size)."""
+        by_head = grouped.reshape(*self.shape[:2], row.last - row.first, -1)
+        return by_head.transpose(1, 2)
+
+
+class _Softmax:
+    """The sum of the values weighted by a softmax, as far as its tiles were added (an online softmax)."""
+
+    def __init__(self, queries: Tensor, size: int) -> None:
+        self._largest = queries.new_full((*queries.shape[:3], 1), -math.inf)
+        self._total = torch.zeros_like(self._largest)
+        self._weighted = queries.new_zeros(*queries.shape[:3], size)
+
+    def add(self, scores: Tensor, value: Tensor, kept: Tensor | None) -> None:
+        largest = torch.maximum(self._largest, scores.amax(-1, keepdim=True)).clamp_min_(_LEAST)
+        weights = scores.sub_(largest).exp_()
+        shrunk = (self._largest - largest).exp_()
+        self._total = self._total * shrunk + weights.sum(-1, keepdim=True)
+        if kept is not None:
+            weights *= kept
+        self._weighted = self._weighted * shrunk + weights @ value
+        self._largest = largest
+
+    def output(self) -> Tensor:
+        return self._weighted / self._total
+
+    def logarithm(self) -> Tensor:
+        return self._largest + self._total.log()
+
+
+def _by_head(tensor: Tensor, tile: Tile) -> Tensor:
+    return tensor[:, tile.start : tile.end].transpose(1, 2).float()
+
+
+def _add(total: Tensor, tile: Tile, part: Tensor) -> None:
+    total[:, tile.start : tile.end] += part.transpose(1, 2)

@@ -1,0 +1,231 @@
+"""Rotary position embedding of queries, keys, or both in one tensor."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..ops.triton.rotary import apply_rotary  # noqa: F401 (part of the interface)
+from .rotation import ApplyRotaryEmb, ApplyRotaryEmbKV_, ApplyRotaryEmbQKV_
+
+
+def rotate_half(x: Tensor, interleaved: bool = False) -> Tensor:
+    """Turn each pair of elements by a right angle.
+
+    Args:
+        x: Of any shape; pairs are in its last dimension.
+        interleaved: Whether a pair are neighbours, or stand at the same place in the two halves.
+
+    Returns:
+        Of the shape of ``x``.
+    """
+    if interleaved:
+        return torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((-second, first), dim=-1)
+
+
+def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+    """Rotate the first ``2 * cos.shape[-1]`` elements of each head, in the dtype of the inputs.
+
+    Args:
+        x: Of shape (batch, tokens, heads, head size).
+        cos: Of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
+        sin: Of the same shape.
+        interleaved: Whether neighbours are rotated with each other, or one half with the other.
+
+    Returns:
+        Of the shape of ``x``.
+    """
+    rotary_dim = cos.shape[-1] * 2
+    assert rotary_dim <= x.shape[-1]
+    cos, sin = (
+        (each.repeat_interleave(2, -1) if interleaved else torch.cat((each, each), -1))[..., None, :]
+        for each in (cos, sin)
+    )
+    part = x[..., :rotary_dim]
+    return torch.cat([part * cos + rotate_half(part, interleaved) * sin, x[..., rotary_dim:]], dim=-1)
+
+
+def apply_rotary_emb(
+    x: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    interleaved: bool = False,
+    inplace: bool = False,
+    seqlen_offsets: int | Tensor = 0,
+    cu_seqlens: Tensor | None = None,
+    max_seqlen: int | None = None,
+) -> Tensor:
+    """Rotate the first ``2 * cos.shape[1]`` elements of each head.
+
+    Args:
+        x: Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size) with ``cu_seqlens``.
+        cos: Cosines of shape (positions, rotary size / 2).
+        sin: Sines of the same shape.
+        interleaved: Whether neighbours are rotated with each other (GPT-J), or one half with the other
+            (GPT-NeoX).
+        inplace: Whether ``x`` itself is rotated.
+        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
+        cu_seqlens: Of shape (batch + 1,): where each sequence begins, and the last one ends.
+        max_seqlen: The most tokens of a sequence.
+
+    Returns:
+        What was rotated, of the shape of ``x``.
+    """
+    arguments = interleaved, inplace, seqlen_offsets, cu_seqlens, max_seqlen
+    return ApplyRotaryEmb.apply(x, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
+
+
+apply_rotary_emb_func = apply_rotary_emb
+
+
+def apply_rotary_emb_qkv_(
+    qkv: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    cos_k: Tensor | None = None,
+    sin_k: Tensor | None = None,
+    interleaved: bool = False,
+    seqlen_offsets: int | Tensor = 0,
+    num_heads_q: int | None = None,
+) -> Tensor:
+    """Rotate queries and keys in place.
+
+    Args:
+        qkv: Of shape (batch, tokens, 3, heads, head size), or (batch, tokens, heads + 2 x key heads, head
+            size).
+        cos: Cosines of shape (positions, rotary size / 2).
+        sin: Sines of the same shape.
+        cos_k: Those of the keys, where they differ.
+        sin_k: Likewise.
+        interleaved: Whether neighbours are rotated with each other, or one half with the other.
+        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
+        num_heads_q: How many heads are of queries, which the second shape needs.
+
+    Returns:
+        ``qkv``.
+    """
+    arguments = cos_k, sin_k, interleaved, seqlen_offsets, num_heads_q
+    return ApplyRotaryEmbQKV_.apply(qkv, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def apply_rotary_emb_kv_(
+    kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, seqlen_offsets: int | Tensor = 0
+) -> Tensor:
+    """Rotate keys in place.
+
+    Args:
+        kv: Keys and values, of shape (batch, tokens, 2, heads, head size).
+        cos: Cosines of shape (positions, rotary size / 2).
+        sin: Sines of the same shape.
+        interleaved: Whether neighbours are rotated with each other, or one half with the other.
+        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
+
+    Returns:
+        ``kv``.
+    """
+    return ApplyRotaryEmbKV_.apply(kv, cos, sin, interleaved, seqlen_offsets)  # type: ignore[no-untyped-call, no-any-return]
+
+
+class RotaryEmbedding(torch.nn.Module):
+    """Rotary position embedding (https://arxiv.org/abs/2104.09864), with XPos
+    (https://arxiv.org/abs/2212.10554).
+
+    Args:
+        dim: How many elements of each head are rotated.
+        base: The largest wavelength, in units of 2 pi tokens.
+        interleaved: Whether neighbours are rotated with each other, or one half with the other.
+        scale_base: In how many tokens XPos shrinks; None for no XPos.
+        device: Where the frequencies lie.
+    """
+
+    inv_freq: Tensor
+    scale: Tensor | None
+
+    def __init__(
+        self,
+        dim: int,
+        base: float = 10000.0,
+        interleaved: bool = False,
+        scale_base: float | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        super().__init__()
+        self.dim = dim
+        self.base = float(base)
+        self.interleaved = interleaved
+        self.scale_base = scale_base
+        even = torch.arange(0, dim, 2, device=device, dtype=torch.float32)
+        self.register_buffer("inv_freq", self._compute_inv_freq(device), persistent=False)
+        scale = None if scale_base is None else (even + 0.4 * dim) / (1.4 * dim)
+        self.register_buffer("scale", scale, persistent=False)
+        self._seq_len_cached = 0
+        self._cos_cached: Tensor | None = None
+        self._sin_cached: Tensor | None = None
+        self._cos_k_cached: Tensor | None = None
+        self._sin_k_cached: Tensor | None = None
+
+    def forward(
+        self,
+        qkv: Tensor,
+        kv: Tensor | None = None,
+        seqlen_offset: int | Tensor = 0,
+        max_seqlen: int | None = None,
+        num_heads_q: int | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Rotate queries and keys in place.
+
+        Args:
+            qkv: Of shape (batch, tokens, 3, heads, head size), or (batch, tokens, heads + 2 x key heads,
+                head size); with ``kv``, the queries alone.
+            kv: Keys and values, of shape (batch, tokens, 2, heads, head size).
+            seqlen_offset: The position of the first token; as a tensor of shape (batch,), of each sequence.
+            max_seqlen: The most positions, which should be given if the offsets are a tensor.
+            num_heads_q: How many heads are of queries, which the second shape needs.
+
+        Returns:
+            ``qkv``; with ``kv``, both.
+        """
+        seqlen = qkv.shape[1] + seqlen_offset if isinstance(seqlen_offset, int) else None
+        seqlen = seqlen if max_seqlen is None else max_seqlen
+        if seqlen is not None:
+            self._update_cos_sin_cache(seqlen, device=qkv.device, dtype=qkv.dtype)
+        cos, sin, cos_k, sin_k = self._cos_cached, self._sin_cached, self._cos_k_cached, self._sin_k_cached
+        assert cos is not None
+        assert sin is not None
+        options = self.interleaved, seqlen_offset
+        if kv is None:
+            return apply_rotary_emb_qkv_(qkv, cos, sin, cos_k, sin_k, *options, num_heads_q)
+        queries = apply_rotary_emb(qkv, cos, sin, self.interleaved, True, seqlen_offset)
+        return queries, apply_rotary_emb_kv_(
+            kv, cos if cos_k is None else cos_k, sin if sin_k is None else sin_k, *options
+        )
+
+    def _compute_inv_freq(self, device: torch.device | str | None = None) -> Tensor:
+        exponents = torch.arange(0, self.dim, 2, device=device, dtype=torch.float32) / self.dim
+        return 1.0 / self.base**exponents
+
+    def _update_cos_sin_cache(
+        self, seqlen: int, device: torch.device | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        cos = self._cos_cached
+        enough = (
+            cos is not None and seqlen <= self._seq_len_cached and (cos.device, cos.dtype) == (device, dtype)
+        )
+        if enough and not (self.training and cos is not None and cos.is_inference()):
+            return
+        self._seq_len_cached = seqlen
+        # in float32 whatever the model's dtype: positions are large
+        kept = self.inv_freq if self.inv_freq.dtype == torch.float32 else self._compute_inv_freq(device)
+        angles = torch.outer(torch.arange(seqlen, device=device, dtype=torch.float32), kept.to(device))
+        cos, sin = angles.cos(), angles.sin()
+        if self.scale is not None:
+            assert self.scale_base is not None
+            power = (
+                torch.arange(seqlen, device=device, dtype=self.scale.dtype) - seqlen // 2
+            ) / self.scale_base
+            scale = self.scale.to(device) ** power[:, None]
+            self._cos_k_cached, self._sin_k_cached = (cos / scale).to(dtype), (sin / scale).to(dtype)
+            cos, sin = cos * scale, sin * scale
+        self._cos_cached, self._sin_cached = cos.to(dtype), sin.to(dtype)

@@ -1,0 +1,1 @@
+"""What flash_attn computes with Triton, in PyTorch."""

@@ -1,0 +1,1 @@
+"""Helpers of flash_attn's other modules."""
