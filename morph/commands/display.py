@@ -1,0 +1,42 @@
+"""How commands print: for a person on a terminal, plainly in a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+
+WIDTH = 140  # columns, where there is no terminal to ask
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """Return a console on ``file``, standard output unless given; ``NO_COLOR`` is honoured."""
+    made = Console(file=file or sys.stdout, highlight=False)
+    if not made.is_terminal:
+        made.width = WIDTH
+    return made
+
+
+def columns(*titles: str) -> Table:
+    """Return an empty table without lines, the last of whose columns takes long text."""
+    table = Table(box=None, pad_edge=False)
+    for title in titles[:-1]:
+        table.add_column(title, no_wrap=True)
+    table.add_column(titles[-1], overflow="fold")
+    return table
+
+
+@contextlib.contextmanager
+def looking(what: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal that something goes on, and what; in a pipe nothing.
+
+    Yields:
+        A function that is told what is being looked at.
+    """
+    screen = console(sys.stderr)
+    with screen.status(what) if screen.is_terminal else contextlib.nullcontext() as status:
+        yield lambda title: status.update(f"{what}: {title}") if status else None

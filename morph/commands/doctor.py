@@ -1,0 +1,47 @@
+"""``morph doctor``: what is wrong in this environment, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from morph.diagnosis.findings import Finding
+
+STYLES = {"NOTE": "dim", "WARNING": "yellow", "ERROR": "bold red"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.epilog = "Exit status: 0 if all is well or worth a note, 1 for warnings, 2 for errors."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was found, and return how bad the worst of it is."""
+    from morph.commands.display import looking
+    from morph.diagnosis import survey
+    from morph.diagnosis.findings import findings
+
+    with looking("looking for problems") as progress:
+        found = findings(survey(progress))
+    if arguments.json:
+        rows = [{**dataclasses.asdict(each), "severity": each.severity.name.lower()} for each in found]
+        print(json.dumps(rows, indent=1))
+    else:
+        _print(found)
+    return max((int(each.severity) for each in found), default=0)
+
+
+def _print(found: list[Finding]) -> None:
+    from morph.commands.display import console
+
+    screen = console()
+    for each in found:
+        name = each.severity.name
+        screen.print(f"[{STYLES[name]}]{name.lower()}[/]: {each.problem}", soft_wrap=True)
+        screen.print(f"  {each.remedy}", soft_wrap=True)
+    if not found:
+        screen.print("nothing is wrong")

@@ -1,0 +1,73 @@
+"""``morph info``: what is installed, which devices are there, and which backend would be chosen."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from morph.diagnosis import survey
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from morph.diagnosis import Package, Presence, Survey
+
+EXAMPLE = "info --json"
+GIB = 1 << 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the survey, and return 0, or 1 if no backend could be chosen."""
+    from morph.commands.display import looking
+    from morph.diagnosis.survey import as_json
+
+    with looking("looking for devices") as progress:
+        found = survey(progress)
+    if arguments.json:
+        print(as_json(found))
+    else:
+        _print(found)
+    return 0 if found.activation.problem is None else 1
+
+
+def _print(found: Survey) -> None:
+    from morph.commands.display import console
+
+    screen = console()
+    screen.print(f"morph {found.morph}, torch {found.torch}, Python {found.python}, {found.platform}\n")
+    screen.print(_backends(found))
+    screen.print(f"\n[bold]cuda is {found.activation.backend or 'nothing'}[/]: {found.reason}")
+    for index, device in enumerate(found.activation.devices):
+        screen.print(f"  cuda:{index}  {device.name}, {device.memory / GIB:.1f} GiB")
+    screen.print("\n[bold]packages[/]")
+    for package in found.packages:
+        screen.print(f"  {package.name}: {_origin(package)}")
+
+
+def _origin(package: Package) -> str:
+    if package.installed and not package.problem:
+        return f"{package.installed} is installed and used"
+    broken = f" ({package.installed} is installed but cannot load)" if package.installed else ""
+    return f"served by morph as {package.version}{broken}"
+
+
+def _backends(found: Survey) -> Table:
+    from morph.commands.display import columns
+
+    shown = columns("backend", "", "package", "devices")
+    for presence in found.backends:
+        chosen = "*" if presence.name == found.activation.backend else ""
+        devices = str(presence.devices) if presence.absence is None else f"none: {presence.absence}"
+        shown.add_row(f"{presence.name}{chosen}", presence.title, _package(presence), devices)
+    return shown
+
+
+def _package(presence: Presence) -> str:
+    if not presence.distribution:
+        return "torch itself"
+    return f"{presence.distribution} {presence.version or ''}".rstrip()

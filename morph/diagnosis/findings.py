@@ -1,0 +1,119 @@
+"""What is wrong, or looks wrong, in an environment, and what to do about it."""
+
+from __future__ import annotations
+
+import enum
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from morph.aliases import table
+from morph.backends.visibility import CUDA_VARIABLE, hides_all
+from morph.diagnosis.survey import Survey
+from morph.launcher.startup import BACKEND
+
+
+class Severity(enum.IntEnum):
+    """How bad a finding is; also the exit status of ``morph doctor``."""
+
+    NOTE = 0
+    WARNING = 1
+    ERROR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a person should know.
+
+    Attributes:
+        severity: How bad it is.
+        problem: What is the matter, in one line.
+        remedy: What to do about it, in one line.
+    """
+
+    severity: Severity
+    problem: str
+    remedy: str
+
+
+def findings(found: Survey) -> list[Finding]:
+    """Return what is the matter with the environment that was surveyed, the worst first."""
+    checks = (_torch, _choice, _vendors, _several, _devices, _releases, _packages, _variables)
+    every = [finding for check in checks for finding in check(found)]
+    return sorted(every, key=lambda finding: -finding.severity)
+
+
+def _torch(found: Survey) -> Iterator[Finding]:
+    if found.torch is None:
+        yield Finding(
+            Severity.ERROR, "torch is not installed", "install torch, and the vendor's package for it"
+        )
+
+
+def _choice(found: Survey) -> Iterator[Finding]:
+    if found.activation.problem:
+        remedy = f"unset {BACKEND}, or put right what keeps that device away"
+        yield Finding(Severity.ERROR, f"no backend can be used: {found.activation.problem}", remedy)
+    if found.activation.seam == "python":
+        remedy = "install g++ and start again; until then calls that name a device are slower"
+        yield Finding(Severity.WARNING, "the native device seam is not there", remedy)
+
+
+def _vendors(found: Survey) -> Iterator[Finding]:
+    """A vendor's package is installed, but its device is not there."""
+    for presence in found.backends:
+        if presence.installed and presence.absence and presence.distribution:
+            remedy = (
+                f"set up the driver and runtime of {presence.title}, or uninstall {presence.distribution}"
+            )
+            yield Finding(Severity.WARNING, f"{presence.name} cannot be used: {presence.absence}", remedy)
+
+
+def _several(found: Survey) -> Iterator[Finding]:
+    """Two vendors' devices are there: the order decides, and may not be meant so."""
+    there = [each.name for each in found.backends if each.distribution and each.devices and not each.absence]
+    if len(there) > 1 and not os.environ.get(BACKEND):
+        problem = (
+            f"devices of several vendors are there: {', '.join(there)}; {found.activation.backend} is used"
+        )
+        yield Finding(Severity.WARNING, problem, f"set {BACKEND} to the one that is meant")
+
+
+def _devices(found: Survey) -> Iterator[Finding]:
+    """A driver's devices are there, but nothing that could use them."""
+    for presence in found.backends:
+        patterns = table.load(presence.name).facts.device_files
+        files = [file for pattern in patterns for file in glob.glob(pattern)]
+        if files and not presence.installed:
+            needed = presence.distribution or f"a torch built for {presence.title}"
+            problem = f"{presence.title} has {files[0]}, but {needed} is not installed"
+            yield Finding(Severity.WARNING, problem, f"install {needed}")
+
+
+def _releases(found: Survey) -> Iterator[Finding]:
+    for presence in found.backends:
+        version, supported = presence.version, presence.supported
+        if version and supported and not version.startswith(supported):
+            problem = f"{presence.distribution} {version} is installed; morph was checked with {supported}"
+            remedy = f"install {presence.distribution} {supported}, or see morph surface for what differs"
+            yield Finding(Severity.WARNING, problem, remedy)
+
+
+def _packages(found: Survey) -> Iterator[Finding]:
+    for package in found.packages:
+        if package.installed and package.problem:
+            problem = f"{package.name} {package.installed} is installed but cannot load: {package.problem}"
+            yield Finding(Severity.NOTE, problem, "nothing to do: morph serves it")
+
+
+def _variables(found: Survey) -> Iterator[Finding]:
+    asked, devices = os.environ.get(BACKEND), os.environ.get(CUDA_VARIABLE)
+    if hides_all() and asked not in (None, "", "cpu"):
+        problem = f"{CUDA_VARIABLE}={devices!r} hides every device, but {BACKEND}={asked} asks for one"
+        yield Finding(Severity.WARNING, problem, f"unset {CUDA_VARIABLE} or {BACKEND}")
+    for name in table.backend_names():
+        own = table.load(name).facts.visible_devices
+        if own and own != CUDA_VARIABLE and devices and os.environ.get(own, devices) != devices:
+            problem = f"{own}={os.environ[own]} and {CUDA_VARIABLE}={devices} differ; the vendor's own counts"
+            yield Finding(Severity.WARNING, problem, f"unset one of {own} and {CUDA_VARIABLE}")

@@ -1,0 +1,48 @@
+"""Looks at one backend in a process of its own, which its vendor's package may break.
+
+Run as ``python -m morph.diagnosis.probe NAME`` it tells whether the device of that backend is there, and as
+``python -m morph.diagnosis.probe`` what an activation would choose; the answer is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+ANSWER = "morph-probe: "
+
+
+def presence(name: str) -> dict[str, Any]:
+    """Return whether the device of the backend called ``name`` is there, as the fields of a ``Presence``."""
+    from morph.aliases import table
+    from morph.backends import Backend
+    from morph.backends.choice import why_absent
+
+    backend = Backend(table.load(name))
+    absence = why_absent(backend)
+    return {"absence": absence, "devices": 0 if absence else backend.namespace.device_count()}
+
+
+def choice() -> dict[str, Any]:
+    """Return what an activation chooses here, as the fields of an ``Activation``."""
+    from morph import activation
+    from morph.errors import MorphError
+
+    try:
+        activation.arm()
+        import torch
+    except MorphError as error:
+        return {"backend": None, "seam": None, "problem": str(error), "devices": []}
+    status = activation.status()
+    devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
+    return {"backend": status.backend, "seam": status.seam, "problem": None, "devices": devices}
+
+
+def _device(properties: Any) -> dict[str, Any]:
+    return {"name": properties.name, "memory": properties.total_memory}
+
+
+if __name__ == "__main__":
+    found = presence(sys.argv[1]) if sys.argv[1:] else choice()
+    print(ANSWER + json.dumps(found))

@@ -1,0 +1,261 @@
+"""A survey of this environment: what is installed, which devices are there, and what morph would choose."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import importlib_metadata
+
+from morph import __version__
+from morph.aliases import package as packages
+from morph.aliases import table
+from morph.backends import Backend, autoload
+from morph.diagnosis.probe import ANSWER
+
+TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device of the backend that would be chosen.
+
+    Attributes:
+        name: What its vendor calls it.
+        memory: Bytes in all.
+    """
+
+    name: str
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Whether a backend could be used here.
+
+    Attributes:
+        name: The backend's name.
+        title: What people call it.
+        distribution: The vendor's distribution; empty where torch itself has the device.
+        version: The installed version of that distribution; None if it is not installed.
+        supported: The releases of it that morph was checked with.
+        installed: Whether the vendor's package, or a torch built for the device, is installed.
+        devices: How many devices are there.
+        absence: Why it cannot be used, or None if it can.
+    """
+
+    name: str
+    title: str
+    distribution: str
+    version: str | None
+    supported: str
+    installed: bool
+    devices: int
+    absence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """What an activation chooses here.
+
+    Attributes:
+        backend: The backend's name; ``"cuda"`` where morph stays out; None if nothing can be chosen.
+        seam: ``"native"`` or ``"python"``.
+        problem: Why nothing can be chosen, or None.
+        devices: The devices that ``torch.cuda`` shows then.
+    """
+
+    backend: str | None
+    seam: str | None
+    problem: str | None
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package that morph serves where it cannot be installed.
+
+    Attributes:
+        name: Its import name.
+        version: The version that morph answers for.
+        installed: The version of a real installation, or None.
+        problem: Why the real one cannot load, or None.
+    """
+
+    name: str
+    version: str
+    installed: str | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is here.
+
+    Attributes:
+        morph: morph's version.
+        python: The interpreter's version.
+        platform: The operating system and machine.
+        torch: torch's version, or None if it is not installed.
+        backends: Each backend, in the order of the automatic choice.
+        activation: What would be chosen.
+        reason: Why that, in one clause.
+        packages: The packages that morph serves.
+    """
+
+    morph: str
+    python: str
+    platform: str
+    torch: str | None
+    backends: tuple[Presence, ...]
+    activation: Activation
+    reason: str
+    packages: tuple[Package, ...]
+
+
+def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
+    """Look at this environment; each vendor's package is loaded in a process of its own.
+
+    Args:
+        progress: Called with what is being looked at.
+    """
+    names = table.backend_names()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        chosen = pool.submit(_activation)
+        backends = tuple(pool.map(lambda name: _presence(name, progress), names))
+    activation = chosen.result()
+    return Survey(
+        morph=__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        torch=_version("torch"),
+        backends=backends,
+        activation=activation,
+        reason=_reason(activation),
+        packages=tuple(
+            _package(file.parent.name) for file in sorted(packages.ALIASES.glob(f"*/{packages.SURFACE}"))
+        ),
+    )
+
+
+def _presence(name: str, progress: Callable[[str], object]) -> Presence:
+    backend = Backend(table.load(name))
+    facts = backend.table.facts
+    progress(facts.title)
+    found = _look(backend)
+    return Presence(
+        name=name,
+        title=facts.title,
+        distribution=facts.distribution,
+        version=_version(facts.distribution) if facts.distribution else None,
+        supported=facts.releases,
+        installed=backend.installed,
+        devices=found["devices"],
+        absence=found["absence"],
+    )
+
+
+def _look(backend: Backend) -> dict[str, Any]:
+    facts = backend.table.facts
+    if not facts.vendor and not facts.built:
+        return {"devices": 1, "absence": None}  # the CPU
+    return _probe(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
+
+
+def _not_installed(backend: Backend) -> str:
+    facts = backend.table.facts
+    return (
+        f"{facts.distribution} is not installed" if facts.distribution else "this torch is not built for it"
+    )
+
+
+def _activation() -> Activation:
+    found = _probe()
+    devices = tuple(Device(**each) for each in found.pop("devices") or ())
+    return Activation(
+        backend=found.get("backend"),
+        seam=found.get("seam"),
+        problem=found["absence"] or found.get("problem"),
+        devices=devices,
+    )
+
+
+def _probe(*arguments: str) -> dict[str, Any]:
+    """Return what ``morph.diagnosis.probe`` says; a process that dies says why by its last line."""
+    command = [sys.executable, "-m", "morph.diagnosis.probe", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT, env=_plain())
+    lines = [line for line in done.stdout.splitlines() if line.startswith(ANSWER)]
+    if lines:
+        found: dict[str, Any] = {"absence": None, **json.loads(lines[-1].removeprefix(ANSWER))}
+        return found
+    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    return {"devices": 0, "absence": f"looking for it ended with: {last}"}
+
+
+def _plain() -> dict[str, str]:
+    """Return the environment of a process that is not under morph already, and loads no vendor by itself."""
+    from morph.announcement import ANNOUNCED
+    from morph.launcher.children import SITE
+
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    kept = [path for path in (*paths, root) if path not in ("", SITE)]
+    own = {ANNOUNCED: "1", autoload.VARIABLE: "0", "PYTHONPATH": os.pathsep.join(kept)}
+    return {**os.environ, **own}
+
+
+def _reason(activation: Activation) -> str:
+    if activation.problem:
+        return activation.problem
+    if activation.backend == "cuda":
+        return "a working NVIDIA GPU is present, and morph stays out"
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
+        return "CUDA_VISIBLE_DEVICES hides every device"
+    if os.environ.get("MORPH_BACKEND"):
+        return "MORPH_BACKEND asks for it"
+    if activation.backend == "cpu":
+        return "no accelerator's device is there"
+    return "the first backend whose device is there"
+
+
+def _package(name: str) -> Package:
+    package = packages.load(name)
+    installed = _version(package.distributions[0])
+    return Package(name, package.version, installed, _why_broken(package) if installed else None)
+
+
+def _why_broken(package: packages.Package) -> str | None:
+    """Return why the real ``package`` cannot load, tried in a process of its own."""
+    if package.library:
+        what = f"import ctypes; ctypes.CDLL({package.library!r})"
+    else:
+        what = f"import {', '.join(package.probe or package.import_names[:1])}"
+    done = subprocess.run(
+        [sys.executable, "-c", what],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+        env=_plain(),
+    )
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else None
+
+
+def _version(distribution: str) -> str | None:
+    """Return the version of what is really installed, also where morph answers for it."""
+    wanted = importlib_metadata.DistributionFinder.Context(name=distribution)
+    found = next(iter(importlib_metadata.MetadataPathFinder.find_distributions(wanted)), None)
+    return found.version if found else None
+
+
+def as_json(found: Survey) -> str:
+    """Return a survey as JSON: the fields of the classes above."""
+    return json.dumps(dataclasses.asdict(found), indent=1)

@@ -1,0 +1,107 @@
+"""``morph info`` and ``morph doctor`` tell what is really here."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from morph.diagnosis import Activation, Package, Presence, Survey
+from morph.diagnosis.findings import Severity, findings
+from tests.platforms import Platform, describe
+
+
+def command(platform: Platform, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "morph", *words],
+        env={**platform.environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.platforms("npu")
+def test_the_vendor_s_device_is_shown(platform: Platform) -> None:
+    done = command(platform, "info", "--json")
+    assert done.returncode == 0, describe(done)
+    found = json.loads(done.stdout)
+    assert found["torch"] == torch.__version__
+    [npu] = [each for each in found["backends"] if each["name"] == "npu"]
+    assert (npu["version"], npu["devices"], npu["absence"]) == ("2.13.0", 2, None)
+    assert found["activation"]["backend"] == "npu"
+    assert [each["name"] for each in found["activation"]["devices"]] == ["Ascend910B1"] * 2
+    assert found["reason"] == "the first backend whose device is there"
+    assert done.stderr == ""
+
+
+@pytest.mark.platforms("cpu")
+def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
+    variables = {"LD_LIBRARY_PATH": "", "TORCH_DEVICE_BACKEND_AUTOLOAD": "1", "COLUMNS": "80"}
+    done = command(platform, "info", **variables)
+    assert done.returncode == 0, describe(done)
+    assert "cuda is cpu: no accelerator's device is there" in done.stdout
+    assert "npu      Huawei Ascend  torch-npu 2.13.0  none: torch_npu fails to load" in done.stdout
+    done = command(platform, "doctor", "--json", **variables)
+    assert done.returncode == Severity.WARNING, describe(done)
+    [warning] = [each for each in json.loads(done.stdout) if each["severity"] == "warning"]
+    assert warning["problem"].startswith("npu cannot be used: torch_npu fails to load: ImportError")
+    assert warning["remedy"] == ("set up the driver and runtime of Huawei Ascend, or uninstall torch-npu")
+
+
+NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)
+MLU = Presence("mlu", "Cambricon", "torch_mlu", None, "1.25.0", False, 0, "torch_mlu is not installed")
+WELL = Survey("0.1.0", "3.11", "Linux", "2.13.0", (NPU, MLU), Activation("npu", "native", None, ()), "", ())
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MORPH_BACKEND", "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def problems(survey: Survey) -> list[tuple[Severity, str]]:
+    return [(each.severity, each.problem) for each in findings(survey)]
+
+
+def test_nothing_is_wrong() -> None:
+    assert findings(WELL) == []
+
+
+def test_what_is_wrong_is_found() -> None:
+    both = dataclasses.replace(MLU, installed=True, version="1.25.0", devices=1, absence=None)
+    assert problems(dataclasses.replace(WELL, backends=(NPU, both))) == [
+        (Severity.WARNING, "devices of several vendors are there: npu, mlu; npu is used")
+    ]
+    newer = dataclasses.replace(NPU, version="2.14.0")
+    assert problems(dataclasses.replace(WELL, backends=(newer,))) == [
+        (Severity.WARNING, "torch-npu 2.14.0 is installed; morph was checked with 2.13.0")
+    ]
+    nothing = dataclasses.replace(WELL, torch=None, activation=Activation(None, None, "no such backend", ()))
+    assert [severity for severity, _ in problems(nothing)] == [Severity.ERROR] * 2
+    broken = Package("pynvml", "13.0", "13.1", "OSError: libnvidia-ml.so.1")
+    [(severity, problem)] = problems(dataclasses.replace(WELL, packages=(broken,)))
+    assert severity == Severity.NOTE
+    assert problem == "pynvml 13.1 is installed but cannot load: OSError: libnvidia-ml.so.1"
+    slow = dataclasses.replace(WELL, activation=Activation("npu", "python", None, ()))
+    assert problems(slow) == [(Severity.WARNING, "the native device seam is not there")]
+
+
+def test_variables_that_contradict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("MORPH_BACKEND", "npu")
+    assert problems(WELL) == [
+        (Severity.WARNING, "CUDA_VISIBLE_DEVICES='' hides every device, but MORPH_BACKEND=npu asks for one")
+    ]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "0")
+    assert problems(WELL) == [
+        (
+            Severity.WARNING,
+            "ASCEND_RT_VISIBLE_DEVICES=0 and CUDA_VISIBLE_DEVICES=1 differ; the vendor's own counts",
+        )
+    ]
