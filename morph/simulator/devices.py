@@ -8,9 +8,14 @@ from typing import Any
 
 import torch
 
-from morph.simulator.machine import started
+from morph.simulator.machine import Machine, started
 
 AnyDevice = torch.device | str | int | None
+
+
+def values(machine: Machine) -> dict[str, Any]:
+    """Gives what the vendors keep in variables."""
+    return {"_initialized": False, "_cached_device_count": None, "OutOfMemoryError": torch.OutOfMemoryError}
 
 
 def device_count() -> int:
@@ -54,8 +59,8 @@ def _lazy_init() -> None:
     started().native.initialize()
 
 
-def _lazy_call(cb: Callable[[], object]) -> None:
-    cb()
+def _lazy_call(callable: Callable[[], object], **options: Any) -> None:
+    callable()
 
 
 def _is_in_bad_fork() -> bool:
@@ -87,6 +92,32 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     return int(parsed.index)
 
 
+def _exchange_device(device: int) -> int:
+    if device < 0:
+        return -1
+    previous = current_device()
+    set_device(device)
+    return previous
+
+
+def _maybe_exchange_device(device: int) -> int:
+    return _exchange_device(device)
+
+
+class _DeviceGuard:
+    """Makes the device of an index current for the length of a ``with`` block; a negative one is none."""
+
+    def __init__(self, index: int) -> None:
+        self.idx = index
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = _exchange_device(self.idx)
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None:
+        _maybe_exchange_device(self.prev_idx)
+
+
 class device:
     """Makes a device current for the length of a ``with`` block."""
 
@@ -112,15 +143,19 @@ class device_of(device):
 class DeviceProperties:
     """What a device is like."""
 
-    name: str
-    total_memory: int
+    name = "simulated device"
+    major = minor = 1
+    multi_processor_count = 16
+    total_memory = 0
 
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
+    def __init__(self, total_memory: int, **fields: Any) -> None:
+        self.__dict__.update(total_memory=total_memory, **fields)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"_{started().character.title}DeviceProperties({fields})"
+        memory, processors = self.total_memory // (1 << 20), self.multi_processor_count
+        figures = f"total_memory={memory}MB, multi_processor_count={processors}"
+        generation = f"major={self.major}, minor={self.minor}"
+        return f"{type(self).__name__}(name='{self.name}', {generation}, {figures})"
 
 
 def valid_index(device: AnyDevice) -> int:
@@ -136,9 +171,9 @@ def valid_index(device: AnyDevice) -> int:
 
 
 def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
-    """Returns what a device is like: name and bytes of memory."""
+    """Returns what a device is like: name, bytes of memory, and what else the vendor tells."""
     valid_index(device)
-    return DeviceProperties(name=started().character.device_name, total_memory=started().memory)
+    return started().character.properties(started().memory)
 
 
 def get_device_name(device: AnyDevice = None) -> str:
@@ -146,10 +181,10 @@ def get_device_name(device: AnyDevice = None) -> str:
     return get_device_properties(device).name
 
 
-def get_device_capability(device: AnyDevice = None) -> tuple[int, int] | None:
-    """Returns None: a compute capability is CUDA's."""
-    valid_index(device)
-    return None
+def get_device_capability(device: AnyDevice = None) -> tuple[int, int]:
+    """Returns the vendor's number of the device's generation."""
+    properties: Any = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def can_device_access_peer(device: AnyDevice, peer_device: AnyDevice) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from morph import surfaces
+from morph.simulator import vendor
 from morph.simulator.machine import Machine, library, started
 
 
@@ -32,11 +34,16 @@ class ProcessGroup(metaclass=GroupType):
 
 
 def register(machine: Machine) -> None:
-    """Makes ``init_process_group`` know the vendor's backend name, ``"hccl"``."""
+    """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``, and binds its class of groups."""
     import torch.distributed as dist
 
+    facts = machine.facts
     if dist.is_available() and dist.is_gloo_available():
-        dist.Backend.register_backend(machine.facts.collective, create, devices=[machine.device_type])
+        dist.Backend.register_backend(facts.collective, create, devices=[machine.device_type])
+    if facts.process_group:
+        _, _, name = facts.process_group.rpartition(".")
+        group = GroupType(name, (ProcessGroup,), {"__doc__": ProcessGroup.__doc__})
+        vendor.place(facts.process_group, group, surfaces.load(facts.surface))
 
 
 def create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:

@@ -11,8 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +20,14 @@ from morph.journal import Journal
 
 if TYPE_CHECKING:
     from morph.aliases.table import Facts
+    from morph.simulator.character import Character
 
 GIB = 1 << 30
 DEVICES = 2
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu"}
 # Vendors whose names behave in ways that a surface does not tell.
-CHARACTERS = {"npu": "morph.simulator.npu", "xpu": "morph.simulator.xpu"}
+CHARACTERS = {name: f"morph.simulator.{name}" for name in ("npu", "mlu", "musa", "xpu")}
 
 
 class SimulatorError(MorphError):
@@ -39,33 +39,6 @@ class NotSimulatedError(MorphError, NotImplementedError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} exists on the real device, but the simulated device does not have it")
-
-
-@dataclass(frozen=True)
-class Character:
-    """What a vendor's device is like beyond its surface.
-
-    Attributes:
-        title: The device in error messages, ``"NPU"``.
-        device_name: What the device calls itself.
-        padding: Bytes that the vendor's allocator adds to each request.
-        channels_last: Whether tensors may be put into that order on the device.
-        float64: Whether a cast to float64 on the device is one.
-        amp_dtypes: Names of the dtypes that autocast may use.
-        names: Values of the vendor's own, by their bare name.
-        package: What else of the vendor's package exists, by dotted name below it.
-        place: Puts the vendor's module where torch has one of its own; else its surface makes it.
-    """
-
-    title: str
-    device_name: str
-    padding: int = 0
-    channels_last: bool = True
-    float64: bool = True
-    amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
-    names: Mapping[str, Any] = field(default_factory=dict)
-    package: Mapping[str, Any] = field(default_factory=dict)
-    place: Callable[[Machine, Journal], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +105,8 @@ def start(
             )
         if _machine.character.place:
             _machine.character.place(_machine, journal or Journal())
-    return importlib.import_module(facts.module)
+    module: ModuleType = namespace()
+    return module
 
 
 def started() -> Machine:
@@ -144,6 +118,13 @@ def started() -> Machine:
     if _machine is None:
         raise SimulatorError("no simulated device was started in this process")
     return _machine
+
+
+def namespace() -> Any:
+    """Gives the vendor's module of the simulated machine, ``torch.npu``."""
+    from morph.backends import resolve
+
+    return resolve(started().facts.module)
 
 
 def visible_devices(facts: Facts) -> int:
@@ -178,11 +159,13 @@ def _build(facts: Facts, devices: int, memory: int) -> Machine:
 
 
 def _character(facts: Facts) -> Character:
+    from morph.simulator.character import Character
+
     if facts.name in CHARACTERS:
         character = importlib.import_module(CHARACTERS[facts.name]).CHARACTER
         assert isinstance(character, Character)
         return character
-    return Character(title=facts.device_type.upper(), device_name=f"simulated {facts.title}")
+    return Character(facts.device_type.upper())
 
 
 def build(name: str) -> pathlib.Path:
@@ -218,19 +201,18 @@ def _install(machine: Machine) -> None:
 
 
 def _add_to_torch(machine: Machine) -> None:
-    import torch
     from torch.utils import backend_registration
 
     from morph.simulator import compilation, distributed, legacy, sharing, vendor
 
     backend_registration.rename_privateuse1_backend(machine.device_type)
-    module = vendor.build(machine)
-    torch._register_device_module(machine.device_type, module)  # type: ignore[no-untyped-call]
-    vendor.register(module, machine)
+    modules = vendor.build(machine)
+    vendor.register(modules, machine)
     backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
-    compilation.register(module, machine)
+    compilation.register(namespace(), machine)
     distributed.register(machine)
     sharing.register(machine)
+    machine.character.patch(modules)
 
 
 def _let_threads_finish() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -122,12 +123,13 @@ def get_allocator_backend() -> str:
 
 
 def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> list[dict[str, Any]]:
-    """Returns the segments that the allocator holds, each with its blocks."""
-    return list(started().native.memory_snapshot())
+    """Returns the segments that the allocator holds, of one pool if one is given, each with its blocks."""
+    segments = started().native.memory_snapshot()
+    return [each for each in segments if mempool_id in (None, each["segment_pool_id"])]
 
 
 def _snapshot(device: AnyDevice = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
-    return {"segments": memory_snapshot(), "device_traces": [[] for _ in range(started().count)]}
+    return {"segments": memory_snapshot(), "device_traces": started().native.memory_traces()}
 
 
 def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
@@ -136,7 +138,22 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_trace
 
 
 def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
-    """Records nothing: `_snapshot` has the segments, and no history."""
+    """Records what is allocated and freed from now on, without the lines of code that did it."""
+    _record(enabled, *args, **kwargs)
+
+
+def _record(
+    enabled: str | None,
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: AnyDevice = None,
+) -> None:
+    started().native.record_memory_history(max_entries if enabled == "all" else 0)
+
+
+def _set_allocator_settings(settings: str) -> None:
+    """Takes settings, none of which makes a difference here."""
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from morph.simulator import amp, devices, distributed, generators, streams
+from morph.simulator import amp, devices, graphs, runtime, streams
+from morph.simulator.character import Character
 from morph.simulator.devices import AnyDevice
-from morph.simulator.machine import Character, started
 
 SOC_VERSION = 220  # Ascend910B1, as torch_npu numbers the chips
 MIB = 1 << 20
+RUNTIME = "npuHostRegister", "npuHostUnregister", "npuStreamCreate", "npuStreamDestroy"
 CUDA_FIELDS = (
     "major",
     "minor",
@@ -31,8 +33,7 @@ class DeviceProperties(devices.DeviceProperties):
     """What torch_npu tells of a device: CUDA's fields are there and hold None."""
 
     def __init__(self, total_memory: int) -> None:
-        super().__init__(**dict.fromkeys(CUDA_FIELDS), total_memory=total_memory)
-        self.name = "Ascend910B1"
+        super().__init__(total_memory, name="Ascend910B1", **dict.fromkeys(CUDA_FIELDS))
         self.cube_core_num = 24
         self.vector_core_num = self.multi_processor_count = 48
         self.L2_cache_size = 192 * MIB
@@ -45,43 +46,9 @@ class DeviceProperties(devices.DeviceProperties):
         return f"_NPUDeviceProperties(name='{self.name}', {figures})"
 
 
-def get_device_properties(device_name: AnyDevice = None) -> DeviceProperties:
-    """Returns what a device is like; the parameter has another name than CUDA's."""
-    devices.valid_index(device_name)
-    return DeviceProperties(started().memory)
-
-
-def get_device_name(device_name: AnyDevice = None) -> str:
-    """Returns what a device calls itself; the parameter has another name than CUDA's."""
-    return get_device_properties(device_name).name
-
-
-def can_device_access_peer(device_id: AnyDevice, peer_device_id: AnyDevice) -> bool:
-    """Tells whether one device can read another's memory."""
-    return devices.can_device_access_peer(device_id, peer_device_id)
-
-
-def is_bf16_supported(including_emulation: bool = False) -> bool:
-    """Tells whether autocast may use bfloat16."""
-    return True
-
-
-def get_rng_state(device: AnyDevice = "npu") -> torch.Tensor:
-    """Returns the state of a device's generator: 16 bytes, seed and offset."""
-    return generators.get_rng_state(device)
-
-
-def set_rng_state(new_state: torch.Tensor, device: AnyDevice = "npu") -> None:
-    """Sets the state of a device's generator."""
-    generators.set_rng_state(new_state, device)
-
-
-def _get_rng_state_offset(device: AnyDevice = "npu") -> int:
-    return generators._get_rng_state_offset(device)
-
-
-def _set_rng_state_offset(offset: int, device: AnyDevice = "npu") -> None:
-    generators._set_rng_state_offset(offset, device)
+def get_device_capability(device: AnyDevice = None) -> None:
+    """Returns None: a compute capability is CUDA's."""
+    devices.valid_index(device)
 
 
 class Stream(streams.Stream):
@@ -102,6 +69,27 @@ class Stream(streams.Stream):
 
 class SyncLaunchStream(Stream):
     """A queue that bypasses torch_npu's task queue, which makes no difference here."""
+
+
+class StreamContext(streams.StreamContext):
+    """torch_npu's context, whose parameter has another name than CUDA's."""
+
+    def __init__(self, stream_ctx: torch.Stream | None) -> None:
+        super().__init__(stream_ctx)
+
+
+class graph(graphs.graph):
+    """torch_npu's context, which has one more positional parameter than CUDA's."""
+
+    def __init__(
+        self,
+        npu_graph: Any,
+        pool: Any = None,
+        stream: Any = None,
+        auto_dispatch_capture: bool = False,
+        capture_error_mode: str = "global",
+    ) -> None:
+        super().__init__(npu_graph, pool, stream, capture_error_mode)
 
 
 class GradScaler(amp.GradScaler):
@@ -213,9 +201,20 @@ def get_soc_version() -> int:
     return SOC_VERSION
 
 
+def get_cann_version(module: str = "CANN") -> str:
+    """Returns the version of a module of CANN."""
+    return "8.5.0"
+
+
+def npurt() -> SimpleNamespace:
+    """Returns the functions of the runtime that torch_npu binds."""
+    functions = runtime.functions("npu").items()
+    return SimpleNamespace(**{name: each for name, each in functions if name in RUNTIME})
+
+
 CHARACTER = Character(
     title="NPU",
-    device_name="Ascend910B1",
+    properties=DeviceProperties,
     padding=32,
     channels_last=False,
     float64=False,
@@ -225,5 +224,4 @@ CHARACTER = Character(
         "conv": Precision(allow_hf32=True),
         "config": Configuration(),
     },
-    package={"_C._distributed_c10d.ProcessGroupHCCL": distributed.ProcessGroup},
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import sys
+import threading
 from typing import Any
 
 import torch
 
 from morph.simulator import devices
 from morph.simulator.devices import AnyDevice
-from morph.simulator.machine import Machine, started
+from morph.simulator.machine import Machine, namespace, started
 
 
 def values(machine: Machine) -> dict[str, Any]:
@@ -18,6 +18,13 @@ def values(machine: Machine) -> dict[str, Any]:
     setattr(Stream, f"{machine.device_type}_stream", property(lambda self: self.stream_id))
     setattr(Event, f"{machine.device_type}_event", property(lambda self: self.event_id))
     return {}
+
+
+class _Capturing(threading.local):
+    stream: Stream | None = None
+
+
+capturing = _Capturing()  # the stream whose work this thread captures into a graph
 
 
 class Stream(torch.Stream):
@@ -41,8 +48,8 @@ class Stream(torch.Stream):
         return 0, -1
 
     def is_capturing(self) -> bool:
-        """Tells whether a graph is being captured: never."""
-        return False
+        """Tells whether this stream's work is being captured into a graph."""
+        return self == capturing.stream
 
     def set_data_preprocess_stream(self, is_data_preprocess_stream: bool = False) -> None:
         """Gives the queue to data preparation, which makes no difference here."""
@@ -125,7 +132,7 @@ class Event(torch.Event):
 
 
 def _wrapped(plain: torch.Stream, stream_id: int | None = None) -> Stream:
-    own = sys.modules[started().facts.module].Stream  # a vendor may have a class of its own
+    own = namespace().Stream  # a vendor may have a class of its own
     place = {"device_index": plain.device_index, "device_type": plain.device_type}
     wrapped = own(stream_id=plain.stream_id if stream_id is None else stream_id, **place)
     assert isinstance(wrapped, Stream)
@@ -143,6 +150,11 @@ def default_stream(device: AnyDevice = None) -> Stream:
     return _wrapped(current, stream_id=0)
 
 
+def _set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
+    own = namespace().Stream
+    set_stream(own(stream_id=stream_id, device_index=device_index, device_type=device_type))
+
+
 def set_stream(stream: torch.Stream | None) -> None:
     """Makes a stream this thread's current one of its device; None changes nothing."""
     if stream is not None:
@@ -154,8 +166,8 @@ class StreamContext:
 
     cur_stream: torch.Stream | None
 
-    def __init__(self, stream_ctx: torch.Stream | None) -> None:
-        self.stream = stream_ctx
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
         self._before: list[tuple[int, Stream]] = []
 
     def __enter__(self) -> None:
@@ -173,9 +185,6 @@ class StreamContext:
 
 def stream(stream: torch.Stream | None) -> StreamContext:
     """Returns a context that makes a stream current."""
-    return StreamContext(stream)
-
-
-def is_current_stream_capturing() -> bool:
-    """Tells whether a graph is being captured: never."""
-    return False
+    context = namespace().StreamContext(stream)
+    assert isinstance(context, StreamContext)
+    return context

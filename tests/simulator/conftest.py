@@ -15,20 +15,20 @@ from tests.worker import Worker
 
 @dataclasses.dataclass(frozen=True)
 class Simulated(Platform):
-    """The simulated npu, started by a program of this folder."""
+    """A simulated device, started by a program of this folder."""
 
     def command(self, *, morph: bool) -> list[str]:
         """Returns the command that runs what follows it; `morph` is for the other platforms."""
-        return [sys.executable, "-m", "tests.simulator.started"]
+        return [sys.executable, "-m", "tests.simulator.started", self.device_type]
 
 
-@pytest.fixture(scope="session", params=["simulated", "real"])
+@pytest.fixture(scope="session", params=["simulated-npu", "npu"])
 def machine(request: pytest.FixtureRequest) -> Platform:
-    """The simulated npu, then the real torch_npu over the soft CANN."""
-    if request.param == "real":
+    """The simulated npu, then the real torch_npu over the soft CANN; tests may choose others."""
+    if request.param == "npu":
         return platforms.platform("npu", request.getfixturevalue("cann"))
     platforms.build_simulator()
-    fields = dataclasses.asdict(platforms.platform("simulated-npu", {}))
+    fields = dataclasses.asdict(platforms.platform(request.param, {}))
     return Simulated(**fields)
 
 

@@ -1,4 +1,4 @@
-"""A Python on the simulated npu: `python -m tests.simulator.started (-m MODULE | -c CODE | SCRIPT) ...`."""
+"""A Python on a simulated device: `python -m tests.simulator.started BACKEND (-m MODULE|-c CODE|FILE)`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from morph import simulator
 
 def run() -> None:
     """Starts the simulated device and runs what the command line says."""
-    simulator.start("npu")
-    kind, *rest = sys.argv[1:]
+    backend, kind, *rest = sys.argv[1:]
+    simulator.start(backend)
     if kind == "-c":
         sys.argv[:] = ["-c", *rest[1:]]
         exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})

@@ -12,7 +12,7 @@ from torch import Tensor
 
 pytestmark = pytest.mark.usefixtures("vendor_worker")
 
-only_simulated = pytest.mark.parametrize("machine", ["simulated"], indirect=True)
+only_simulated = pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 
 OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": lambda a, b: a + b,

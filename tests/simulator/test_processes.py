@@ -112,7 +112,7 @@ def test_collectives_on_two_processes(machine: Platform, backend: str, tmp_path:
         assert seen["backend"] == backend
 
 
-@pytest.mark.parametrize("machine", ["simulated"], indirect=True)
+@pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pathlib.Path) -> None:
     script = tmp_path / "sharing.py"
     script.write_text(SHARING)
@@ -129,7 +129,7 @@ def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
 
 
 # torch's threads can meet the end of the interpreter, which aborts one process in fifty on the real package
-@pytest.mark.parametrize("machine", ["simulated"], indirect=True)
+@pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
     done = machine.run(
         "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()", morph=False

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.cuda.graphs
 
-from morph.aliases.torch_cuda.cpu.capture import Capture, Step, replay
+from morph.aliases.torch_cuda.capture import Capture, Step, replay
 from morph.aliases.torch_cuda.cpu.device import torch_own
 from morph.aliases.torch_cuda.cpu.pools import pool_id
 from morph.aliases.torch_cuda.refusal import lacks

@@ -102,6 +102,8 @@ c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
 // host.cpp
 c10::Allocator* pinned_allocator();
 bool is_pinned(const void* pointer);
+void register_host_memory(const void* pointer, size_t bytes);  // pins memory that somebody else allocated
+void unregister_host_memory(const void* pointer);
 std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats();  // bytes, allocations
 void reset_pinned_stats(bool peaks);  // or the totals
 

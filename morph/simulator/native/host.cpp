@@ -53,6 +53,16 @@ bool is_pinned(const void* pointer) {
   return pointer < start + bytes;
 }
 
+void register_host_memory(const void* pointer, size_t bytes) {
+  std::lock_guard<std::mutex> lock(pinned_mutex);
+  pinned[static_cast<const char*>(pointer)] = bytes;
+}
+
+void unregister_host_memory(const void* pointer) {
+  std::lock_guard<std::mutex> lock(pinned_mutex);
+  pinned.erase(static_cast<const char*>(pointer));
+}
+
 std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats() {
   std::lock_guard<std::mutex> lock(pinned_mutex);
   return {pinned_bytes, pinned_blocks};

@@ -157,6 +157,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
              [](int index, double fraction) { set_memory_fraction(c10::DeviceIndex(index), fraction); });
   module.def("allocate", &allocate);
   module.def("deallocate", [](size_t pointer) { allocator()->raw_deallocate(reinterpret_cast<void*>(pointer)); });
+  module.def("register_host_memory", [](size_t pointer, size_t bytes) {
+    register_host_memory(reinterpret_cast<void*>(pointer), bytes);
+  });
+  module.def("unregister_host_memory",
+             [](size_t pointer) { unregister_host_memory(reinterpret_cast<void*>(pointer)); });
   module.def("pinned_memory_stats", &pinned_memory_stats);
   module.def("reset_pinned_memory_stats", &reset_pinned_stats);
   module.def("share_memory", [](size_t pointer) { return share_memory(reinterpret_cast<void*>(pointer)); });

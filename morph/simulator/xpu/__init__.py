@@ -11,7 +11,8 @@ import sys
 from types import ModuleType
 
 from morph.journal import Journal
-from morph.simulator.machine import Character, Machine
+from morph.simulator.character import Character
+from morph.simulator.machine import Machine
 from morph.simulator.xpu import collectives, runtime, sensors
 
 MODULE = "torch.xpu"
@@ -55,4 +56,4 @@ def _put(modules: dict[str, ModuleType]) -> None:
         sys.modules["torch"].xpu = modules[MODULE]  # type: ignore[attr-defined]
 
 
-CHARACTER = Character(title="XPU", device_name="Intel(R) Data Center GPU Max 1550", place=place)
+CHARACTER = Character(title="XPU", place=place)

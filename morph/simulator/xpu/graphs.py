@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NoReturn
 
-import torch
-
-from morph.aliases.torch_cuda.cpu.capture import Capture, Step, replay
+from morph.aliases.torch_cuda.capture import Capture, Step, replay
 from morph.simulator import devices, generators
 from morph.simulator.machine import NotSimulatedError, started
 from morph.simulator.xpu import pools
@@ -40,7 +38,6 @@ class Graph:
     _steps: list[Step] | None
     _pool: pools.PoolId
     _index: int
-    _generator: torch.Tensor
 
     def capture_begin(self, pool: pools.PoolId | None = None) -> None:
         """Begins to capture this thread's operations."""
@@ -49,8 +46,8 @@ class Graph:
         self._pool = pool or self._pool
         self._index = devices.current_device()
         pools.begin_in_thread(self._index, self._pool)
-        self._generator = generators.get_rng_state(self._index)
-        self._capture = _capturing.graph = Capture()
+        states = generators.get_rng_state_all, generators.set_rng_state_all
+        self._capture = _capturing.graph = Capture(started().device_type, "XPU", *states)
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 
     def capture_end(self) -> None:
@@ -60,7 +57,6 @@ class Graph:
         capture, self._capture, _capturing.graph = self._capture, None, None
         capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         capture.finish()
-        generators.set_rng_state(self._generator, self._index)
         started().native.end_pool(self._index, self._pool)
         self._steps, self._ready = capture.steps, not self._keeps
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,29 +45,42 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the operations of this thread as steps.
 
     The operations run meanwhile, so that a program gets real tensors; what they change in tensors from before
-    the capture, and in the generator, is put back at its end: on CUDA a capture computes nothing.
+    the capture, and in the generators, is put back at its end: on CUDA a capture computes nothing.
+
+    Args:
+        device_type: Of the device; what only the host works on is not captured.
+        title: The device in error messages.
+        get_states: Returns the states of the device's generators.
+        set_states: Sets them.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        device_type: str = "cpu",
+        title: str = "CUDA",
+        get_states: Callable[[], Any] = torch.get_rng_state,
+        set_states: Callable[[Any], None] = torch.set_rng_state,
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
+        self._device_type = device_type
+        self._title = title
         self._created: dict[int, torch.UntypedStorage] = {}
         self._before: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        self._generator_state = torch.get_rng_state()
+        self._put_generators_back = partial(set_states, get_states())
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if any(tag in func.tags for tag in _WAITING):
-            raise RuntimeError(
-                f"CUDA error: operation not permitted when stream is capturing: {func} has a result that the "
-                "program must wait for"
-            )
+        if any(tag in func.tags for tag in _WAITING) and self._has_part_in(args):
+            raise self._refusal(f"{func} has a result that the program must wait for")
         kwargs = kwargs or {}
-        for tensor in _written(func, args, kwargs):
+        takes = self._has_part_in((args, kwargs))
+        for tensor in _written(func, args, kwargs) if takes else ():
             self._keep(tensor)
         result = func(*args, **kwargs)
-        self._record(func, args, kwargs, result)
+        if takes or self._has_part_in(result):
+            self._record(func, args, kwargs, result)
         return result
 
     def finish(self) -> None:
@@ -74,15 +88,25 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         with torch.inference_mode():
             for tensor, value in self._before.values():
                 tensor.copy_(value)
-        torch.set_rng_state(self._generator_state)
+        self._put_generators_back()
+
+    def _has_part_in(self, values: Any) -> bool:
+        return any(tensor.device.type == self._device_type for tensor in _tensors(values))
+
+    def _refusal(self, reason: str) -> RuntimeError:
+        return RuntimeError(
+            f"{self._title} error: operation not permitted when stream is capturing: {reason}"
+        )
 
     def _keep(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
         if storage._cdata not in self._created and storage._cdata not in self._before:
-            whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+            whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
             self._before[storage._cdata] = whole, whole.clone()
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if self._device_type != "cpu" and any(map(_is_pageable, _tensors(result))):
+            raise self._refusal(f"the program must wait for {func} to memory that is not pinned")
         given = {tensor.untyped_storage()._cdata for tensor in _tensors((args, kwargs))}
         outputs = []
         for value in tree_iter(result):
@@ -109,6 +133,10 @@ def _bare(value: Any) -> Any:
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:
     return (value for value in tree_iter(values) if isinstance(value, torch.Tensor))
+
+
+def _is_pageable(tensor: torch.Tensor) -> bool:
+    return tensor.is_cpu and not tensor.is_pinned()
 
 
 def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
