@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.measure import compare
 from benchmarks.ways import WAYS, in_processes
-
-# CUDA's spelling, and the device's own where {device} and {module} stand for its type and its module
-CALLS = {
-    "torch.cuda.current_device()": "{module}.current_device()",
-    "torch.cuda.current_stream()": "{module}.current_stream()",
-    "torch.cuda.is_available()": "{module}.is_available()",
-    "torch.device('cuda')": "torch.device('{device}')",
-    "torch.empty(4, device='cuda')": "torch.empty(4, device='{device}')",
-    "torch.empty(4)": "torch.empty(4)",
-    "host.to('cuda')": "host.to('{device}')",
-    "there.to('cuda')": "there.to('{device}')",
-    "there.cuda()": "there.to('{device}')",
-    "there.to(torch.float32)": "there.to(torch.float32)",
-    "there.is_cuda": "there.{is_device}",
-    "there + 1": "there + 1",
-}
+from morph.measurement.calls import CALLS, figures
 
 
-def evaluator(source: str, names: dict[str, Any]) -> Callable[[], object]:
-    """Compile ``source`` to a function without arguments."""
-    function: Callable[[], object] = eval(f"lambda: {source}", names)
-    return function
-
-
-def figures(way: str, backend: str) -> Iterator[dict[str, Any]]:
+def measured(way: str, backend: str) -> list[dict[str, Any]]:
     """Measure every call in this process under ``way``."""
     WAYS[way](backend)
-    import torch
-
-    own = {"device": backend, "module": f"torch.{backend}", "is_device": f"is_{backend}"}
-    names = {"torch": torch, "host": torch.ones(4), "there": torch.ones(4, device=backend)}
-    for cuda, spelling in CALLS.items():
-        try:
-            both = [evaluator(source, names) for source in (cuda, spelling.format(**own))]
-            result = compare(cuda, *both)
-            yield {"call": cuda, "cuda_ns": result.cuda, "own_ns": result.own, "ratio": result.ratio}
-        except Exception as error:  # a way that cannot do a call is a finding, not a failure of the benchmark
-            yield {"call": cuda, "error": str(error).partition("\n")[0]}
+    return [{**dataclasses.asdict(each), "ratio": each.ratio} for each in figures(backend)]
 
 
 def show(results: dict[str, Any]) -> None:
@@ -66,7 +34,7 @@ def show(results: dict[str, Any]) -> None:
 
 def _cell(result: Any, index: int) -> str:
     row = {"error": "fails"} if isinstance(result, str) else result[index]
-    return "fails" if "error" in row else f"{row['ratio']:5.2f}x {row['cuda_ns']:7,.0f} ns"
+    return "fails" if row["error"] else f"{row['ratio']:5.2f}x {row['cuda']:7,.0f} ns"
 
 
 def main() -> None:
@@ -77,7 +45,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.only:
-        print(json.dumps(list(figures(arguments.only, arguments.backend))))
+        print(json.dumps(measured(arguments.only, arguments.backend)))
         return
     results = in_processes("benchmarks.calls", arguments.ways, arguments.backend)
     if arguments.json:

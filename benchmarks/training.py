@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable
 
-from benchmarks.measure import compare
+from morph.measurement.timing import compare
 
 
 def step(device: str) -> Callable[[], object]:

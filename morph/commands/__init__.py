@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
+    "bench": "measure what calls in CUDA's spelling cost beside the device's own",
     "doctor": "say what is wrong in this environment, and what to do about it",
     "info": "show what is installed, which devices are there, and which backend would be chosen",
     "surface": "record the names of an installed package, and compare recordings",

@@ -1,0 +1,53 @@
+"""``morph bench``: what a call in CUDA's spelling costs here, beside the device's own spelling."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from morph.errors import MorphError
+
+if TYPE_CHECKING:
+    from morph.measurement import Figure
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument("--backend", help="the backend, instead of the first whose device is there")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.epilog = "Times are medians in nanoseconds, taken in turns. Exit status: 0, or 1 if a call fails."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print, and return 0, or 1 if a call fails."""
+    from morph import activate
+    from morph.commands.display import looking
+    from morph.measurement import figures
+
+    status = activate(arguments.backend)
+    if not status.active or status.device_type is None:
+        raise MorphError("morph stays out here: CUDA's spelling is the device's own")
+    with looking("measuring") as progress:
+        found = []
+        for figure in figures(status.device_type):
+            progress(figure.call)
+            found.append(figure)
+    if arguments.json:
+        print(json.dumps([{**dataclasses.asdict(each), "ratio": each.ratio} for each in found], indent=1))
+    else:
+        _print(found, status.device_type)
+    return int(any(each.error for each in found))
+
+
+def _print(found: list[Figure], device_type: str) -> None:
+    from morph.commands.display import columns, console
+
+    shown = columns("call", "cuda, ns", f"{device_type}, ns", "ratio")
+    for each in found:
+        if each.error:
+            shown.add_row(each.call, "", "", each.error)
+        else:
+            shown.add_row(each.call, f"{each.cuda:,.0f}", f"{each.own:,.0f}", f"{each.ratio:.2f}")
+    console().print(shown)

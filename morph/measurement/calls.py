@@ -1,0 +1,71 @@
+"""Single calls: the CUDA spelling against the device's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from morph.measurement.timing import compare
+
+# CUDA's spelling, and the device's own where {device} and {module} stand for its type and its module
+CALLS = {
+    "torch.cuda.current_device()": "{module}.current_device()",
+    "torch.cuda.current_stream()": "{module}.current_stream()",
+    "torch.cuda.is_available()": "{module}.is_available()",
+    "torch.device('cuda')": "torch.device('{device}')",
+    "torch.empty(4, device='cuda')": "torch.empty(4, device='{device}')",
+    "torch.empty(4)": "torch.empty(4)",
+    "host.to('cuda')": "host.to('{device}')",
+    "there.to('cuda')": "there.to('{device}')",
+    "there.cuda()": "there.to('{device}')",
+    "there.to(torch.float32)": "there.to(torch.float32)",
+    "there.is_cuda": "there.{is_device}",
+    "there + 1": "there + 1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What one call costs.
+
+    Attributes:
+        call: CUDA's spelling.
+        cuda: Nanoseconds per call in that spelling; None if it fails.
+        own: Nanoseconds per call in the device's own spelling.
+        error: Why it fails, or None.
+    """
+
+    call: str
+    cuda: float | None = None
+    own: float | None = None
+    error: str | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as long the CUDA spelling takes."""
+        return self.cuda / self.own if self.cuda and self.own else None
+
+
+def figures(device_type: str) -> Iterator[Figure]:
+    """Measure every call in this process, where "cuda" means the device of ``device_type``.
+
+    Args:
+        device_type: torch's name of it, such as ``"npu"``; its package is imported.
+    """
+    import torch
+
+    own = {"device": device_type, "module": f"torch.{device_type}", "is_device": f"is_{device_type}"}
+    names = {"torch": torch, "host": torch.ones(4), "there": torch.ones(4, device=device_type)}
+    for cuda, spelling in CALLS.items():
+        try:
+            both = [_evaluator(source, names) for source in (cuda, spelling.format(**own))]
+            result = compare(cuda, *both)
+            yield Figure(cuda, result.cuda, result.own)
+        except Exception as error:  # a way that cannot do a call is a finding
+            yield Figure(cuda, error=str(error).partition("\n")[0])
+
+
+def _evaluator(source: str, names: dict[str, Any]) -> Callable[[], object]:
+    function: Callable[[], object] = eval(f"lambda: {source}", names)
+    return function
