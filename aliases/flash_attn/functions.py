@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .operators.differentiable import (
+    NEW,
     Result,
     backward,
     forward,
@@ -45,8 +46,7 @@ class FlashAttnFunc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> tuple[Tensor | None, ...]:
         """Compute the gradients of q, k and v."""
-        grads = [torch.empty_like(each) for each in ctx.saved_tensors[:3]]
-        backward(ctx, dout, *grads)
+        grads = backward(ctx, dout, NEW)
         return *(grad[..., : dout.shape[-1]] for grad in grads), *(None,) * 9
 
 
@@ -78,9 +78,9 @@ class FlashAttnKVPackedFunc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> tuple[Tensor | None, ...]:
         """Compute the gradients of q and kv."""
-        q, k = ctx.saved_tensors[:2]
-        dq, dkv = torch.empty_like(q), k.new_empty(*k.shape[:2], 2, *k.shape[2:])
-        backward(ctx, dout, dq, *dkv.unbind(2))
+        k = ctx.saved_tensors[1]
+        dkv = k.new_empty(*k.shape[:2], 2, *k.shape[2:])
+        dq, *_ = backward(ctx, dout, (None, dkv[:, :, 0], dkv[:, :, 1]))
         return *(grad[..., : dout.shape[-1]] for grad in (dq, dkv)), *(None,) * 9
 
 
@@ -113,7 +113,7 @@ class FlashAttnQKVPackedFunc(torch.autograd.Function):
         """Compute the gradient of qkv."""
         q = ctx.saved_tensors[0]
         dqkv = q.new_empty(*q.shape[:2], 3, *q.shape[2:])
-        backward(ctx, dout, *dqkv.unbind(2))
+        backward(ctx, dout, (dqkv[:, :, 0], dqkv[:, :, 1], dqkv[:, :, 2]))
         return dqkv[..., : dout.shape[-1]], *(None,) * 9
 
 
@@ -151,8 +151,7 @@ class FlashAttnVarlenFunc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> tuple[Tensor | None, ...]:
         """Compute the gradients of q, k and v."""
-        grads = [torch.empty_like(each) for each in ctx.saved_tensors[:3]]
-        varlen_backward(ctx, dout, *grads)
+        grads = varlen_backward(ctx, dout, NEW)
         return *(grad[..., : dout.shape[-1]] for grad in grads), *(None,) * 14
 
 
@@ -189,9 +188,9 @@ class FlashAttnVarlenKVPackedFunc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> tuple[Tensor | None, ...]:
         """Compute the gradients of q and kv."""
-        q, k = ctx.saved_tensors[:2]
-        dq, dkv = torch.empty_like(q), k.new_empty(k.shape[0], 2, *k.shape[1:])
-        varlen_backward(ctx, dout, dq, *dkv.unbind(1))
+        k = ctx.saved_tensors[1]
+        dkv = k.new_empty(k.shape[0], 2, *k.shape[1:])
+        dq, *_ = varlen_backward(ctx, dout, (None, dkv[:, 0], dkv[:, 1]))
         return *(grad[..., : dout.shape[-1]] for grad in (dq, dkv)), *(None,) * 13
 
 
@@ -227,5 +226,5 @@ class FlashAttnVarlenQKVPackedFunc(torch.autograd.Function):
         """Compute the gradient of qkv."""
         q = ctx.saved_tensors[0]
         dqkv = q.new_empty(q.shape[0], 3, *q.shape[1:])
-        varlen_backward(ctx, dout, *dqkv.unbind(1))
+        varlen_backward(ctx, dout, (dqkv[:, 0], dqkv[:, 1], dqkv[:, 2]))
         return dqkv[..., : dout.shape[-1]], *(None,) * 11

@@ -97,12 +97,12 @@ def varlen_fwd(
     window = is_causal, window_size_left, window_size_right
     attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, max_seqlen_k, p_dropout, state)
     with kernels.full_precision(q):
-        ranges = _used(_ranges(cu_seqlens_k), seqused_k, leftpad_k_)
+        keys = _used(ranges(cu_seqlens_k), seqused_k, leftpad_k_)
         if block_table_ is None:
             _require_keys(k, v, head_size)
         else:
-            k, v, ranges = _paged(k, v, block_table_, leftpad_k_, num_splits, ranges)
-        packing = Packing(_ranges(cu_seqlens_q), ranges)
+            k, v, keys = _paged(k, v, block_table_, leftpad_k_, num_splits, keys)
+        packing = Packing(ranges(cu_seqlens_q), keys)
         out, lse = kernels.forward_packed(attention, q, k, v, packing)
         shape = batch_size, num_heads, rounded(max_seqlen_q), rounded(max_seqlen_k)
         softmax = q.new_zeros(shape if return_softmax else 0)
@@ -161,7 +161,7 @@ def varlen_bwd(
     attention = attention_of(
         softmax_scale, *window, softcap, alibi_slopes_, max_seqlen_k, p_dropout, rng_state
     )
-    packing = Packing(_ranges(cu_seqlens_q), _ranges(cu_seqlens_k))
+    packing = Packing(ranges(cu_seqlens_q), ranges(cu_seqlens_k))
     with kernels.full_precision(q):
         grads = kernels.backward_packed(attention, dout, q, k, v, out, softmax_lse, packing)
         softmax_d = _spread(row_sums(dout, out).T, packing)
@@ -179,28 +179,29 @@ def _require_keys(k: Tensor, v: Tensor, head_size: int) -> None:
         require_shape(name, tensor, total_k=len(k), num_heads_k=k.shape[-2], head_size=head_size)
 
 
-def _ranges(cu_seqlens: Tensor) -> list[Range]:
+def ranges(cu_seqlens: Tensor) -> list[Range]:
+    """Return where each sequence begins and ends."""
     return list(itertools.pairwise(cu_seqlens.tolist()))
 
 
-def _used(ranges: list[Range], seqused: Tensor | None, leftpad: Tensor | None) -> list[Range]:
+def _used(keys: list[Range], seqused: Tensor | None, leftpad: Tensor | None) -> list[Range]:
     """Return the part of each range that counts."""
     if leftpad is not None:
-        require_indices("leftpad_k", leftpad, batch_size=len(ranges))
-    ends = [end for _, end in ranges]
+        require_indices("leftpad_k", leftpad, batch_size=len(keys))
+    ends = [end for _, end in keys]
     if seqused is not None:
-        ends = [start + used for (start, _), used in zip(ranges, seqused.tolist(), strict=True)]
-    pads = [0] * len(ranges) if leftpad is None else leftpad.tolist()
-    return [(start + pad, end) for (start, _), end, pad in zip(ranges, ends, pads, strict=True)]
+        ends = [start + used for (start, _), used in zip(keys, seqused.tolist(), strict=True)]
+    pads = [0] * len(keys) if leftpad is None else leftpad.tolist()
+    return [(start + pad, end) for (start, _), end, pad in zip(keys, ends, pads, strict=True)]
 
 
 def _paged(
-    k: Tensor, v: Tensor, table: Tensor, leftpad: Tensor | None, num_splits: int, ranges: list[Range]
+    k: Tensor, v: Tensor, table: Tensor, leftpad: Tensor | None, num_splits: int, keys: list[Range]
 ) -> tuple[Tensor, Tensor, list[Range]]:
-    require_table(table, k.shape[1], len(ranges))
+    require_table(table, k.shape[1], len(keys))
     require(leftpad is None, PAGES_AND_LEFTPAD)
     require(num_splits <= 1, "num_splits > 1 is not supported for varlen paged KV")
-    return gather(k, v, table, [end - start for start, end in ranges])
+    return gather(k, v, table, [end - start for start, end in keys])
 
 
 def _write_softmax(

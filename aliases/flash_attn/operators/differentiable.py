@@ -8,10 +8,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .. import kernels
+from ..calls.dense import delivered
+from ..calls.options import attention_of
+from ..calls.packed import ranges
+from ..kernels import Packing
 from .backward import _wrapped_flash_attn_backward, _wrapped_flash_attn_varlen_backward
 from .forward import _wrapped_flash_attn_forward, _wrapped_flash_attn_varlen_forward
 
 Result = Tensor | tuple[Tensor, Tensor, Tensor]
+Targets = tuple[Tensor | None, Tensor | None, Tensor | None]
+
+NEW: Targets = (None, None, None)
 
 
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Result:
@@ -77,28 +85,26 @@ def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, return_softmax: bool, kee
     return (out, lse, softmax) if return_softmax else out
 
 
-def backward(ctx: Any, dout: Tensor, dq: Tensor, dk: Tensor, dv: Tensor) -> None:
-    """Write the gradients of what :func:`forward` was given into ``dq``, ``dk`` and ``dv``."""
+def backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
+    """Compute the gradients of what :func:`forward` was given.
+
+    Args:
+        ctx: The context, with the options.
+        dout: The gradient of the output.
+        targets: Where to put the gradients; None for new tensors.
+
+    Returns:
+        The gradients of ``q``, ``k`` and ``v``, as padded as these were.
+    """
     q, k, v, out, lse, rng_state = ctx.saved_tensors
-    _wrapped_flash_attn_backward(
-        padded(dout),
-        q,
-        k,
-        v,
-        out,
-        lse,
-        dq,
-        dk,
-        dv,
-        ctx.dropout_p,
-        ctx.softmax_scale,
-        ctx.causal,
-        *ctx.window_size,
-        ctx.softcap,
-        ctx.alibi_slopes,
-        ctx.deterministic,
-        rng_state=rng_state,
-    )
+    inputs = padded(dout), q, k, v, out, lse
+    if not torch.compiler.is_compiling():
+        attention = _attention(ctx, k.shape[1], rng_state)
+        with kernels.full_precision(q):
+            return delivered(targets, kernels.backward(attention, *inputs), q.dtype)
+    grads = _allocated(targets, (q, k, v))
+    _wrapped_flash_attn_backward(*inputs, *grads, *_options(ctx), rng_state=rng_state)
+    return grads
 
 
 def varlen_forward(
@@ -150,34 +156,39 @@ def varlen_forward(
     return (out, lse, softmax) if return_softmax else out
 
 
-def varlen_backward(ctx: Any, dout: Tensor, dq: Tensor, dk: Tensor, dv: Tensor) -> None:
-    """Write the gradients of what :func:`varlen_forward` was given into ``dq``, ``dk`` and ``dv``."""
+def varlen_backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
+    """Compute the gradients of what :func:`varlen_forward` was given; as :func:`backward`."""
     q, k, v, out, lse, rng_state, cu_seqlens_q, cu_seqlens_k = ctx.saved_tensors
-    _wrapped_flash_attn_varlen_backward(
-        padded(dout),
-        q,
-        k,
-        v,
-        out,
-        lse,
-        dq,
-        dk,
-        dv,
-        cu_seqlens_q,
-        cu_seqlens_k,
-        *ctx.longest,
-        ctx.dropout_p,
-        ctx.softmax_scale,
-        ctx.causal,
-        *ctx.window_size,
-        ctx.softcap,
-        ctx.alibi_slopes,
-        ctx.deterministic,
-        rng_state=rng_state,
-    )
+    inputs = padded(dout), q, k, v, out, lse
+    if not torch.compiler.is_compiling():
+        attention = _attention(ctx, ctx.longest[1], rng_state)
+        packing = Packing(ranges(cu_seqlens_q), ranges(cu_seqlens_k))
+        with kernels.full_precision(q):
+            return delivered(targets, kernels.backward_packed(attention, *inputs, packing), q.dtype)
+    grads = _allocated(targets, (q, k, v))
+    bounds = cu_seqlens_q, cu_seqlens_k, *ctx.longest
+    _wrapped_flash_attn_varlen_backward(*inputs, *grads, *bounds, *_options(ctx), rng_state=rng_state)
+    return grads
 
 
 def padded(tensor: Tensor) -> Tensor:
-    """Return a tensor with zeros at the end of each head, up to a size that the operators take."""
+    """Return a tensor whose heads are contiguous, with zeros up to a size that the operators take."""
     missing = -tensor.shape[-1] % 8
+    tensor = tensor.contiguous() if tensor.stride(-1) != 1 else tensor
     return functional.pad(tensor, [0, missing]) if missing else tensor
+
+
+def _attention(ctx: Any, max_keys: int, rng_state: Tensor) -> kernels.Attention:
+    window = ctx.causal, *ctx.window_size
+    options = *window, ctx.softcap, ctx.alibi_slopes, max_keys, ctx.dropout_p
+    return attention_of(ctx.softmax_scale, *options, rng_state)
+
+
+def _options(ctx: Any) -> tuple[Any, ...]:
+    window = ctx.causal, *ctx.window_size
+    return ctx.dropout_p, ctx.softmax_scale, *window, ctx.softcap, ctx.alibi_slopes, ctx.deterministic
+
+
+def _allocated(targets: Targets, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    pairs = zip(targets, inputs, strict=True)
+    return [torch.empty_like(each) if target is None else target for target, each in pairs]
