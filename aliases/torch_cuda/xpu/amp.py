@@ -20,7 +20,7 @@ def unscale(target: Callable[..., None], scaler: Any, optimizer: torch.optim.Opt
         scaler: The scaler.
         optimizer: Whose gradients to unscale.
     """
-    scale = scaler._scale
+    scale = getattr(scaler, "_scale", None)  # a scaler that is off has none
     if scale is None or scale.device.type != "xpu" or _has_float64(scale.device):
         target(scaler, optimizer)
         return

@@ -2,9 +2,11 @@
 // CPU tensors that share the device's memory. A library of its own: few programs need it, and it takes long to build.
 #include "host_view.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <pybind11/chrono.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/utils/pybind.h>
+#include <torch/library.h>
 
 namespace simulator {
 namespace {
@@ -177,7 +179,35 @@ intrusive_ptr<c10d::Backend> over(const intrusive_ptr<c10d::Backend>& inner, con
   return c10::make_intrusive<HostBackend>(inner, name);
 }
 
+// A group that has for PrivateUse1 what another has for XPU.
+c10::IValue renamed(const intrusive_ptr<c10d::ProcessGroup>& group) {
+  auto twin = c10::make_intrusive<c10d::ProcessGroup>(group->getRank(), group->getSize());
+  twin->setBackend(c10::DeviceType::PrivateUse1, c10d::ProcessGroup::BackendType::CUSTOM,
+                   group->getBackend(c10::DeviceType::XPU));
+  return twin;
+}
+
+void call_as_privateuse1(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  for (auto [argument, value] = std::pair(arguments.begin(), stack->end() - long(arguments.size()));
+       argument != arguments.end(); ++argument, ++value)
+    if (argument->name() == "process_group") *value = renamed(value->toCustomClass<c10d::ProcessGroup>());
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
+}
+
+// torch's kernels of c10d for PrivateUse1 mind the device in one place only: which backend of the group they ask.
+void serve_xpu() {
+  static auto* library = new torch::Library(torch::Library::IMPL, "c10d", c10::DispatchKey::XPU, __FILE__, __LINE__);
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::PrivateUse1))
+    if (name.getNamespace() == "c10d")
+      library->impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&call_as_privateuse1>());
+}
+
 }  // namespace
 }  // namespace simulator
 
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("over", &simulator::over); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
+  module.def("over", &simulator::over);
+  module.def("serve_xpu", &simulator::serve_xpu);
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from morph.finders.finder import on_import
 from morph.journal import Journal
 from morph.simulator import distributed
+from morph.simulator.machine import library
 
 C10D = "torch.distributed.distributed_c10d"
 
@@ -23,7 +25,13 @@ class ProcessGroupXCCL(distributed.ProcessGroup):
 
     def __new__(cls, store: Any, rank: int, size: int, options: Options) -> Any:
         """Makes a backend of the name xccl."""
+        _serve_operators()
         return distributed.create(store, rank, size, options._timeout)
+
+
+@functools.cache
+def _serve_operators() -> None:
+    library("collective").serve_xpu()
 
 
 def register(journal: Journal) -> None:

@@ -69,7 +69,7 @@ class MemPool:
 
 
 def new_id(is_user_created: bool = False) -> PoolId:
-    """Gives a token that no pool has."""
+    """Gives a token that no pool has; torch tells a user's pool from a graph's by where the number is."""
     number = next(_numbers)
     return (0, number) if is_user_created else (number, 0)
 

@@ -35,7 +35,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_xpu_getStreamFromExternal": streams.from_queue,
         "_xpu_setStream": streams.set_current,
         "_XPUGraph": graphs.Graph,
-        "_xpu_graph_pool_handle": pools.new_id,
+        "_xpu_graph_pool_handle": lambda: pools.new_id(is_user_created=True),
         "_xpu_isCurrentStreamCapturing": graphs.is_capturing,
         "_xpu_emptyCache": native.empty_cache,
         "_xpu_memoryStats": memory_stats,
