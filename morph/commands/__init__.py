@@ -14,6 +14,7 @@ COMMANDS = {
     "doctor": "say what is wrong in this environment, and what to do about it",
     "info": "show what is installed, which devices are there, and which backend would be chosen",
     "surface": "record the names of an installed package, and compare recordings",
+    "verify": "check that the device computes what the CPU does",
 }
 LAUNCHER = "python -m morph"
 

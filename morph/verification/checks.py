@@ -1,0 +1,114 @@
+"""The checks of ``morph verify``: what is computed on "cuda" must be what the CPU computes."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from morph.verification.behaviour import BEHAVIOUR
+from morph.verification.operators import OPERATORS, Function, inputs
+
+TOLERANCE = {"rtol": 1e-3, "atol": 1e-4}  # float32 on units that may round to fewer bits
+
+
+class Outcome(enum.Enum):
+    """How a check ended."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one check found.
+
+    Attributes:
+        group: What it belongs to: "elementwise", "autograd", "amp" ...
+        name: The operator's name, or what was checked.
+        outcome: How it ended.
+        detail: What differed or was raised, in one line.
+    """
+
+    group: str
+    name: str
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that holds on a CUDA device."""
+
+    group: str
+    name: str
+    run: Callable[[str], None]
+
+
+def checks() -> Iterator[Check]:
+    """Yield every check: the operators forward, backward where there is one, and what programs rely on."""
+    for group, functions in OPERATORS.items():
+        for name, function in functions.items():
+            yield Check(group, name, functools.partial(_forward, function))
+            if _is_differentiable(function):
+                yield Check(group, f"{name}, backward", functools.partial(_backward, function))
+    for group, behaviours in BEHAVIOUR.items():
+        for name, behaviour in behaviours.items():
+            yield Check(group, name, behaviour)
+
+
+def verify(check: Check, device: str) -> Result:
+    """Run one check.
+
+    Args:
+        check: The check.
+        device: The device in CUDA's spelling, such as ``"cuda:1"``.
+    """
+    try:
+        check.run(device)
+    except AssertionError as error:
+        return Result(check.group, check.name, Outcome.FAIL, _line(error))
+    except Exception as error:  # whatever a device may raise is what the check is to find
+        return Result(check.group, check.name, Outcome.ERROR, f"{type(error).__name__}: {_line(error)}")
+    return Result(check.group, check.name, Outcome.PASS)
+
+
+def _arguments(function: Function, device: str, *, gradients: bool = False) -> list[Tensor]:
+    every = inputs()
+    tensors = [every[name].to(device) for name in inspect.signature(function).parameters]
+    return [tensor.requires_grad_(gradients and tensor.is_floating_point()) for tensor in tensors]
+
+
+def _is_differentiable(function: Function) -> bool:
+    result = function(*_arguments(function, "cpu", gradients=True))
+    return isinstance(result, Tensor) and result.requires_grad
+
+
+def _forward(function: Function, device: str) -> None:
+    computed = function(*_arguments(function, device))
+    _is_on(computed, device)
+    torch.testing.assert_close(computed.cpu(), function(*_arguments(function, "cpu")), **TOLERANCE)
+
+
+def _backward(function: Function, device: str) -> None:
+    grads = []
+    for where in (device, "cpu"):
+        arguments = _arguments(function, where, gradients=True)
+        function(*arguments).sin().sum().backward()
+        grads.append([each.grad.cpu() for each in arguments if each.grad is not None])
+    torch.testing.assert_close(*grads, **TOLERANCE)
+
+
+def _is_on(computed: Any, device: str) -> None:
+    assert computed.is_cuda, f"the result is on {computed.device}, not on {device}"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

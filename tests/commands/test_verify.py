@@ -1,0 +1,68 @@
+"""``morph verify`` and ``morph bench``, on real devices."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from morph.verification import Outcome, checks, verify
+from morph.verification.checks import Check
+from tests.platforms import Platform, describe
+
+
+def command(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "morph", *words, *platform.options]
+    return subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+
+
+def test_what_the_device_computes(platform: Platform) -> None:
+    done = command(platform, "verify", "--json")
+    found = json.loads(done.stdout)
+    assert [each for each in found if each["outcome"] != "pass"] == [], describe(done)
+    assert done.returncode == 0
+    assert len(found) == len({(each["group"], each["name"]) for each in found}) == len(list(checks()))
+
+
+@pytest.mark.platforms("cpu")
+def test_the_figures_add_up(platform: Platform) -> None:
+    done = command(platform, "verify")
+    assert done.stdout.splitlines()[-1] == f"{len(list(checks()))} of {len(list(checks()))} checks pass"
+
+
+@pytest.mark.platforms("cpu")
+def test_a_device_that_is_not_there(platform: Platform) -> None:
+    done = command(platform, "verify", "--device", "cuda:7")
+    assert done.returncode == 1
+    assert "error: elementwise, add: " in done.stdout
+    assert "invalid device ordinal" in done.stdout
+
+
+def test_a_wrong_number_fails_and_an_exception_is_an_error() -> None:
+    def wrong(device: str) -> None:
+        torch.testing.assert_close(torch.ones(1), torch.zeros(1))
+
+    def broken(device: str) -> None:
+        raise RuntimeError("no kernel")
+
+    assert verify(Check("group", "wrong", wrong), "cpu").outcome is Outcome.FAIL
+    result = verify(Check("group", "broken", broken), "cpu")
+    assert (result.outcome, result.detail) == (Outcome.ERROR, "RuntimeError: no kernel")
+
+
+def test_an_operator_that_stays_on_the_cpu_fails() -> None:
+    add = next(check for check in checks() if check.name == "add")
+    result = verify(add, "cpu")  # nobody has activated: what is on the CPU is not on CUDA
+    assert (result.outcome, result.detail) == (Outcome.FAIL, "the result is on cpu, not on cpu")
+
+
+@pytest.mark.platforms("npu")
+def test_calls_are_measured(platform: Platform) -> None:
+    done = command(platform, "bench", "--json")
+    assert done.returncode == 0, describe(done)
+    found = json.loads(done.stdout)
+    assert {each["call"] for each in found} >= {"torch.device('cuda')", "there.cuda()"}
+    assert all(each["cuda"] > 0 and each["own"] > 0 and each["error"] is None for each in found)
