@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print, and return 0, or 1 if a call fails."""
     from morph import activate
-    from morph.commands.display import looking
+    from morph.display import looking
     from morph.measurement import figures
 
     status = activate(arguments.backend)
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Figure], device_type: str) -> None:
-    from morph.commands.display import columns, console
+    from morph.display import columns, console
 
     shown = columns("call", "cuda, ns", f"{device_type}, ns", "ratio")
     for each in found:

@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found, and return how bad the worst of it is."""
-    from morph.commands.display import looking
     from morph.diagnosis import survey
     from morph.diagnosis.findings import findings
+    from morph.display import looking
 
     with looking("looking for problems") as progress:
         found = findings(survey(progress))
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Finding]) -> None:
-    from morph.commands.display import console
+    from morph.display import console
 
     screen = console()
     for each in found:

@@ -88,7 +88,7 @@ def _fields(row: Row) -> dict[str, Any]:
 
 
 def _print(name: str, rows: dict[str, Row]) -> None:
-    from morph.commands.display import columns, console
+    from morph.display import columns, console
 
     shown = columns("backend", "status", "served by", "note")
     for backend, row in rows.items():

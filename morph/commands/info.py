@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the survey, and return 0, or 1 if no backend could be chosen."""
-    from morph.commands.display import looking
     from morph.diagnosis.survey import as_json
+    from morph.display import looking
 
     with looking("looking for devices") as progress:
         found = survey(progress)
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: Survey) -> None:
-    from morph.commands.display import console
+    from morph.display import console
 
     screen = console()
     screen.print(f"morph {found.morph}, torch {found.torch}, Python {found.python}, {found.platform}\n")
@@ -57,7 +57,7 @@ def _origin(package: Package) -> str:
 
 
 def _backends(found: Survey) -> Table:
-    from morph.commands.display import columns
+    from morph.display import columns
 
     shown = columns("backend", "", "package", "devices")
     for presence in found.backends:

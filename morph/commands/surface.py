@@ -1,10 +1,11 @@
-"""``morph surface``: recorded surfaces, compared."""
+"""``morph surface``: surfaces recorded, and compared."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
+import pathlib
 
 from morph import surfaces
 from morph.surfaces.comparison import Comparison, compare
@@ -15,6 +16,16 @@ DIFFERENT = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     actions = parser.add_subparsers(required=True, metavar="ACTION")
+    recording = actions.add_parser(
+        "record",
+        help="record the names of an installed package",
+        description="Record the public names of a vendor's installed package, or of a module of torch's own, "
+        "which is imported. Without --output the recording is printed.",
+    )
+    recording.add_argument("what", metavar="NAME", help="a package (torch_npu) or a module (torch.cuda)")
+    recording.add_argument("--module", action="append", help="record this module; may be given several times")
+    recording.add_argument("--output", metavar="FILE", help="write the recording to FILE")
+    recording.set_defaults(action=_record)
     comparing = actions.add_parser(
         "compare",
         help="say what one surface has added, removed or changed against another",
@@ -31,6 +42,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what the command line asks for, and return the exit status."""
     status: int = arguments.action(arguments)
     return status
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from morph.surfaces.subjects import Subject
+
+    text = surfaces.dumps(Subject.of(arguments.what, arguments.module or ()).record())
+    if arguments.output:
+        pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, print how they ended, and return 0, or 1 if not all of them passed."""
     from morph import activate
-    from morph.commands.display import looking
+    from morph.display import looking
     from morph.verification import Outcome, checks, verify
 
     activate(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Result]) -> None:
-    from morph.commands.display import columns, console
+    from morph.display import columns, console
     from morph.verification import Outcome
 
     screen, shown = console(), columns("", "pass", "fail", "error")
