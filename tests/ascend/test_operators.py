@@ -209,6 +209,27 @@ def test_fused_attention(layout):
         assert_close(device_tensor.grad.cpu(), arrange(host_tensor.grad), atol=1e-3, rtol=1e-3)
 
 
+def test_fused_attention_of_packed_sequences():
+    import torch_npu
+
+    host = [torch.randn(9, 4, 8, requires_grad=True) for _ in range(3)]
+    device = [tensor.detach().npu().requires_grad_() for tensor in host]
+    later = torch.ones(2048, 2048, dtype=torch.bool).triu(1).npu()
+    ends = {"actual_seq_qlen": [3, 9], "actual_seq_kvlen": [3, 9], "sparse_mode": 3, "atten_mask": later}
+    result = torch_npu.npu_fusion_attention(*device, 4, "TND", scale=8**-0.5, **ends)
+    parts = []
+    for rows in (slice(0, 3), slice(3, 9)):
+        inputs = (tensor[rows].transpose(0, 1) for tensor in host)
+        parts.append(functional.scaled_dot_product_attention(*inputs, is_causal=True).transpose(0, 1))
+    expected = torch.cat(parts)
+    assert result[1].shape == result[2].shape == (9, 4, 8)
+    assert_close(result[0].detach().cpu(), expected.detach())
+    expected.square().sum().backward()
+    result[0].square().sum().backward()
+    for host_tensor, device_tensor in zip(host, device, strict=True):
+        assert_close(device_tensor.grad.cpu(), host_tensor.grad, atol=1e-3, rtol=1e-3)
+
+
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": torch.ones(6, 6).tril() > 0}])
 def test_scaled_dot_product_attention(options):
     pairs = [twins(2, 4, 6, 8) for _ in range(3)]

@@ -11,9 +11,11 @@ constexpr int64_t kCausalFromTheRight = 3;
 constexpr int64_t kBand = 4;
 constexpr int64_t kQueryDim = 2;
 
+bool heads_last(const std::string &layout) { return layout == "BSND" || layout == "TND"; }
+
 int64_t key_heads(const Tensor &key, const std::string &layout, int64_t head_size) {
   if (layout == "BNSD") return key.size(1);
-  return layout == "BSND" ? key.size(2) : key.size(2) / head_size;
+  return heads_last(layout) ? key.size(2) : key.size(2) / head_size;
 }
 
 // True where a query must not see a key.
@@ -58,7 +60,7 @@ void softmax(Attention &attention, const Tensor &scores) {
 
 Tensor to_heads(const Tensor &input, const std::string &layout, int64_t heads) {
   if (layout == "BNSD") return input;
-  if (layout == "BSND") return input.transpose(1, 2);
+  if (heads_last(layout)) return input.transpose(1, 2);
   TORCH_CHECK(layout == "BSH" || layout == "SBH", "attention layout ", layout, " is not implemented");
   Tensor batch_first = layout == "SBH" ? input.transpose(0, 1) : input;
   return batch_first.unflatten(-1, {heads, -1}).transpose(1, 2);
@@ -66,13 +68,25 @@ Tensor to_heads(const Tensor &input, const std::string &layout, int64_t heads) {
 
 Tensor from_heads(const Tensor &input, const std::string &layout) {
   if (layout == "BNSD") return input;
-  Tensor heads_last = input.transpose(1, 2);
-  if (layout == "BSND") return heads_last;
-  return layout == "SBH" ? heads_last.flatten(2).transpose(0, 1) : heads_last.flatten(2);
+  Tensor by_token = input.transpose(1, 2);
+  if (heads_last(layout)) return by_token;
+  return layout == "SBH" ? by_token.flatten(2).transpose(0, 1) : by_token.flatten(2);
+}
+
+Tensor statistic_from_heads(const Tensor &statistic, const std::string &layout) {
+  return layout == "TND" ? statistic.transpose(1, 2) : statistic;
+}
+
+Tensor statistic_to_heads(const Tensor &statistic, const std::string &layout) {
+  return statistic_from_heads(statistic, layout).narrow(-1, 0, 1);
 }
 
 Tensor Attention::fold_groups(const Tensor &gradient) const {
   return group_size > 1 ? gradient.unflatten(1, {-1, group_size}).sum(2) : gradient;
+}
+
+void Attention::renormalize(const Tensor &given_maximum, const Tensor &given_sum) {
+  probabilities = probabilities * (maximum - given_maximum.clamp_min(-3e38)).exp() * sum / given_sum.clamp_min(1e-38);
 }
 
 Attention attend(TensorArgument query, TensorArgument key, TensorArgument value, const AttentionOptions &options) {
