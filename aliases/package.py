@@ -55,10 +55,15 @@ class Package:
         """The status of every public name of the package; read when it is first asked for."""
         return _rows(self)
 
+    def row(self, name: str) -> Row | None:
+        """Return the row of the dotted ``name``: its own, or one for all names that begin as it does."""
+        patterns = (name[:length] + "*" for length in range(len(name), 0, -1))
+        return self.rows.get(name) or next(filter(None, map(self.rows.get, patterns)), None)
+
     def missing(self, name: str) -> Row | None:
         """Return the row that says why the dotted ``name`` is missing: its own, or that of a module above."""
         while name:
-            row = self.rows.get(name)
+            row = self.row(name)
             if row is not None:
                 return row if row.status is Status.MISSING else None
             name = name.rpartition(".")[0]

@@ -34,6 +34,7 @@ class Decisions:
     def __init__(self, finder: PackageFinder) -> None:
         self._finder = finder
         self._served: dict[str, bool] = {}
+        self._problems: dict[str, str] = {}
         self._aside: set[tuple[str, int]] = set()
 
     def known(self, package: Package) -> bool | None:
@@ -54,6 +55,15 @@ class Decisions:
         known = self.known(package)
         return not self._is_installed(package) if known is None else known
 
+    def say_replaced(self, package: Package) -> None:
+        """Say, once in a family of processes, what ``package`` replaces and why, if it replaces anything."""
+        said = os.environ.get(SAID, "").split()
+        problem = self._problems.get(package.name)
+        if problem and package.name not in said:
+            os.environ[SAID] = " ".join([*said, package.name])
+            name = package.distributions[0]
+            report(f"{name} is installed but cannot load ({problem}); morph serves {package.name}")
+
     @contextmanager
     def standing_aside(self, package: Package) -> Iterator[None]:
         """Serve nothing of ``package`` to this thread for the length of a ``with`` block."""
@@ -72,7 +82,7 @@ class Decisions:
         installed = self._is_installed(package)
         problem = _problem(package) if installed else None
         if problem:
-            _say_replaced(package, problem)
+            self._problems[package.name] = problem
         self._served.setdefault(package.name, not installed or problem is not None)
 
     def _is_installed(self, package: Package) -> bool:
@@ -114,12 +124,3 @@ def _cannot_load(library: str) -> str | None:
     except OSError as error:
         return str(error)
     return None
-
-
-def _say_replaced(package: Package, problem: str) -> None:
-    """Say it once in a family of processes."""
-    said = os.environ.get(SAID, "").split()
-    if package.name not in said:
-        os.environ[SAID] = " ".join([*said, package.name])
-        name = package.distributions[0]
-        report(f"{name} is installed but cannot load ({problem}); morph serves {package.name}")

@@ -58,6 +58,7 @@ class Trees:
             return self._hidden[name]
         package = self._packages[name]
         if self._decisions.serves(package):
+            self._decisions.say_replaced(package)
             return module_from_spec(self._top_level_spec(name))
         with self._decisions.standing_aside(package):
             module = importlib.import_module(name)
@@ -140,9 +141,13 @@ class Trees:
                 self._hidden[name] = sys.modules.pop(name)
 
     def show(self) -> None:
-        """Put what was hidden back."""
+        """Put what was hidden back, in place of what torch has imported meanwhile."""
         while self._hidden:
-            sys.modules.setdefault(*self._hidden.popitem())
+            name, module = self._hidden.popitem()
+            torchs = sys.modules.get(name, module)
+            if torchs is not module:
+                self._replaced[name] = torchs
+            sys.modules[name] = module
 
     def _is_asked_for(self, package: Package, name: str, asked: str | None) -> bool:
         if asked is None:

@@ -1,0 +1,50 @@
+"""NVIDIA's management library, with the active backend's devices: nvidia-ml-py's interface, served by morph.
+
+What the platform cannot tell raises ``NVMLError_NotSupported``, whose note says why and what to install.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+from . import (
+    constants,
+    declared,
+    decorators,
+    errors,
+    identity,
+    library,
+    links,
+    pointers,
+    processes,
+    readings,
+    structures,
+    system,
+)
+
+_ANSWERING = (system, identity, readings, processes, links, library)
+_OTHERS = (constants, decorators, errors, pointers, structures)
+_NVIDIAS = re.compile(r"_?(nvml|NVML|PrintableStructure|LoadNvml|convert|throw|libLoad)")
+
+
+def _interface() -> dict[str, Any]:
+    """Return all names of nvidia-ml-py's; functions that can answer take the place of those that cannot."""
+    names: dict[str, Any] = {name: value for name, value in vars(ctypes).items() if not name.startswith("_")}
+    names |= constants.CONSTANTS | structures.STRUCTURES | errors.CLASSES
+    names |= {name: declared.declared(name) for name in declared.FUNCTIONS}
+    for module in (*_OTHERS, *_ANSWERING):
+        names |= {name: value for name, value in vars(module).items() if _NVIDIAS.match(name)}
+    return names
+
+
+def _publish(names: dict[str, Any]) -> None:
+    """Have the names be this module's own, as classes and functions tell it to pickle and to readers."""
+    for value in names.values():
+        if str(getattr(value, "__module__", "")).startswith(f"{__name__}."):
+            value.__module__ = __name__
+    globals().update(names)
+
+
+_publish(_interface())

@@ -1,0 +1,155 @@
+"""The library as such: opened and closed by count, and the handles of its devices."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from morph import backends
+from morph.aliases import sensors
+from morph.aliases.sensors.reading import Device, Source, UnknownReadingError
+from morph.errors import MorphError
+
+from .errors import fail
+from .structures import STRUCTURES, TYPES
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_lock = threading.RLock()
+_opened = 0
+_source: Source | None = None
+_handles: list[Any] = []
+
+
+def nvmlInit() -> None:
+    """Open the library, as ``nvmlInitWithFlags(0)`` does."""
+    nvmlInitWithFlags(0)
+
+
+def nvmlInitWithFlags(flags: int) -> None:
+    """Open the library; each time it is opened it must be closed once.
+
+    Args:
+        flags: Of ``NVML_INIT_FLAG_...``; without a meaning here.
+
+    Raises:
+        NVMLError_LibraryNotFound: If the vendor's library or tool is absent; a note says what to install.
+    """
+    global _opened, _source
+    if backends.active() is None:
+        importlib.import_module("torch")  # which has morph choose a backend
+    with _lock:
+        if _opened == 0:
+            try:
+                _source = sensors.source()
+            except MorphError as error:
+                fail("LIBRARY_NOT_FOUND", str(error))
+            _handles[:] = [_new_handle() for _ in _source.devices()]
+        _opened += 1
+
+
+def nvmlShutdown() -> None:
+    """Close the library, once for each time that it was opened.
+
+    Raises:
+        NVMLError_Uninitialized: If it is not open.
+    """
+    global _opened
+    with _lock:
+        source()
+        _opened -= 1
+
+
+def source() -> Source:
+    """Return where readings come from.
+
+    Raises:
+        NVMLError_Uninitialized: If the library is not open.
+    """
+    if _opened == 0 or _source is None:
+        fail("UNINITIALIZED")
+    return _source
+
+
+def devices() -> Sequence[Device]:
+    """Return the devices in the order of their indices."""
+    return source().devices()
+
+
+def handle_of(index: int) -> Any:
+    """Return the handle of a device.
+
+    Raises:
+        NVMLError_InvalidArgument: If there is no such index.
+    """
+    source()
+    if not isinstance(index, int) or not 0 <= index < len(_handles):
+        fail("INVALID_ARGUMENT", f"there is no device {index!r}; there are {len(_handles)}")
+    return _handles[index]
+
+
+def index_of(handle: Any) -> int:
+    """Return the index of a handle's device.
+
+    Raises:
+        NVMLError_InvalidArgument: If it is no handle.
+    """
+    source()
+    for index, known in enumerate(_handles):
+        if _address(known) == _address(handle) is not None:
+            return index
+    fail("INVALID_ARGUMENT", f"{handle!r} is not a device's handle")
+
+
+def of_device(function: Function) -> Function:
+    """Have ``function`` called with the device in place of its handle, which is its first parameter.
+
+    What the platform does not tell becomes ``NVMLError_NotSupported``, with the reason as a note.
+    """
+    first = next(iter(inspect.signature(function).parameters))
+
+    @functools.wraps(function)
+    def answer(*arguments: Any, **named: Any) -> Any:
+        if arguments:
+            arguments = (devices()[index_of(arguments[0])], *arguments[1:])
+        elif first in named:
+            named[first] = devices()[index_of(named[first])]
+        with told():
+            return function(*arguments, **named)
+
+    return answer  # type: ignore[return-value]  # it has the function's signature
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Turn what the platform does not tell into ``NVMLError_NotSupported``, with the reason as a note."""
+    try:
+        yield
+    except UnknownReadingError as error:
+        fail("NOT_SUPPORTED", str(error))
+
+
+def text(value: str | bytes) -> str:
+    """Return text that a program gave as ``str`` or as ``bytes``."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _LoadNvmlLibrary() -> None:
+    """Load nothing: there is no NVML."""
+
+
+def _new_handle() -> Any:
+    return STRUCTURES["c_nvmlDevice_t"](STRUCTURES["struct_c_nvmlDevice_t"]())
+
+
+def _address(handle: Any) -> int | None:
+    if not isinstance(handle, STRUCTURES["c_nvmlDevice_t"]):
+        return None
+    address: int | None = ctypes.cast(handle, TYPES["c_void_p"]).value
+    return address

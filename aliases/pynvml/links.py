@@ -1,0 +1,150 @@
+"""How a device is connected: PCIe, other devices, and the processors near it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+from typing import Any
+
+from .constants import CONSTANTS
+from .errors import fail
+from .library import devices, index_of, of_device, source, told
+from .structures import TYPES
+
+_NODES = pathlib.Path("/sys/devices/system/node")
+_BITS = 64
+_BELOW_ONE_SWITCH = 2  # the switch's port, and the device behind it
+
+
+@of_device
+def nvmlDeviceGetCurrPcieLinkGeneration(handle: Any) -> int:
+    """Return the generation of the PCIe link as it is now."""
+    return int(handle.pcie_link()[0])
+
+
+@of_device
+def nvmlDeviceGetCurrPcieLinkWidth(handle: Any) -> int:
+    """Return the number of lanes of the PCIe link as it is now."""
+    return int(handle.pcie_link()[1])
+
+
+@of_device
+def nvmlDeviceGetMaxPcieLinkGeneration(handle: Any) -> int:
+    """Return the highest generation of the PCIe link."""
+    return int(handle.max_pcie_link()[0])
+
+
+@of_device
+def nvmlDeviceGetMaxPcieLinkWidth(handle: Any) -> int:
+    """Return the highest number of lanes of the PCIe link."""
+    return int(handle.max_pcie_link()[1])
+
+
+def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
+    """Return ``NVML_P2P_STATUS_OK`` if torch tells that a device reaches the other's memory.
+
+    Args:
+        device1: A device's handle.
+        device2: Another's.
+        p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they reach each other at all; the
+            other capabilities are of NVIDIA's links.
+    """
+    first, second = index_of(device1), index_of(device2)
+    if p2pIndex not in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"]):
+        return int(CONSTANTS["NVML_P2P_STATUS_NOT_SUPPORTED"])
+    reachable = importlib.import_module("torch").cuda.can_device_access_peer(first, second)
+    return int(CONSTANTS["NVML_P2P_STATUS_OK" if reachable else "NVML_P2P_STATUS_NOT_SUPPORTED"])
+
+
+def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
+    """Return how near two devices are on the PCI bus, one of ``NVML_TOPOLOGY_...``, as the kernel has it."""
+    first, second = (devices()[index_of(handle)] for handle in (device1, device2))
+    with told():
+        ways = (device.pci_folder().resolve().parts for device in (first, second))
+        nearness = _nearness(*ways, same_node=first.numa_node() == second.numa_node())
+        return int(CONSTANTS[f"NVML_TOPOLOGY_{nearness}"])
+
+
+@of_device
+def nvmlDeviceGetNumaNodeId(handle: Any) -> int:
+    """Return the NUMA node that the device is attached to."""
+    return int(handle.numa_node())
+
+
+@of_device
+def nvmlDeviceGetCpuAffinity(handle: Any, cpuSetSize: int) -> Any:
+    """Return the processors near the device as bits.
+
+    Args:
+        handle: The device's.
+        cpuSetSize: The number of 64-bit words to return.
+    """
+    return _bits(_processors(handle.numa_node()), cpuSetSize)
+
+
+@of_device
+def nvmlDeviceGetCpuAffinityWithinScope(handle: Any, cpuSetSize: int, scope: int) -> Any:
+    """Return what ``nvmlDeviceGetCpuAffinity`` does: a NUMA node is the only scope that is told."""
+    return _bits(_processors(handle.numa_node()), cpuSetSize)
+
+
+@of_device
+def nvmlDeviceGetMemoryAffinity(handle: Any, nodeSetSize: int, scope: int) -> Any:
+    """Return the NUMA node near the device as bits, in ``nodeSetSize`` 64-bit words."""
+    return _bits({handle.numa_node()}, nodeSetSize)
+
+
+@of_device
+def nvmlDeviceSetCpuAffinity(handle: Any) -> None:
+    """Have this thread run on the processors near the device."""
+    os.sched_setaffinity(0, _processors(handle.numa_node()))
+
+
+def nvmlDeviceClearCpuAffinity(handle: Any) -> None:
+    """Have this thread run on all processors again."""
+    index_of(handle)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+
+
+def _nearness(first: tuple[str, ...], second: tuple[str, ...], *, same_node: bool) -> str:
+    """Return how near two places in the kernel's tree of devices are.
+
+    >>> _nearness(("pci0000:00", "0000:01:00.0"), ("pci0000:00", "0000:02:00.0"), same_node=True)
+    'HOSTBRIDGE'
+    """
+    if first == second:
+        return "INTERNAL"
+    shared = os.path.commonprefix([first, second])
+    if not shared or not any(part.startswith("pci") for part in shared):
+        return "NODE" if same_node else "SYSTEM"
+    if shared[-1].startswith("pci"):
+        return "HOSTBRIDGE"
+    below = max(len(first), len(second)) - len(shared)
+    return "SINGLE" if below <= _BELOW_ONE_SWITCH else "MULTIPLE"
+
+
+def _processors(node: int) -> set[int]:
+    """Return the processors of a NUMA node; of -1, the kernel's word for none, all of them."""
+    if node < 0:
+        return set(range(os.cpu_count() or 1))
+    source()
+    with told():
+        file = _NODES / f"node{node}" / "cpulist"
+        if not file.exists():
+            fail("NOT_SUPPORTED", f"the system does not tell the processors of NUMA node {node}")
+        return _ranges(file.read_text().strip())
+
+
+def _ranges(text: str) -> set[int]:
+    """Return the numbers in a list of ranges such as ``0-3,8``."""
+    bounds = (part.partition("-") for part in text.split(",") if part)
+    return {number for low, _, high in bounds for number in range(int(low), int(high or low) + 1)}
+
+
+def _bits(numbers: set[int], words: int) -> Any:
+    array = (TYPES["c_ulonglong"] * words)()
+    for number in numbers:
+        if number < words * _BITS:
+            array[number // _BITS] |= 1 << (number % _BITS)
+    return array

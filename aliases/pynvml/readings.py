@@ -1,0 +1,233 @@
+"""Memory, load, temperature, power and clocks of a device, in NVML's units."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from morph.aliases.sensors.reading import Clock, UnknownReadingError
+
+from .constants import CONSTANTS
+from .errors import fail
+from .library import of_device
+from .structures import STRUCTURES
+
+_CLOCKS = {
+    CONSTANTS["NVML_CLOCK_GRAPHICS"]: Clock.COMPUTE,
+    CONSTANTS["NVML_CLOCK_SM"]: Clock.COMPUTE,
+    CONSTANTS["NVML_CLOCK_MEM"]: Clock.MEMORY,
+    CONSTANTS["NVML_CLOCK_VIDEO"]: Clock.VIDEO,
+}
+_SLOWDOWN = CONSTANTS["NVML_TEMPERATURE_THRESHOLD_SLOWDOWN"]
+_GPU_SENSOR = CONSTANTS["NVML_TEMPERATURE_GPU"]
+
+
+@of_device
+def nvmlDeviceGetMemoryInfo(handle: Any, version: int | None = None) -> Any:
+    """Return total, free and used memory in bytes, of all processes.
+
+    Args:
+        handle: The device's.
+        version: ``nvmlMemory_v2`` for a ``c_nvmlMemory_v2_t``, whose reserved memory is 0: it counts as used.
+    """
+    memory = handle.memory()
+    if version is None:
+        return STRUCTURES["c_nvmlMemory_t"](memory.total, memory.free, memory.used)
+    if version != CONSTANTS["nvmlMemory_v2"]:
+        fail("ARGUMENT_VERSION_MISMATCH")
+    return STRUCTURES["c_nvmlMemory_v2_t"](version, memory.total, 0, memory.free, memory.used)
+
+
+@of_device
+def nvmlDeviceGetMemoryBusWidth(device: Any) -> int:
+    """Return the width of the memory's bus in bits."""
+    return int(device.memory_bus_width())
+
+
+@of_device
+def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
+    """Return the percentages of time that the cores (``gpu``) and the memory were busy.
+
+    Where only that of the cores can be told, ``memory`` is 0, as on NVIDIA's boards without the counter.
+    """
+    rates = STRUCTURES["c_nvmlUtilization_t"]()
+    rates.gpu = handle.busy()
+    try:
+        rates.memory = handle.memory_busy()
+    except UnknownReadingError:
+        rates.memory = 0
+    return rates
+
+
+@of_device
+def nvmlDeviceGetEncoderUtilization(handle: Any) -> list[int]:
+    """Return the percentage of time that the encoder was busy; the period that follows is not told, and 0."""
+    return [handle.encoder_busy(), 0]
+
+
+@of_device
+def nvmlDeviceGetDecoderUtilization(handle: Any) -> list[int]:
+    """Return the percentage of time that the decoder was busy; the period that follows is not told, and 0."""
+    return [handle.decoder_busy(), 0]
+
+
+@of_device
+def nvmlDeviceGetTemperature(handle: Any, sensor: int) -> int:
+    """Return the chip's temperature in degrees Celsius.
+
+    Args:
+        handle: The device's.
+        sensor: ``NVML_TEMPERATURE_GPU``, the only one.
+    """
+    if sensor != _GPU_SENSOR:
+        fail("INVALID_ARGUMENT", f"there is no sensor {sensor}")
+    return int(handle.temperature())
+
+
+def nvmlDeviceGetTemperatureV(
+    handle: Any, sensor: int, version: int = CONSTANTS["nvmlTemperature_v1"]
+) -> int:
+    """Return what ``nvmlDeviceGetTemperature`` does; ``version`` is ``nvmlTemperature_v1``."""
+    if version != CONSTANTS["nvmlTemperature_v1"]:
+        fail("ARGUMENT_VERSION_MISMATCH")
+    return int(nvmlDeviceGetTemperature(handle, sensor))
+
+
+def nvmlDeviceGetTemperatureV1(handle: Any, sensor: int) -> int:
+    """Return what ``nvmlDeviceGetTemperature`` does."""
+    return int(nvmlDeviceGetTemperature(handle, sensor))
+
+
+@of_device
+def nvmlDeviceGetTemperatureThreshold(handle: Any, threshold: int) -> int:
+    """Return the temperature at which the chip slows down, in degrees Celsius.
+
+    Args:
+        handle: The device's.
+        threshold: ``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN``; no platform tells another.
+    """
+    if threshold != _SLOWDOWN:
+        raise handle.unknown("this threshold")
+    return int(handle.temperature_limit())
+
+
+@of_device
+def nvmlDeviceGetFanSpeed(handle: Any) -> int:
+    """Return the fan's speed as a percentage of its highest."""
+    return int(handle.fan_speed())
+
+
+@of_device
+def nvmlDeviceGetFanSpeed_v2(handle: Any, fan: int) -> int:
+    """Return the speed of a fan as a percentage of its highest; platforms tell of fan 0."""
+    if fan != 0:
+        fail("INVALID_ARGUMENT", f"there is no fan {fan}")
+    return int(handle.fan_speed())
+
+
+@of_device
+def nvmlDeviceGetPowerUsage(handle: Any) -> int:
+    """Return the power drawn in milliwatts."""
+    return int(handle.power())
+
+
+@of_device
+def nvmlDeviceGetPowerManagementLimit(handle: Any) -> int:
+    """Return the limit of the power in milliwatts."""
+    return int(handle.power_limit())
+
+
+@of_device
+def nvmlDeviceGetEnforcedPowerLimit(handle: Any) -> int:
+    """Return the limit of the power in milliwatts; platforms tell one limit."""
+    return int(handle.power_limit())
+
+
+@of_device
+def nvmlDeviceGetPowerManagementLimitConstraints(handle: Any) -> list[int]:
+    """Return the lowest and the highest limit of the power that can be set, in milliwatts."""
+    return list(handle.power_limits())
+
+
+@of_device
+def nvmlDeviceGetTotalEnergyConsumption(handle: Any) -> int:
+    """Return the energy used since the driver was loaded, in millijoules."""
+    return int(handle.energy())
+
+
+@of_device
+def nvmlDeviceGetClockInfo(handle: Any, type: int) -> int:
+    """Return a clock in megahertz.
+
+    Args:
+        handle: The device's.
+        type: ``NVML_CLOCK_GRAPHICS`` or ``NVML_CLOCK_SM``, ``NVML_CLOCK_MEM``, ``NVML_CLOCK_VIDEO``.
+    """
+    return int(handle.clock(_clock(type)))
+
+
+@of_device
+def nvmlDeviceGetMaxClockInfo(handle: Any, type: int) -> int:
+    """Return the highest value of a clock in megahertz; ``type`` as for ``nvmlDeviceGetClockInfo``."""
+    return int(handle.max_clock(_clock(type)))
+
+
+@of_device
+def nvmlDeviceGetEccMode(handle: Any) -> list[int]:
+    """Return twice whether the memory corrects errors: now, and as far as told after the next start."""
+    return [int(handle.ecc_enabled())] * 2
+
+
+@of_device
+def nvmlDeviceGetTotalEccErrors(handle: Any, errorType: int, counterType: int) -> int:
+    """Return the number of the memory's errors.
+
+    Args:
+        handle: The device's.
+        errorType: ``NVML_MEMORY_ERROR_TYPE_CORRECTED`` or ``..._UNCORRECTED``.
+        counterType: ``NVML_VOLATILE_ECC``: platforms count since the driver was loaded.
+    """
+    if counterType != CONSTANTS["NVML_VOLATILE_ECC"]:
+        raise handle.unknown("errors of the board's whole life")
+    corrected = errorType == CONSTANTS["NVML_MEMORY_ERROR_TYPE_CORRECTED"]
+    return int(handle.ecc_errors(corrected=corrected))
+
+
+@of_device
+def nvmlDeviceGetFieldValues(handle: Any, fieldIds: Any) -> Any:
+    """Return values by the ids of their fields, each with a code of its own for whether it could be told.
+
+    Args:
+        handle: The device's.
+        fieldIds: Ids of ``NVML_FI_...``, or pairs of an id and a scope.
+
+    Returns:
+        An array of ``c_nvmlFieldValue_t``.
+    """
+    values = (STRUCTURES["c_nvmlFieldValue_t"] * len(fieldIds))()
+    for value, wanted in zip(values, fieldIds, strict=True):
+        value.fieldId, value.scopeId = wanted if isinstance(wanted, tuple) else (wanted, 0)
+        _fill(value, handle)
+    return values
+
+
+_FIELDS = {
+    CONSTANTS["NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION"]: lambda device: device.energy(),
+    CONSTANTS["NVML_FI_DEV_POWER_INSTANT"]: lambda device: device.power(),
+    CONSTANTS["NVML_FI_DEV_POWER_CURRENT_LIMIT"]: lambda device: device.power_limit(),
+}
+
+
+def _fill(value: Any, device: Any) -> None:
+    value.timestamp = time.time_ns() // 1000
+    value.valueType = CONSTANTS["NVML_VALUE_TYPE_UNSIGNED_LONG_LONG"]
+    try:
+        value.value.ullVal = _FIELDS[value.fieldId](device)
+    except (KeyError, UnknownReadingError):
+        value.nvmlReturn = CONSTANTS["NVML_ERROR_NOT_SUPPORTED"]
+
+
+def _clock(kind: int) -> Clock:
+    if kind not in _CLOCKS:
+        fail("INVALID_ARGUMENT", f"there is no clock {kind}")
+    return _CLOCKS[kind]

@@ -1,0 +1,50 @@
+"""What NVML tells of the machine."""
+
+from __future__ import annotations
+
+import psutil
+
+from .errors import fail
+from .library import source, told
+
+NVML_VERSION = "13.615.71"
+
+
+def nvmlSystemGetDriverVersion() -> str:
+    """Return the version of the vendor's driver."""
+    with told():
+        return source().driver_version()
+
+
+def nvmlSystemGetNVMLVersion() -> str:
+    """Return the version of the interface that is served."""
+    source()
+    return NVML_VERSION
+
+
+def nvmlSystemGetCudaDriverVersion() -> int:
+    """Return the version of the vendor's counterpart of CUDA, as ``1000 * major + 10 * minor``."""
+    with told():
+        return source().runtime_version()
+
+
+def nvmlSystemGetCudaDriverVersion_v2() -> int:
+    """Return what ``nvmlSystemGetCudaDriverVersion`` does."""
+    return nvmlSystemGetCudaDriverVersion()
+
+
+def nvmlSystemGetProcessName(pid: int) -> str:
+    """Return the command of a process.
+
+    Raises:
+        NVMLError_NotFound: If there is no such process.
+        NVMLError_NoPermission: If it is not this user's to see.
+    """
+    source()
+    try:
+        process = psutil.Process(pid)
+        return process.exe() or process.name()
+    except psutil.NoSuchProcess:
+        fail("NOT_FOUND")
+    except psutil.AccessDenied:
+        fail("NO_PERMISSION")

@@ -1,0 +1,40 @@
+"""What can be read of a device while it works: memory, load, temperature, power, processes.
+
+One source per backend, each on the vendor's own library or tool. ``pynvml`` and the sensors of ``torch.cuda``
+are served from here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from morph import backends
+from morph.aliases.sensors.reading import Device, Source
+from morph.errors import ActivationError
+
+
+def source() -> Source:
+    """Return where the readings of the active backend's devices come from.
+
+    Raises:
+        ActivationError: If no backend is active.
+        UnknownReadingError: If the library or tool is absent and nothing can be read without it.
+    """
+    backend = backends.active()
+    if backend is None:
+        raise ActivationError("no backend is active; call morph.activate() first")
+    return _source(backend.name)
+
+
+def device(index: int) -> Device:
+    """Return the device that torch calls ``index``."""
+    found = source()
+    return found.devices()[found.position(index)]
+
+
+@functools.cache
+def _source(backend: str) -> Source:
+    module = importlib.import_module(f"morph.aliases.sensors.{backend}")
+    opened: Source = module.open_source()
+    return opened

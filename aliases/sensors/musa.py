@@ -1,0 +1,210 @@
+"""Moore Threads' readings, from the package mthreads-ml-py (``pymtml``)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from morph.aliases.sensors.reading import (
+    Clock,
+    Device,
+    Memory,
+    PciAddress,
+    Source,
+    UnknownReadingError,
+    visible,
+)
+from morph.aliases.sensors.torch_device import TorchDevice
+
+_DOES_NOT_TELL = "MTML does not tell"
+
+
+def open_source() -> Source:
+    """Return the source: MTML, or torch_musa where its package or library is absent."""
+    try:
+        library: Any = importlib.import_module("pymtml")
+        library.mtmlLibraryInit()
+    except ImportError:
+        return TorchMusa("pymtml is not installed; pip install 'torch-morph[musa]'")
+    except library.MTMLError as error:
+        return TorchMusa(f"pymtml cannot be used ({error}); libmtml comes with Moore Threads' driver")
+    return Mtml(library)
+
+
+class TorchMusa(Source):
+    """What torch_musa tells, where there is no MTML."""
+
+    title = "torch_musa"
+
+    def __init__(self, why_unknown: str) -> None:
+        self.why_unknown = why_unknown
+
+    def devices(self) -> Sequence[Device]:
+        """Return the devices that torch_musa sees."""
+        return [TorchDevice(index, self.why_unknown) for index in range(torch.cuda.device_count())]
+
+
+class Mtml(Source):
+    """MTML.
+
+    Args:
+        library: The module pymtml, initialised.
+    """
+
+    title = "pymtml"
+    why_unknown = _DOES_NOT_TELL
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def devices(self) -> Sequence[Device]:
+        """Return the GPUs."""
+        return [
+            MooreThreadsGpu(self.library, place) for place in range(self.library.mtmlLibraryCountDevice())
+        ]
+
+    def driver_version(self) -> str:
+        """Return the driver's version."""
+        return str(_told(self.library, lambda mtml: mtml.nvmlSystemGetDriverVersion()))
+
+    def position(self, index: int) -> int:
+        """Return the place of the device that torch_musa calls ``index``."""
+        return visible(index)
+
+
+class MooreThreadsGpu(Device):
+    """A GPU of Moore Threads'.
+
+    Args:
+        library: The module pymtml.
+        place: MTML's number of the GPU.
+    """
+
+    why_unknown = _DOES_NOT_TELL
+
+    def __init__(self, library: Any, place: int) -> None:
+        self._library = library
+        self._handle = library.mtmlLibraryInitDeviceByIndex(place)
+
+    def name(self) -> str:
+        """Return the product's name."""
+        return str(self._device("mtmlDeviceGetName"))
+
+    def uuid(self) -> str:
+        """Return the UUID."""
+        return str(self._device("mtmlDeviceGetUUID")).removeprefix("GPU-")
+
+    def serial(self) -> str:
+        """Return the board's serial number."""
+        return str(self._device("mtmlDeviceGetSerialNumber"))
+
+    def firmware(self) -> str:
+        """Return the version of the VBIOS."""
+        return str(self._device("mtmlDeviceGetVbiosVersion"))
+
+    def pci(self) -> PciAddress:
+        """Return the place on the PCI bus."""
+        return PciAddress.parse(self._device("mtmlDeviceGetPciInfo").sbdf)
+
+    def pci_ids(self) -> tuple[int, int]:
+        """Return PCI's numbers."""
+        told = self._device("mtmlDeviceGetPciInfo")
+        return told.pciDeviceId, told.pciSubsystemId
+
+    def pcie_link(self) -> tuple[int, int]:
+        """Return generation and width of the link now."""
+        told = self._device("mtmlDeviceGetPciInfo")
+        return told.pciCurGen, told.pciCurWidth
+
+    def max_pcie_link(self) -> tuple[int, int]:
+        """Return the highest generation and width of the link."""
+        told = self._device("mtmlDeviceGetPciInfo")
+        return told.pciMaxGen, told.pciMaxWidth
+
+    def cores(self) -> int:
+        """Return the number of cores."""
+        return int(self._device("mtmlDeviceCountGpuCores"))
+
+    def memory(self) -> Memory:
+        """Return the memory."""
+        total, used = self._memory("mtmlMemoryGetTotal"), self._memory("mtmlMemoryGetUsed")
+        return Memory(total, used)
+
+    def memory_bus_width(self) -> int:
+        """Return the width of the memory's bus."""
+        return self._memory("mtmlMemoryGetBusWidth")
+
+    def busy(self) -> int:
+        """Return the percentage of time that the GPU was busy."""
+        return self._gpu("mtmlGpuGetUtilization")
+
+    def memory_busy(self) -> int:
+        """Return the percentage of time that the memory was busy."""
+        return self._memory("mtmlMemoryGetUtilization")
+
+    def encoder_busy(self) -> int:
+        """Return the percentage of time that the encoder was busy."""
+        return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").encUtil)
+
+    def decoder_busy(self) -> int:
+        """Return the percentage of time that the decoder was busy."""
+        return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").decUtil)
+
+    def temperature(self) -> int:
+        """Return the GPU's temperature."""
+        return self._gpu("mtmlGpuGetTemperature")
+
+    def fan_speed(self) -> int:
+        """Return the first fan's speed."""
+        if not self._device("mtmlDeviceCountFan"):
+            return super().fan_speed()
+        return int(self._device("mtmlDeviceGetFanSpeed", 0))
+
+    def power(self) -> int:
+        """Return the board's power, which MTML tells in milliwatts."""
+        return int(self._device("mtmlDeviceGetPowerUsage"))
+
+    def clock(self, clock: Clock) -> int:
+        """Return a clock."""
+        context, part = _PARTS[clock]
+        return int(self._part(context, f"mtml{part}GetClock"))
+
+    def max_clock(self, clock: Clock) -> int:
+        """Return the highest value of a clock."""
+        context, part = _PARTS[clock]
+        return int(self._part(context, f"mtml{part}GetMaxClock"))
+
+    def _device(self, function: str, *arguments: Any) -> Any:
+        return _told(self._library, lambda mtml: getattr(mtml, function)(self._handle, *arguments))
+
+    def _gpu(self, function: str) -> int:
+        return int(self._part("mtmlGpuContext", function))
+
+    def _memory(self, function: str) -> int:
+        return int(self._part("mtmlMemoryContext", function))
+
+    def _part(self, context: str, function: str) -> Any:
+        def ask(mtml: Any) -> Any:
+            opened: AbstractContextManager[Any] = getattr(mtml, context)(self._handle)
+            with opened as part:
+                return getattr(mtml, function)(part)
+
+        return _told(self._library, ask)
+
+
+_PARTS = {
+    Clock.COMPUTE: ("mtmlGpuContext", "Gpu"),
+    Clock.MEMORY: ("mtmlMemoryContext", "Memory"),
+    Clock.VIDEO: ("mtmlVpuContext", "Vpu"),
+}
+
+
+def _told(library: Any, ask: Callable[[Any], Any]) -> Any:
+    try:
+        return ask(library)
+    except library.MTMLError as error:
+        raise UnknownReadingError(f"MTML: {error}") from error

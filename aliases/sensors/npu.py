@@ -1,0 +1,153 @@
+"""Ascend's readings, from ``npu-smi`` where it is installed, else from torch_npu."""
+
+from __future__ import annotations
+
+import platform
+import uuid
+from collections.abc import Sequence
+
+import torch
+
+from morph.aliases.sensors import npu_smi
+from morph.aliases.sensors.npu_smi import Chip
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, Source, visible
+from morph.aliases.sensors.tool import Tool
+from morph.aliases.sensors.torch_device import TorchDevice
+from morph.backends import vendor_module
+
+_MEGABYTE = 1 << 20
+_NO_TOOL = "npu-smi is not found; it comes with Ascend's driver"
+_CLOCKS = {Clock.COMPUTE: ("common", "Aicore curFreq(MHZ)"), Clock.MEMORY: ("memory", "HBM Clock Speed(MHz)")}
+
+
+def open_source() -> Source:
+    """Return the source: the tool's, or torch's."""
+    tool = Tool("npu-smi")
+    return NpuSmi(tool) if tool.installed else TorchNpu()
+
+
+class TorchNpu(Source):
+    """What torch_npu tells, where there is no tool."""
+
+    title = "torch_npu"
+    why_unknown = _NO_TOOL
+
+    def devices(self) -> Sequence[Device]:
+        """Return the devices that torch_npu sees."""
+        return [BusyTorchDevice(index, _NO_TOOL) for index in range(torch.cuda.device_count())]
+
+
+class BusyTorchDevice(TorchDevice):
+    """A device whose load torch_npu tells."""
+
+    def busy(self) -> int:
+        """Return the percentage of time that the AI cores were busy."""
+        ask = getattr(vendor_module(), "utilization", None)
+        return int(ask(self.index)) if ask else super().busy()
+
+
+class NpuSmi(Source):
+    """What ``npu-smi`` prints.
+
+    Args:
+        tool: How it is run.
+    """
+
+    title = "npu-smi"
+    why_unknown = "npu-smi does not tell"
+
+    def __init__(self, tool: Tool) -> None:
+        self.tool = tool
+
+    def devices(self) -> Sequence[Device]:
+        """Return the chips of all boards."""
+        return [AscendChip(self, place) for place in range(len(self.chips()))]
+
+    def driver_version(self) -> str:
+        """Return the driver's version, from the head of the table."""
+        return npu_smi.version(self.tool.ask("info")) or super().driver_version()
+
+    def position(self, index: int) -> int:
+        """Return the place of the device that torch_npu calls ``index``."""
+        return visible(index)
+
+    def chips(self) -> list[Chip]:
+        """Return the table of ``npu-smi info``."""
+        return npu_smi.chips(self.tool.ask("info"))
+
+
+class AscendChip(Device):
+    """A chip in ``npu-smi``'s table."""
+
+    why_unknown = "npu-smi does not tell"
+
+    def __init__(self, source: NpuSmi, place: int) -> None:
+        self._source = source
+        self._place = place
+
+    @property
+    def _chip(self) -> Chip:
+        return self._source.chips()[self._place]
+
+    def name(self) -> str:
+        """Return the product's name."""
+        name = self._chip.name
+        return name if name.startswith("Ascend") else f"Ascend {name}"
+
+    def uuid(self) -> str:
+        """Return a UUID made of the host's name and the PCI address, since npu-smi tells none."""
+        return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{self._chip.bus_id}"))
+
+    def pci(self) -> PciAddress:
+        """Return the place on the PCI bus."""
+        return PciAddress.parse(self._chip.bus_id)
+
+    def memory(self) -> Memory:
+        """Return the device memory in use by all processes."""
+        return Memory(self._chip.total * _MEGABYTE, self._chip.used * _MEGABYTE)
+
+    def busy(self) -> int:
+        """Return the percentage of time that the AI cores were busy."""
+        return self._chip.busy
+
+    def memory_busy(self) -> int:
+        """Return the percentage of the memory's bandwidth that was in use."""
+        return round(self._told("usages", "HBM Bandwidth Usage Rate(%)"))
+
+    def temperature(self) -> int:
+        """Return the chip's temperature."""
+        return self._chip.temperature
+
+    def power(self) -> int:
+        """Return the power of the chip's board."""
+        if self._chip.power is None:
+            raise self.unknown("power, which is that of the board and told for its first chip")
+        return round(self._chip.power * 1000)
+
+    def clock(self, clock: Clock) -> int:
+        """Return the clock of the AI cores or of the memory."""
+        if clock not in _CLOCKS:
+            return super().clock(clock)
+        return round(self._told(*_CLOCKS[clock]))
+
+    def max_clock(self, clock: Clock) -> int:
+        """Return the rated clock of the AI cores."""
+        if clock is not Clock.COMPUTE:
+            return super().max_clock(clock)
+        return round(self._told("common", "Aicore Freq(MHZ)"))
+
+    def cores(self) -> int:
+        """Return the number of AI cores."""
+        return round(self._told("common", "Aicore Count"))
+
+    def processes(self) -> Sequence[Process]:
+        """Return the processes on the chip."""
+        return [Process(pid, used * _MEGABYTE) for pid, used in self._chip.processes]
+
+    def _told(self, topic: str, key: str) -> float:
+        chip = self._chip
+        text = self._source.tool.ask("info", "-t", topic, "-i", str(chip.npu), "-c", str(chip.chip))
+        try:
+            return float(npu_smi.pairs(text)[key])
+        except (KeyError, ValueError):
+            raise self.unknown(key) from None

@@ -1,0 +1,258 @@
+"""Readings: what a source of sensors answers with, and the error for what it cannot tell."""
+
+from __future__ import annotations
+
+import enum
+import os
+import pathlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morph import backends
+from morph.errors import MorphError
+
+_PCI = pathlib.Path("/sys/bus/pci/devices")
+
+
+class UnknownReadingError(MorphError):
+    """Something was asked of a device that its platform does not tell."""
+
+
+class Clock(enum.Enum):
+    """What a clock drives."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    VIDEO = "video"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A device's memory in bytes."""
+
+    total: int
+    used: int
+
+    @property
+    def free(self) -> int:
+        """What is not in use, in bytes."""
+        return max(0, self.total - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process on a device.
+
+    Attributes:
+        pid: Its number.
+        memory: The device's memory that it uses, in bytes; None where that is not told.
+    """
+
+    pid: int
+    memory: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PciAddress:
+    """A place on the PCI bus."""
+
+    domain: int
+    bus: int
+    device: int
+    function: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> PciAddress:
+        """Read an address such as ``0000:C1:00.0``.
+
+        >>> PciAddress.parse("0000:C1:00.0").bus
+        193
+
+        Raises:
+            ValueError: If it is none.
+        """
+        match = re.fullmatch(r"(?:([0-9a-fA-F]+):)?([0-9a-fA-F]+):([0-9a-fA-F]+)(?:\.([0-9a-fA-F]))?", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no PCI address")
+        return cls(*(int(part or "0", 16) for part in match.groups()))
+
+
+class Device:
+    """One device. A reading that its platform does not tell raises ``UnknownReadingError``.
+
+    Attributes:
+        why_unknown: Why what is not overridden cannot be read, and what to install, in one clause.
+    """
+
+    why_unknown = "the platform does not tell"
+
+    def unknown(self, what: str) -> UnknownReadingError:
+        """Return the error that says that ``what`` cannot be read, and why."""
+        return UnknownReadingError(f"{what}: {self.why_unknown}")
+
+    def name(self) -> str:
+        """Return the product's name."""
+        raise self.unknown("name")
+
+    def uuid(self) -> str:
+        """Return what identifies the device, as 32 hexadecimal digits in five groups."""
+        raise self.unknown("UUID")
+
+    def serial(self) -> str:
+        """Return the board's serial number."""
+        raise self.unknown("serial number")
+
+    def firmware(self) -> str:
+        """Return the version of the board's firmware."""
+        raise self.unknown("firmware")
+
+    def pci(self) -> PciAddress:
+        """Return the place on the PCI bus."""
+        raise self.unknown("PCI address")
+
+    def pci_ids(self) -> tuple[int, int]:
+        """Return PCI's device and vendor number in one (``device << 16 | vendor``), and the subsystem's."""
+        device, vendor = self._system("device"), self._system("vendor")
+        return device << 16 | vendor, self._system("subsystem_device") << 16 | self._system(
+            "subsystem_vendor"
+        )
+
+    def pci_folder(self) -> pathlib.Path:
+        """Return the folder in which the kernel tells of the PCI device."""
+        place = self.pci()
+        return _PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
+
+    def pcie_link(self) -> tuple[int, int]:
+        """Return generation and width of the PCIe link as it is now."""
+        raise self.unknown("PCIe link")
+
+    def max_pcie_link(self) -> tuple[int, int]:
+        """Return the highest generation and width of the PCIe link."""
+        raise self.unknown("PCIe link")
+
+    def numa_node(self) -> int:
+        """Return the NUMA node that the device is attached to; -1 on a machine without them."""
+        return self._system("numa_node")
+
+    def capability(self) -> tuple[int, int]:
+        """Return the compute capability that ``torch.cuda`` tells of the device."""
+        raise self.unknown("compute capability")
+
+    def cores(self) -> int:
+        """Return the number of cores, as the vendor counts them."""
+        raise self.unknown("number of cores")
+
+    def memory(self) -> Memory:
+        """Return the memory."""
+        raise self.unknown("memory")
+
+    def memory_bus_width(self) -> int:
+        """Return the width of the memory's bus in bits."""
+        raise self.unknown("width of the memory bus")
+
+    def busy(self) -> int:
+        """Return the percentage of time that the compute cores were busy."""
+        raise self.unknown("utilization")
+
+    def memory_busy(self) -> int:
+        """Return the percentage of time that the memory was read or written."""
+        raise self.unknown("utilization of the memory")
+
+    def encoder_busy(self) -> int:
+        """Return the percentage of time that the video encoder was busy."""
+        raise self.unknown("utilization of the encoder")
+
+    def decoder_busy(self) -> int:
+        """Return the percentage of time that the video decoder was busy."""
+        raise self.unknown("utilization of the decoder")
+
+    def temperature(self) -> int:
+        """Return the chip's temperature in degrees Celsius."""
+        raise self.unknown("temperature")
+
+    def temperature_limit(self) -> int:
+        """Return the temperature at which the chip slows down, in degrees Celsius."""
+        raise self.unknown("limit of the temperature")
+
+    def fan_speed(self) -> int:
+        """Return the fan's speed as a percentage of its highest."""
+        raise self.unknown("speed of the fan")
+
+    def power(self) -> int:
+        """Return the power drawn in milliwatts."""
+        raise self.unknown("power")
+
+    def power_limit(self) -> int:
+        """Return the limit of the power in milliwatts."""
+        raise self.unknown("limit of the power")
+
+    def power_limits(self) -> tuple[int, int]:
+        """Return the lowest and the highest limit of the power that can be set, in milliwatts."""
+        raise self.unknown("range of the power's limit")
+
+    def energy(self) -> int:
+        """Return the energy used since the driver was loaded, in millijoules."""
+        raise self.unknown("energy")
+
+    def clock(self, clock: Clock) -> int:
+        """Return a clock in megahertz."""
+        raise self.unknown(f"{clock.value} clock")
+
+    def max_clock(self, clock: Clock) -> int:
+        """Return the highest value of a clock in megahertz."""
+        raise self.unknown(f"highest {clock.value} clock")
+
+    def processes(self) -> Sequence[Process]:
+        """Return the processes that use the device."""
+        raise self.unknown("processes")
+
+    def _system(self, fact: str) -> int:
+        """Return a number that the kernel tells of a PCI device."""
+        file = self.pci_folder() / fact
+        if not file.exists():
+            raise UnknownReadingError(f"{fact}: the system does not tell it of {file.parent.name}")
+        return int(file.read_text(), 0)
+
+    def ecc_enabled(self) -> bool:
+        """Tell whether the memory corrects errors."""
+        raise self.unknown("error correction")
+
+    def ecc_errors(self, *, corrected: bool) -> int:
+        """Return the number of the memory's errors, ``corrected`` or not."""
+        raise self.unknown("errors of the memory")
+
+
+class Source:
+    """Where the readings of a backend's devices come from.
+
+    Attributes:
+        title: The library or tool.
+    """
+
+    title = ""
+    why_unknown = "the platform does not tell"
+
+    def devices(self) -> Sequence[Device]:
+        """Return the machine's devices, in the platform's own order, whatever masks them for torch."""
+        raise NotImplementedError
+
+    def driver_version(self) -> str:
+        """Return the driver's version."""
+        raise UnknownReadingError(f"version of the driver: {self.why_unknown}")
+
+    def runtime_version(self) -> int:
+        """Return the version of the vendor's counterpart of CUDA, as ``1000 * major + 10 * minor``."""
+        raise UnknownReadingError(f"version of the runtime: {self.why_unknown}")
+
+    def position(self, index: int) -> int:
+        """Return the place in ``devices`` of the device that torch calls ``index``."""
+        return index
+
+
+def visible(index: int) -> int:
+    """Return the platform's number of the device that torch calls ``index``, which a variable may mask."""
+    backend = backends.active()
+    mask = os.environ.get(backend.table.facts.visible_devices, "") if backend else ""
+    numbers = [int(part) for part in mask.split(",") if part.strip().isdigit()]
+    return numbers[index] if index < len(numbers) else index

@@ -1,0 +1,217 @@
+"""AMD's readings, from AMD SMI's Python package, which comes with ROCm and is on the index."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from morph.aliases.sensors.reading import (
+    Clock,
+    Device,
+    Memory,
+    PciAddress,
+    Process,
+    Source,
+    UnknownReadingError,
+)
+
+_MEGABYTE = 1 << 20
+_DOES_NOT_TELL = "AMD SMI does not tell"
+_GENERATIONS = {2500: 1, 5000: 2, 8000: 3, 16000: 4, 32000: 5, 64000: 6}
+"""Generations of PCIe by megatransfers per second."""
+
+
+def open_source() -> Source:
+    """Return the source.
+
+    Raises:
+        UnknownReadingError: If the package or its library is absent.
+    """
+    try:
+        library = importlib.import_module("amdsmi")
+        library.amdsmi_init()
+    except Exception as error:  # without its library the package raises what it happens to meet
+        reason = f"amdsmi cannot be used ({type(error).__name__}: {error}); pip install 'torch-morph[rocm]'"
+        raise UnknownReadingError(reason) from error
+    return AmdSmi(library)
+
+
+class AmdSmi(Source):
+    """AMD SMI.
+
+    Args:
+        library: The module amdsmi, initialised.
+    """
+
+    title = "amdsmi"
+    why_unknown = _DOES_NOT_TELL
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def devices(self) -> Sequence[AmdGpu]:
+        """Return the GPUs."""
+        return [AmdGpu(self.library, handle) for handle in self.library.amdsmi_get_processor_handles()]
+
+    def driver_version(self) -> str:
+        """Return the version of the amdgpu driver."""
+        first = self.devices()[0]
+        return str(first.ask("amdsmi_get_gpu_driver_info", key="driver_version"))
+
+
+class AmdGpu(Device):
+    """A GPU of AMD's.
+
+    Args:
+        library: The module amdsmi.
+        handle: Its handle of the GPU.
+    """
+
+    why_unknown = _DOES_NOT_TELL
+
+    def __init__(self, library: Any, handle: Any) -> None:
+        self._library = library
+        self._handle = handle
+
+    def ask(self, function: str, *arguments: Any, key: str | None = None) -> Any:
+        """Return what a function of AMD SMI's tells, or one ``key`` of it.
+
+        Raises:
+            UnknownReadingError: If it does not tell.
+        """
+        try:
+            answer = getattr(self._library, function)(self._handle, *arguments)
+        except self._library.AmdSmiException as error:
+            raise UnknownReadingError(f"{function}: {' '.join(str(error).split())}") from error
+        told = answer if key is None else answer[key]
+        if told == "N/A":
+            raise self.unknown(key or function)
+        return told
+
+    def name(self) -> str:
+        """Return the product's name."""
+        return str(self.ask("amdsmi_get_gpu_asic_info", key="market_name"))
+
+    def uuid(self) -> str:
+        """Return the UUID."""
+        return str(self.ask("amdsmi_get_gpu_device_uuid"))
+
+    def serial(self) -> str:
+        """Return the board's serial number."""
+        return str(self.ask("amdsmi_get_gpu_board_info", key="product_serial"))
+
+    def firmware(self) -> str:
+        """Return the version of the VBIOS."""
+        return str(self.ask("amdsmi_get_gpu_vbios_info", key="version"))
+
+    def pci(self) -> PciAddress:
+        """Return the place on the PCI bus."""
+        return PciAddress.parse(self.ask("amdsmi_get_gpu_device_bdf"))
+
+    def pcie_link(self) -> tuple[int, int]:
+        """Return generation and width of the link now."""
+        metric = self.ask("amdsmi_get_pcie_info", key="pcie_metric")
+        return self._link(metric["pcie_speed"], metric["pcie_width"])
+
+    def max_pcie_link(self) -> tuple[int, int]:
+        """Return the highest generation and width of the link."""
+        static = self.ask("amdsmi_get_pcie_info", key="pcie_static")
+        return self._link(static["max_pcie_speed"], static["max_pcie_width"])
+
+    def numa_node(self) -> int:
+        """Return the NUMA node."""
+        return int(self.ask("amdsmi_topo_get_numa_node_number"))
+
+    def cores(self) -> int:
+        """Return the number of compute units."""
+        return int(self.ask("amdsmi_get_gpu_asic_info", key="num_compute_units"))
+
+    def memory(self) -> Memory:
+        """Return the video memory, which is told in megabytes."""
+        usage = self.ask("amdsmi_get_gpu_vram_usage")
+        return Memory(usage["vram_total"] * _MEGABYTE, usage["vram_used"] * _MEGABYTE)
+
+    def memory_bus_width(self) -> int:
+        """Return the width of the memory's bus."""
+        return int(self.ask("amdsmi_get_gpu_vram_info", key="vram_bit_width"))
+
+    def busy(self) -> int:
+        """Return the graphics engine's activity."""
+        return int(self.ask("amdsmi_get_gpu_activity", key="gfx_activity"))
+
+    def memory_busy(self) -> int:
+        """Return the memory controller's activity."""
+        return int(self.ask("amdsmi_get_gpu_activity", key="umc_activity"))
+
+    def temperature(self) -> int:
+        """Return the temperature of the hottest junction."""
+        return self._temperature("CURRENT")
+
+    def temperature_limit(self) -> int:
+        """Return the critical temperature of the junction."""
+        return self._temperature("CRITICAL")
+
+    def fan_speed(self) -> int:
+        """Return the fan's speed, of its highest."""
+        highest = self.ask("amdsmi_get_gpu_fan_speed_max", 0)
+        return int(round(100 * self.ask("amdsmi_get_gpu_fan_speed", 0) / highest))
+
+    def power(self) -> int:
+        """Return the socket's power, which is told in watts: the momentary one, else the average."""
+        told = self.ask("amdsmi_get_power_info")
+        watts = [
+            told[key]
+            for key in ("current_socket_power", "average_socket_power")
+            if told[key] not in ("N/A", 0)
+        ]
+        if not watts:
+            raise self.unknown("power")
+        return int(watts[0]) * 1000
+
+    def power_limit(self) -> int:
+        """Return the limit of the power, which is told in microwatts."""
+        return int(self.ask("amdsmi_get_power_cap_info", key="power_cap")) // 1000
+
+    def power_limits(self) -> tuple[int, int]:
+        """Return the range of the limit."""
+        told = self.ask("amdsmi_get_power_cap_info")
+        return told["min_power_cap"] // 1000, told["max_power_cap"] // 1000
+
+    def energy(self) -> int:
+        """Return the energy, which is counted in units of some microjoules."""
+        told = self.ask("amdsmi_get_energy_count")
+        return int(round(told["energy_accumulator"] * told["counter_resolution"] / 1000))
+
+    def clock(self, clock: Clock) -> int:
+        """Return a clock."""
+        return self._clock(clock, "clk")
+
+    def max_clock(self, clock: Clock) -> int:
+        """Return the highest value of a clock."""
+        return self._clock(clock, "max_clk")
+
+    def processes(self) -> Sequence[Process]:
+        """Return the processes on the GPU."""
+        told = self.ask("amdsmi_get_gpu_process_list")
+        return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in told]
+
+    def ecc_errors(self, *, corrected: bool) -> int:
+        """Return the number of the memory's errors."""
+        key = "correctable_count" if corrected else "uncorrectable_count"
+        return int(self.ask("amdsmi_get_gpu_total_ecc_count", key=key))
+
+    def _temperature(self, metric: str) -> int:
+        junction = self._library.AmdSmiTemperatureType.JUNCTION
+        return int(
+            self.ask("amdsmi_get_temp_metric", junction, self._library.AmdSmiTemperatureMetric[metric])
+        )
+
+    def _clock(self, clock: Clock, key: str) -> int:
+        names = {Clock.COMPUTE: "GFX", Clock.MEMORY: "MEM", Clock.VIDEO: "VCLK0"}
+        return int(self.ask("amdsmi_get_clock_info", self._library.AmdSmiClkType[names[clock]], key=key))
+
+    def _link(self, speed: Any, width: Any) -> tuple[int, int]:
+        if speed not in _GENERATIONS or width == "N/A":
+            raise self.unknown("PCIe link")
+        return _GENERATIONS[speed], int(width)

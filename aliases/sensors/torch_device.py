@@ -1,0 +1,68 @@
+"""What torch itself tells of a device, whichever backend serves ``torch.cuda``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+from morph.aliases.sensors.reading import Device, Memory, UnknownReadingError
+from morph.errors import MissingNameError
+
+Value = TypeVar("Value")
+
+
+def told(ask: Callable[[], Value]) -> Value:
+    """Return what ``ask`` returns, or raise that it is not known where the backend lacks the name.
+
+    Raises:
+        UnknownReadingError: With the reason that the backend's table gives.
+    """
+    try:
+        return ask()
+    except MissingNameError as missing:
+        raise UnknownReadingError(str(missing)) from missing
+
+
+class TorchDevice(Device):
+    """A device as ``torch.cuda`` tells of it.
+
+    Asking for its memory makes the vendor's runtime open the device, as ``torch.cuda.mem_get_info`` does.
+
+    Args:
+        index: torch's.
+        why_unknown: Why nothing else can be read.
+    """
+
+    def __init__(self, index: int, why_unknown: str = "") -> None:
+        self.index = index
+        self.why_unknown = why_unknown or Device.why_unknown
+
+    def name(self) -> str:
+        """Return the name that torch tells."""
+        return str(torch.cuda.get_device_name(self.index))
+
+    def uuid(self) -> str:
+        """Return the UUID that torch tells."""
+        return str(uuid.UUID(str(told(lambda: self.properties.uuid))))
+
+    def capability(self) -> tuple[int, int]:
+        """Return the capability that torch tells."""
+        major, minor = told(lambda: torch.cuda.get_device_capability(self.index))
+        return major, minor
+
+    def cores(self) -> int:
+        """Return the number of multiprocessors that torch tells."""
+        return int(told(lambda: self.properties.multi_processor_count))
+
+    def memory(self) -> Memory:
+        """Return the memory that torch tells, used by all processes."""
+        free, total = told(lambda: torch.cuda.mem_get_info(self.index))
+        return Memory(total, total - free)
+
+    @property
+    def properties(self) -> Any:
+        """The device's properties."""
+        return torch.cuda.get_device_properties(self.index)

@@ -1,0 +1,12 @@
+"""Tests of the served pynvml run inside one process per platform, under morph."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def everywhere(worker: Worker) -> None:
+    """Puts the worker among the fixtures of every test, which makes it run there."""
