@@ -22,9 +22,9 @@ class Simulated(Platform):
         return [sys.executable, "-m", "tests.simulator.started", self.device_type]
 
 
-@pytest.fixture(scope="session", params=["simulated-npu", "npu"])
+@pytest.fixture(scope="session", params=["simulated-npu", "npu", "simulated-xpu"])
 def machine(request: pytest.FixtureRequest) -> Platform:
-    """The simulated npu, then the real torch_npu over the soft CANN; tests may choose others."""
+    """The simulated npu, the real torch_npu over the soft CANN and the simulated xpu, unless tests choose."""
     if request.param == "npu":
         return platforms.platform("npu", request.getfixturevalue("cann"))
     platforms.build_simulator()

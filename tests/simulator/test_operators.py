@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tests.simulator import own
+
 pytestmark = pytest.mark.usefixtures("vendor_worker")
 
-only_simulated = pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 
 OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": lambda a, b: a + b,
@@ -50,7 +51,7 @@ def test_results_and_gradients_are_the_cpus(name: str) -> None:
     torch.manual_seed(0)
     operator, inputs = OPERATORS[name], [torch.randn(4, 5) for _ in range(2)]
     expected, expected_gradients = _run(operator, inputs, "cpu")
-    actual, gradients = _run(operator, inputs, "npu")
+    actual, gradients = _run(operator, inputs, own.device())
     torch.testing.assert_close(actual, expected)
     torch.testing.assert_close(gradients, expected_gradients)
 
@@ -68,8 +69,8 @@ def _run(
 
 
 def test_results_are_written_into_what_the_caller_gives() -> None:
-    source = torch.arange(6.0, device="npu")
-    given = torch.empty(0, device="npu")
+    source = torch.arange(6.0, device=own.device())
+    given = torch.empty(0, device=own.device())
     torch.add(source, 1, out=given)
     source[1:3] = -1
     source.view(2, 3)[1].mul_(2)
@@ -78,7 +79,7 @@ def test_results_are_written_into_what_the_caller_gives() -> None:
 
 
 def test_views_share_memory() -> None:
-    base = torch.zeros(3, 4, device="npu")
+    base = torch.zeros(3, 4, device=own.device())
     base.t()[1:3].fill_(5)
     assert base.sum().item() == 30
     assert base[1].data_ptr() == base.data_ptr() + 16
@@ -87,17 +88,17 @@ def test_views_share_memory() -> None:
 
 def test_copies_go_between_devices_and_layouts() -> None:
     host = torch.arange(6.0).view(2, 3)
-    there = host.t().to("npu:0")
-    other = there.to("npu:1", torch.int64)
-    assert (str(there.device), str(other.device)) == ("npu:0", "npu:1")
+    there = host.t().to(own.device(0))
+    other = there.to(own.device(1), torch.int64)
+    assert (str(there.device), str(other.device)) == (own.device(0), own.device(1))
     assert other.stride() == host.t().stride()
     assert other.cpu().tolist() == host.t().tolist()
-    assert there.to("npu:0") is there
+    assert there.to(own.device(0)) is there
 
 
 def test_gradients_go_through_moves() -> None:
     weight = torch.ones(3, requires_grad=True)
-    (weight.to("npu") * 2).to("npu:1").cpu().sum().backward()
+    (weight.to(own.device()) * 2).to(own.device(1)).cpu().sum().backward()
     assert weight.grad is not None
     assert weight.grad.tolist() == [2, 2, 2]
 
@@ -113,44 +114,45 @@ MIXING: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-@only_simulated  # the real wheel runs here on kernels that are the CPU's, and do not mind
+@own.only_simulated  # the real wheel runs here on kernels that are the CPU's, and do not mind
 @pytest.mark.parametrize("name", MIXING)
-@pytest.mark.parametrize("other", ["cpu", "npu:1"])
-def test_tensors_of_two_devices_do_not_meet(name: str, other: str) -> None:
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
-        MIXING[name](torch.ones(2, 2, device="npu:0"), torch.ones(2, 2, device=other))
+def test_tensors_of_two_devices_do_not_meet(name: str) -> None:
+    for other in ("cpu", own.device(1)):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            MIXING[name](torch.ones(2, 2, device=own.device(0)), torch.ones(2, 2, device=other))
 
 
 def test_numbers_of_the_host_meet_any_device() -> None:
-    tensor = torch.ones(2, device="npu") + torch.tensor(1.0)
+    tensor = torch.ones(2, device=own.device()) + torch.tensor(1.0)
     tensor[torch.tensor([True, False])] = torch.tensor(7.0)
     assert tensor.tolist() == [7, 2]
 
 
-@only_simulated
+@own.only_simulated
 def test_operator_without_a_kernel_for_the_device_is_refused() -> None:
     with torch.library._scoped_library("simulator_test", "DEF") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CPU")
         assert torch.ops.simulator_test.twice(torch.ones(1)).item() == 2
         with pytest.raises(NotImplementedError, match="Could not run 'simulator_test::twice'"):
-            torch.ops.simulator_test.twice(torch.ones(1, device="npu"))
+            torch.ops.simulator_test.twice(torch.ones(1, device=own.device()))
 
 
 def test_sparse_tensors_live_on_the_device() -> None:
-    dense = torch.eye(3, device="npu")
+    dense = torch.eye(3, device=own.device())
     sparse = (dense.to_sparse() * 2).coalesce()
     assert sparse.device == sparse.indices().device == dense.device
     assert torch.equal(sparse.to_dense(), dense * 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls them beta
         assert torch.equal(dense.to_sparse_csr().to_dense(), dense)
-    assert torch.equal(torch.eye(3).to_sparse().to("npu").cpu().to_dense(), torch.eye(3))
+    assert torch.equal(torch.eye(3).to_sparse().to(own.device()).cpu().to_dense(), torch.eye(3))
 
 
+@own.as_an_npu
 def test_casts_are_the_vendors() -> None:
-    tensor = torch.ones(1, 2, 3, 3, device="npu")
+    tensor = torch.ones(1, 2, 3, 3, device=own.device())
     assert tensor.double().dtype is torch.float32
-    assert torch.ones(1, dtype=torch.float64).to("npu").dtype is torch.float64
+    assert torch.ones(1, dtype=torch.float64).to(own.device()).dtype is torch.float64
     with pytest.raises(RuntimeError, match="contiguous_format"):
         tensor.to(memory_format=torch.channels_last)

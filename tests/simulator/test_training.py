@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.simulator import own
+
 pytestmark = pytest.mark.usefixtures("vendor_worker")
 
 
@@ -65,14 +67,14 @@ def _losses(name: str, data: Tensor, optimizer: str, device: str) -> list[float]
 def test_losses_are_the_cpus(model: str, optimizer: str) -> None:
     data = torch.randn(MODELS[model][1], generator=torch.Generator().manual_seed(1))
     expected = _losses(model, data, optimizer, "cpu")
-    assert _losses(model, data, optimizer, "npu") == pytest.approx(expected, rel=1e-4)
+    assert _losses(model, data, optimizer, own.device()) == pytest.approx(expected, rel=1e-4)
     assert expected[-1] < expected[0]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_autocast_chooses_dtypes_by_operator(dtype: torch.dtype) -> None:
-    x = torch.randn(4, 4, device="npu")
-    with torch.autocast("npu", dtype=dtype):
+    x = torch.randn(4, 4, device=own.device())
+    with torch.autocast(own.device(), dtype=dtype):
         assert (x @ x).dtype is dtype
         assert nn.functional.linear(x, x).dtype is dtype
         assert nn.functional.conv1d(x[None], x[None]).dtype is dtype
@@ -82,19 +84,20 @@ def test_autocast_chooses_dtypes_by_operator(dtype: torch.dtype) -> None:
         assert nn.functional.mse_loss(low, low).dtype is torch.float32
         assert torch.addcmul(x, low, low).dtype is torch.float32
         assert torch.relu(low).dtype is dtype
-        with torch.autocast("npu", enabled=False):
+        with torch.autocast(own.device(), enabled=False):
             assert (x @ x).dtype is torch.float32
         with pytest.raises(RuntimeError, match="unsafe to autocast"):
             nn.functional.binary_cross_entropy(x.sigmoid(), x.sigmoid())
     assert (x @ x).dtype is torch.float32
 
 
+@own.as_an_npu
 def test_vendors_own_autocast_is_torchs() -> None:
-    x = torch.randn(4, 4, device="npu", requires_grad=True)
-    assert not torch.npu.is_autocast_enabled()
-    with torch.npu.amp.autocast():
-        assert torch.npu.is_autocast_enabled()
-        assert torch.npu.get_autocast_dtype() is (x @ x).dtype is torch.float16
+    x = torch.randn(4, 4, device=own.device(), requires_grad=True)
+    assert not own.module().is_autocast_enabled()
+    with own.module().amp.autocast():
+        assert own.module().is_autocast_enabled()
+        assert own.module().get_autocast_dtype() is (x @ x).dtype is torch.float16
         loss = (x @ x).float().sum()
     loss.backward()
     assert x.grad is not None
@@ -102,12 +105,15 @@ def test_vendors_own_autocast_is_torchs() -> None:
 
 
 def test_scaler_skips_a_step_that_overflowed() -> None:
-    model = nn.Linear(2, 1).to("npu")
-    optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("npu", init_scale=8.0)
+    model = nn.Linear(2, 1).to(own.device())
+    optimizer, scaler = (
+        torch.optim.SGD(model.parameters(), 0.1),
+        torch.amp.GradScaler(own.device(), init_scale=8.0),
+    )
     before = model.weight.detach().clone()
     for factor, moves, scale in ((float("inf"), False, 4.0), (1.0, True, 4.0)):
         optimizer.zero_grad()
-        scaler.scale((model(torch.ones(1, 2, device="npu")) * factor).sum()).backward()
+        scaler.scale((model(torch.ones(1, 2, device=own.device())) * factor).sum()).backward()
         scaler.step(optimizer)
         scaler.update()
         assert torch.equal(model.weight, before) is not moves
@@ -117,9 +123,9 @@ def test_scaler_skips_a_step_that_overflowed() -> None:
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_code_has_no_graph_break(backend: str) -> None:
     def step(x: Tensor) -> Tensor:
-        return (x @ x).relu().sum() + torch.zeros(1, device="npu") + torch.npu.current_device()
+        return (x @ x).relu().sum() + torch.zeros(1, device=own.device()) + own.module().current_device()
 
-    x = torch.randn(3, 3, device="npu", requires_grad=True)
+    x = torch.randn(3, 3, device=own.device(), requires_grad=True)
     compiled = torch.compile(step, backend=backend, fullgraph=True)
     torch.testing.assert_close(compiled(x), step(x))
     compiled(x).sum().backward()
@@ -130,18 +136,18 @@ def test_a_module_that_moves_keeps_its_parameters() -> None:
     model = nn.Linear(2, 2)
     weight = model.weight
     optimizer = torch.optim.SGD(model.parameters(), 1.0)
-    model.to("npu")
+    model.to(own.device())
     assert model.weight is weight
-    model(torch.ones(1, 2, device="npu")).sum().backward()
+    model(torch.ones(1, 2, device=own.device())).sum().backward()
     before = weight.detach().clone()
     optimizer.step()
     assert torch.equal(weight, before - 1)
-    lazy = nn.LazyLinear(2).to("npu")
-    assert lazy(torch.ones(1, 3, device="npu")).shape == (1, 2)
+    lazy = nn.LazyLinear(2).to(own.device())
+    assert lazy(torch.ones(1, 3, device=own.device())).shape == (1, 2)
 
 
 def test_scripted_and_exported_modules_stay_on_the_device() -> None:
-    model, x = nn.Linear(3, 2).to("npu"), torch.ones(1, 3, device="npu")
+    model, x = nn.Linear(3, 2).to(own.device()), torch.ones(1, 3, device=own.device())
     expected = model(x)
     assert torch.equal(torch.export.export(model, (x,)).module()(x), expected)
-    assert expected.device.type == "npu"
+    assert expected.device.type == own.device()

@@ -1,0 +1,24 @@
+"""The device that a test of this folder runs on, and its vendor's module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+# what only some vendors have, or have otherwise
+as_an_npu = pytest.mark.parametrize("machine", ["simulated-npu", "npu"], indirect=True)
+only_simulated = pytest.mark.parametrize("machine", ["simulated-npu", "simulated-xpu"], indirect=True)
+
+
+def device(index: int | None = None) -> str:
+    """Returns the device as text: "npu", or with an index "npu:1"."""
+    accelerator = torch.accelerator.current_accelerator()
+    assert accelerator is not None
+    return accelerator.type if index is None else f"{accelerator.type}:{index}"
+
+
+def module() -> Any:
+    """Returns what serves the device, `torch.npu`."""
+    return torch.get_device_module(device())
