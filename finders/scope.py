@@ -62,18 +62,20 @@ class Scope:
 
     def to_text(self) -> str:
         """Return the scope as text for an environment variable, read by ``from_text``."""
-        import json
-
         if self.packages is None:
             return ""
+        import json
+
         return json.dumps({name: _fields(policy) for name, policy in self.packages.items()})
 
     @classmethod
     def from_text(cls, text: str) -> Scope:
         """Return the scope that ``to_text`` wrote."""
+        if not text:
+            return cls()
         import json
 
-        return cls({name: _policy(fields) for name, fields in json.loads(text).items()} if text else None)
+        return cls({name: _policy(fields) for name, fields in json.loads(text).items()})
 
 
 def _fields(policy: Policy) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from importlib.util import cache_from_source
 from types import CodeType
 from zipimport import zipimporter
 
+from morph.startup import WORDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from morph.finders.literals import Literals
 
     LiteralsOf = Callable[[str], Literals | None]
-
-WORDS = b"cuda", b"nccl", b"NCCL"
 
 
 def mentions_cuda(content: str | bytes | bytearray) -> bool:

@@ -1,7 +1,5 @@
 """CUDA-only PyTorch code, unchanged, on any accelerator."""
 
-from __future__ import annotations
-
 import os
 
 TYPE_CHECKING = False  # importing typing would cost a start-up file 6 ms

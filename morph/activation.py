@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement
+from morph import announcement, startup
 from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.finders.packages import packages as served_packages
@@ -92,14 +92,23 @@ def arm(
     simulated: bool = False,
     observer: Observer | None = None,
     scope: Scope | None = None,
+    required: bool = True,
 ) -> None:
-    """Activate as soon as the program has imported torch, at once if it has; imports nothing now."""
+    """Activate as soon as the program has imported torch, at once if it has; imports nothing now.
+
+    Args:
+        backend: As for ``activate``.
+        simulated: As for ``activate``.
+        observer: As for ``activate``.
+        scope: Whose code sees CUDA; None takes all code.
+        required: Whether the import of torch is to fail where the activation does; else one line says so.
+    """
     global _armed
-    request = Request(backend, simulated=simulated, observer=observer, scope=scope)
+    request = Request(backend, simulated=simulated, observer=observer, scope=scope, required=required)
     if "torch" in sys.modules:
         _activate(request)
         return
-    served_packages.install()
+    served_packages.install(request.scope)
     if request.rewrites:
         rewriter.install(request.scope, request.literals_of)
     with _lock:
@@ -112,6 +121,7 @@ def arm(
 def deactivate() -> None:
     """Undo the activation: every object is restored by identity. Without one, nothing happens."""
     global _current, _stays_out
+    startup.withdraw()
     _disarm()
     with _lock:
         current, _current, _stays_out = _current, None, False
@@ -171,7 +181,15 @@ class _Arming:
         _disarm()
         with _lock:
             if _current is None:
-                _begin(self._request)
+                self._begin()
+
+    def _begin(self) -> None:
+        try:
+            _begin(self._request)
+        except Exception as error:  # whatever it is, torch can be imported
+            if self._request.required:
+                raise
+            startup.say_inactive(error)
 
 
 def _disarm() -> None:
@@ -183,6 +201,7 @@ def _disarm() -> None:
 
 
 def _activate(request: Request) -> Status:
+    startup.withdraw()
     _disarm()
     served_packages.hide()
     try:

@@ -45,7 +45,7 @@ def install(request: Request, journal: Journal) -> Installation:
         AbsentBackendError: If its package or its device is absent.
     """
     backend = _choose(request, journal)
-    _serve_packages(journal)
+    _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
         return Installation(journal, backend, None, dict)
@@ -63,9 +63,9 @@ def _choose(request: Request, journal: Journal) -> Backend:
     return choose(choice.requested(request.backend), journal, announcement.report_in_first_process)
 
 
-def _serve_packages(journal: Journal) -> None:
+def _serve_packages(request: Request, journal: Journal) -> None:
     journal.on_undo(packages.uninstall)
-    packages.install()
+    packages.install(request.scope)
     packages.take_over()
 
 

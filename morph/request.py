@@ -22,6 +22,7 @@ class Request:
         simulated: Whether to run on the simulated device.
         observer: Called with each CUDA name that is asked for.
         scope: Whose code sees CUDA.
+        required: Whether the import that it waits for is to fail where the activation does.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class Request:
         simulated: bool = False,
         observer: Observer | None = None,
         scope: Scope | None = None,
+        required: bool = True,
     ) -> None:
         self.backend = backend
         self.simulated = simulated
         self.observer = observer
         self.scope = scope or Scope()
+        self.required = required
 
     @property
     def rewrites(self) -> bool:

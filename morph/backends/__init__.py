@@ -6,11 +6,11 @@ import importlib
 import importlib.util
 import operator
 import os
-import runpy
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +102,14 @@ def _torch_version() -> Mapping[str, Any]:
     if imported is not None:
         return vars(imported)
     torch = importlib.util.find_spec("torch")
-    folders = torch.submodule_search_locations if torch else None
-    return runpy.run_path(os.path.join(folders[0], "version.py")) if folders else {}
+    if torch is None or not torch.submodule_search_locations:
+        return {}
+    file = os.path.join(torch.submodule_search_locations[0], "version.py")
+    namespace: dict[str, Any] = {}
+    code = SourceFileLoader("torch.version", file).get_code("torch.version")
+    if code is not None:
+        exec(code, namespace)
+    return namespace
 
 
 def resolve(name: str) -> Any:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from morph import activation, announcement
+from morph import startup as waiting
 from morph.errors import MorphError
+from morph.finders.rewriting import rewriter
 from morph.finders.scope import Scope
 from morph.launcher import children, startup
 from morph.launcher.command import ALL, Options
@@ -21,7 +23,8 @@ def run(options: Options, program: Program) -> None:
         SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the program
             ends itself.
     """
-    startup.withdraw()
+    waiting.withdraw()
+    rewriter.uninstall()
     if options.rehearse == ALL:
         from morph.launcher import rehearsing
 

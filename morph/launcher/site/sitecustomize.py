@@ -12,10 +12,10 @@ def start_morph() -> None:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.path.insert(0, root)
     try:
-        from morph.launcher import startup
+        from morph import startup
     finally:
         sys.path.remove(root)
-    startup.start()
+    startup.start(required=True)
 
 
 def give_way() -> None:
