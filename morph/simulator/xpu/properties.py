@@ -16,8 +16,8 @@ MIB = 1 << 20
 class DeviceProperties:
     """``torch._C._XpuDeviceProperties``: of a Data Center GPU Max 1550, one of its two tiles."""
 
-    total_memory: int
-    uuid: Any
+    total_memory: int = 0
+    uuid: Any = None
     name: str = "Intel(R) Data Center GPU Max 1550"
     platform_name: str = "Intel(R) oneAPI Unified Runtime over Level-Zero"
     vendor: str = "Intel(R) Corporation"
@@ -31,7 +31,6 @@ class DeviceProperties:
     gpu_subslice_count: int = 64
     max_work_group_size: int = 1024
     max_num_sub_groups: int = 64
-    sub_group_sizes: list[int] = dataclasses.field(default_factory=lambda: [16, 32])
     local_mem_size: int = 128 << 10
     last_level_cache_size: int = 204 * MIB
     memory_clock_rate: int = 3200
@@ -44,6 +43,11 @@ class DeviceProperties:
     has_subgroup_matrix_multiply_accumulate_tensor_float32: bool = True
     has_subgroup_2d_block_io: bool = True
     is_integrated_gpu: bool = False
+
+    @property
+    def sub_group_sizes(self) -> list[int]:
+        """How many work-items may work together."""
+        return [16, 32]
 
     def __repr__(self) -> str:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
