@@ -1,6 +1,5 @@
 """What apex's extension ``apex_C`` offers."""
 
-from torch._utils import _flatten_dense_tensors as flatten
-from torch._utils import _unflatten_dense_tensors as unflatten
+from apex.kernels.flattening import flatten, unflatten
 
 __all__ = ["flatten", "unflatten"]

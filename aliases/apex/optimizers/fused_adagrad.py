@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..kernels.adagrad import update
+from ..kernels.adagrad import multi_tensor_adagrad, update
 from .fused_optimizer import Closure, FusedOptimizer, evaluated, gradients
 
 
@@ -23,6 +23,8 @@ class FusedAdagrad(FusedOptimizer):
     """
 
     advice_on_sparse = ""
+
+    multi_tensor_adagrad = staticmethod(multi_tensor_adagrad)
 
     def __init__(
         self,

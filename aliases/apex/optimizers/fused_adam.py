@@ -8,7 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels.adam import Adam, update
+from ..kernels.adam import (
+    Adam,
+    multi_tensor_adam,
+    multi_tensor_adam_capturable,
+    multi_tensor_adam_capturable_master,
+    update,
+)
 from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
 
 # masters are kept for these only, as in apex
@@ -37,6 +43,10 @@ class FusedAdam(FusedOptimizer):
     """
 
     supported = (torch.float16, torch.bfloat16, torch.float32)
+
+    multi_tensor_adam = staticmethod(multi_tensor_adam)
+    multi_tensor_adam_capturable = staticmethod(multi_tensor_adam_capturable)
+    multi_tensor_adam_capturable_master = staticmethod(multi_tensor_adam_capturable_master)
 
     def __init__(
         self,

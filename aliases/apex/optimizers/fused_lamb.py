@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ..kernels.adam import Adam
 from ..kernels.lamb import LAMB, clipping, update
-from ..kernels.scaling import norms
+from ..kernels.lamb_operations import multi_tensor_lamb
+from ..kernels.scaling import multi_tensor_l2norm, norms
 from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
 
 
@@ -33,6 +34,9 @@ class FusedLAMB(FusedOptimizer):
     Raises:
         RuntimeError: If ``amsgrad`` is asked for.
     """
+
+    multi_tensor_l2norm = staticmethod(multi_tensor_l2norm)
+    multi_tensor_lamb = staticmethod(multi_tensor_lamb)
 
     def __init__(
         self,

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..kernels.adam import Adam
 from ..kernels.lamb import LAMB, clipping, update
-from ..kernels.scaling import norms
+from ..kernels.lamb_operations import multi_tensor_lamb_mp
+from ..kernels.scaling import multi_tensor_l2norm_mp, norms
 from .fused_optimizer import Closure, Group, evaluated, gradients
 
 
@@ -36,6 +37,9 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
     Raises:
         RuntimeError: If ``amsgrad`` is asked for.
     """
+
+    multi_tensor_l2norm = staticmethod(multi_tensor_l2norm_mp)
+    multi_tensor_lamb = staticmethod(multi_tensor_lamb_mp)
 
     def __init__(
         self,

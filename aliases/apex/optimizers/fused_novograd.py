@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels.novograd import ORDERS, NovoGrad, update
+from ..kernels.novograd import ORDERS, NovoGrad, multi_tensor_novograd, update
 from ..kernels.scaling import norms
 from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
 
@@ -35,6 +35,8 @@ class FusedNovoGrad(FusedOptimizer):
     Raises:
         RuntimeError: If ``amsgrad`` is asked for.
     """
+
+    multi_tensor_novograd = staticmethod(multi_tensor_novograd)
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import required
 
-from ..kernels.sgd import SGD, update
+from ..kernels.sgd import SGD, multi_tensor_sgd, update
 from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients
 
 # gradients, parameters, and the float16 copies of these that amp keeps
@@ -34,6 +34,8 @@ class FusedSGD(FusedOptimizer):
     Raises:
         ValueError: If a value is negative, or Nesterov's momentum lacks momentum or has dampening.
     """
+
+    multi_tensor_sgd = staticmethod(multi_tensor_sgd)
 
     def __init__(
         self,

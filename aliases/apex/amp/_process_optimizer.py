@@ -1,0 +1,257 @@
+"""The methods that an optimizer gets from amp, and the gradients around a backward pass."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..fp16_utils.fp16util import master_params_to_model_params as master_params_to_model_params
+from ..multi_tensor_apply import multi_tensor_applier as multi_tensor_applier
+from ..optimizers import FusedSGD as FusedSGD
+from ._amp_state import maybe_print as maybe_print
+from .properties import Properties
+from .scaler import LossScaler, Scales
+from .stash import AmpOptimizerState as AmpOptimizerState
+from .stash import stash_params, stash_params_and_masters
+
+METHODS = (
+    "_lazy_init_maybe_master_weights",
+    "_master_params_to_model_params",
+    "_prepare_amp_backward",
+    "_post_amp_backward",
+    "_amp_lazy_init",
+)
+
+
+def lazy_init_with_master_weights(self: Any) -> None:
+    """Have the optimizer update float32 masters of its float16 parameters."""
+    stash = self._amp_stash
+    stash.fp16_groups, stash.fp32_from_fp16_groups, stash.fp32_from_fp32_groups = [], [], []
+    stash.all_fp16_params, stash.all_fp32_from_fp16_params, stash.all_fp32_from_fp32_params = [], [], []
+    stash.all_fp16_grad_stash, stash.all_fp32_from_fp32_grad_stash = [], []
+    for group in self.param_groups:
+        stash_params_and_masters(stash, group["params"], self.state)
+    for param in [*stash.all_fp32_from_fp16_params, *stash.all_fp32_from_fp32_params]:
+        param.grad = None
+    self.load_state_dict(self.state_dict())
+
+
+def lazy_init_no_master_weights(self: Any) -> None:
+    """Sort the optimizer's parameters by dtype."""
+    stash = self._amp_stash
+    stash.all_fp16_params, stash.all_fp32_params = [], []
+    stash.all_fp16_grad_stash, stash.all_fp32_grad_stash = [], []
+    for group in self.param_groups:
+        stash_params(stash, group["params"])
+
+
+def _master_params_to_model_params(self: Any) -> None:
+    stash = self._amp_stash
+    if stash.all_fp16_params:
+        with torch.no_grad():
+            torch._foreach_copy_(stash.all_fp16_params, stash.all_fp32_from_fp16_params)
+
+
+def _set_aside(params: Sequence[Tensor], stashed: list[Tensor | None]) -> None:
+    stashed[:] = [param.grad for param in params]
+    for param in params:
+        param.grad = None
+
+
+def prepare_backward_with_master_weights(self: Any) -> None:
+    """Set the gradients of float32 parameters aside, and drop those of float16 ones, which have masters."""
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    for param in stash.all_fp16_params:
+        param.grad = None
+    _set_aside(stash.all_fp32_from_fp32_params, stash.all_fp32_from_fp32_grad_stash)
+
+
+def prepare_backward_no_master_weights(self: Any) -> None:
+    """Set all gradients aside."""
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    _set_aside(stash.all_fp16_params, stash.all_fp16_grad_stash)
+    _set_aside(stash.all_fp32_params, stash.all_fp32_grad_stash)
+
+
+def prepare_backward_with_master_weights_FusedSGD(self: Any) -> None:
+    """Set all gradients aside if they are not materialised, or else do what is done for other optimizers."""
+    if self.materialize_master_grads:
+        prepare_backward_with_master_weights(self)
+        return
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    _set_aside(stash.all_fp16_params, stash.all_fp16_grad_stash)
+    _set_aside(stash.all_fp32_from_fp32_params, stash.all_fp32_from_fp32_grad_stash)
+
+
+prepare_backward_no_master_weights_FusedSGD = prepare_backward_no_master_weights
+
+
+def post_backward_models_are_masters(
+    scaler: LossScaler,
+    params: Sequence[Tensor],
+    stashed_grads: list[Tensor | None],
+    scale_override: Scales | None = None,
+) -> None:
+    """Unscale the gradients of parameters in place, and add those that were set aside.
+
+    Args:
+        scaler: The scaler of the loss.
+        params: The parameters.
+        stashed_grads: The gradients that were set aside; emptied.
+        scale_override: The factors of the new gradients, of those set aside and of the sum.
+    """
+    given, _, wanted = scales = scale_override or (scaler.loss_scale(), 1.0, 1.0)
+    new: list[Tensor] = []
+    both: list[tuple[Tensor, Tensor]] = []
+    for param, stashed in zip(params, stashed_grads, strict=True):
+        if param.grad is None:
+            param.grad = stashed
+        elif stashed is None:
+            new.append(param.grad)
+        else:
+            both.append((param.grad, stashed))
+    stashed_grads[:] = [None] * len(stashed_grads)
+    scaler.unscale(new, new, None, models_are_masters=True, scale_override=given / wanted)
+    grads = [grad for grad, _ in both]
+    scaler.unscale_with_stashed(grads, [stashed for _, stashed in both], grads, scale_override=scales)
+
+
+def post_backward_with_master_weights(self: Any, scaler: LossScaler) -> None:
+    """Unscale the model's gradients into the masters', and those of float32 parameters in place."""
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    pairs = zip(stash.all_fp16_params, stash.all_fp32_from_fp16_params, strict=True)
+    with_grads = [(model, master) for model, master in pairs if model.grad is not None]
+    new = [(model.grad, master) for model, master in with_grads if master.grad is None]
+    more = [(model.grad, master.grad) for model, master in with_grads if master.grad is not None]
+    for _, master in new:
+        master.grad = torch.empty_like(master)
+    scaler.unscale([grad for grad, _ in new], [master.grad for _, master in new], scaler.loss_scale())
+    sums = [grad for _, grad in more]
+    scaler.unscale_with_stashed([grad for grad, _ in more], sums, sums)
+    post_backward_models_are_masters(
+        scaler, stash.all_fp32_from_fp32_params, stash.all_fp32_from_fp32_grad_stash
+    )
+
+
+def post_backward_no_master_weights(self: Any, scaler: LossScaler) -> None:
+    """Unscale all gradients in place, and add those that were set aside."""
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    post_backward_models_are_masters(scaler, stash.all_fp16_params, stash.all_fp16_grad_stash)
+    post_backward_models_are_masters(scaler, stash.all_fp32_params, stash.all_fp32_grad_stash)
+
+
+def post_backward_with_master_weights_FusedSGD(self: Any, scaler: LossScaler) -> None:
+    """Leave the scale to the optimizer if gradients are not materialised, or else do as for others."""
+    if self.materialize_master_grads:
+        post_backward_with_master_weights(self, scaler)
+        return
+    stash = self._amp_stash
+    self._amp_lazy_init()
+    given = scaler.loss_scale()
+    wanted = min(given, self.most_recent_scale) if self.scale_set_by_backward else given
+    scales = given, self.most_recent_scale, wanted
+    for params, stashed in (
+        (stash.all_fp16_params, stash.all_fp16_grad_stash),
+        (stash.all_fp32_from_fp32_params, stash.all_fp32_from_fp32_grad_stash),
+    ):
+        post_backward_models_are_masters(scaler, params, stashed, scales)
+    self.most_recent_scale = wanted
+    self.scale_set_by_backward = True
+
+
+post_backward_no_master_weights_FusedSGD = post_backward_no_master_weights
+
+
+def _amp_lazy_init(self: Any) -> None:
+    if not self._amp_stash.lazy_init_called:
+        self._lazy_init_maybe_master_weights()
+        self._amp_stash.lazy_init_called = True
+
+
+def _process_optimizer(optimizer: Any, properties: Properties) -> Any:
+    if hasattr(optimizer, "_amp_stash"):
+        raise RuntimeError("A given optimizer should only be passed through amp.initialize once.")
+    for name in METHODS:
+        if hasattr(optimizer, name):
+            raise RuntimeError(f"Incoming optimizer already has {name} defined.")
+    optimizer._amp_stash = AmpOptimizerState()
+    _bind(optimizer, "_amp_lazy_init", _amp_lazy_init)
+    if properties.master_weights:
+        _add_master_weights(optimizer)
+    else:
+        _bind(optimizer, "_lazy_init_maybe_master_weights", lazy_init_no_master_weights)
+        _bind(optimizer, "_prepare_amp_backward", prepare_backward_no_master_weights)
+        _bind(optimizer, "_post_amp_backward", post_backward_no_master_weights)
+    _replace_add_param_group(optimizer, bool(properties.master_weights))
+    return optimizer
+
+
+def _bind(optimizer: Any, name: str, function: Callable[..., Any]) -> None:
+    setattr(optimizer, name, types.MethodType(function, optimizer))
+
+
+def _add_master_weights(optimizer: Any) -> None:
+    _bind(optimizer, "_lazy_init_maybe_master_weights", lazy_init_with_master_weights)
+    _bind(optimizer, "_master_params_to_model_params", _master_params_to_model_params)
+    if isinstance(optimizer, FusedSGD):
+        _bind(optimizer, "_prepare_amp_backward", prepare_backward_with_master_weights_FusedSGD)
+        _bind(optimizer, "_post_amp_backward", post_backward_with_master_weights_FusedSGD)
+    else:
+        _bind(optimizer, "_prepare_amp_backward", prepare_backward_with_master_weights)
+        _bind(optimizer, "_post_amp_backward", post_backward_with_master_weights)
+    own_step = optimizer.step
+
+    def step(self: Any, closure: Any = None) -> Any:
+        if closure is not None:
+            raise RuntimeError("Currently, Amp does not support closure use with optimizers.")
+        result = own_step()
+        if not isinstance(self, FusedSGD):  # which writes the model's parameters itself
+            self._master_params_to_model_params()
+        for param in self._amp_stash.all_fp32_from_fp16_params:
+            param.grad = None
+        return result
+
+    def zero_grad(self: Any, set_to_none: bool = False) -> None:
+        self._amp_lazy_init()
+        stash = self._amp_stash
+        for param in [*stash.all_fp16_params, *stash.all_fp32_from_fp32_params]:
+            if set_to_none:
+                param.grad = None
+            elif param.grad is not None:
+                param.grad = param.grad.detach_().zero_()
+        for param in stash.all_fp32_from_fp16_params:
+            param.grad = None
+
+    _bind(optimizer, "step", step)
+    _bind(optimizer, "zero_grad", zero_grad)
+
+
+def _replace_add_param_group(optimizer: Any, master_weights: bool) -> None:
+    own = optimizer.add_param_group
+
+    def add_param_group(self: Any, new_group: dict[str, Any]) -> None:
+        self._amp_lazy_init()
+        assert isinstance(new_group, dict), "param group must be a dict"
+        params = new_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will change between runs. Please use a list instead."
+            )
+        new_group["params"] = [params] if isinstance(params, Tensor) else list(params)
+        if master_weights:
+            stash_params_and_masters(self._amp_stash, new_group["params"], self.state)
+        else:
+            stash_params(self._amp_stash, new_group["params"])
+        own(new_group)
+
+    _bind(optimizer, "add_param_group", add_param_group)

@@ -1,0 +1,131 @@
+"""What programs call first, and when they save."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from ._amp_state import _amp_state
+from ._amp_state import maybe_print as maybe_print
+from ._amp_state import warn_or_err as warn_or_err
+from ._initialize import _initialize
+from .properties import O0 as O0
+from .properties import O1 as O1
+from .properties import O2 as O2
+from .properties import O3 as O3
+from .properties import Properties as Properties
+from .properties import opt_levels as opt_levels
+
+
+def initialize(
+    models: Any,
+    optimizers: Any = None,
+    enabled: bool = True,
+    opt_level: str = "O1",
+    cast_model_type: torch.dtype | None = None,
+    patch_torch_functions: bool | None = None,
+    keep_batchnorm_fp32: bool | str | None = None,
+    master_weights: bool | None = None,
+    loss_scale: float | str | None = None,
+    cast_model_outputs: torch.dtype | None = None,
+    num_losses: int = 1,
+    verbosity: int = 1,
+    min_loss_scale: float | None = None,
+    max_loss_scale: float = 2.0**24,
+) -> Any:
+    """Prepare models and optimizers for mixed precision, in place.
+
+    Args:
+        models: A model or a list of them, on the device, in float32 and not yet parallel.
+        optimizers: An optimizer or a list of them, or None.
+        enabled: Whether to do anything.
+        opt_level: O0 to O3, which set the defaults of the next five.
+        cast_model_type: What the model's weights and inputs are cast to.
+        patch_torch_functions: Whether functions cast their arguments (O1).
+        keep_batchnorm_fp32: Whether batch normalisation stays in float32 when the model is cast.
+        master_weights: Whether the optimizers update float32 masters of the model's weights.
+        loss_scale: A factor, or ``"dynamic"``.
+        cast_model_outputs: What the model's outputs are cast to; float32 if the model is cast.
+        num_losses: How many losses have a scaler of their own.
+        verbosity: 0 to print nothing.
+        min_loss_scale: What a dynamic loss scale does not fall below.
+        max_loss_scale: What a dynamic loss scale does not rise above.
+
+    Returns:
+        Models and optimizers as they were given; the models alone if there are no optimizers.
+
+    Raises:
+        RuntimeError: If there is no such level, an option does not go with it, or a model or an optimizer
+            is not as it must be.
+        TypeError: If there are no models, or something that is no optimizer.
+    """
+    _amp_state.opt_properties = Properties()
+    _amp_state.verbosity = verbosity
+    if not enabled:
+        return models if optimizers is None else (models, optimizers)
+    if not torch.backends.cudnn.enabled:
+        raise RuntimeError("Amp requires torch.backends.cudnn.enabled = True")
+    if opt_level not in opt_levels:
+        raise RuntimeError(
+            f"Unexpected optimization level {opt_level}. Options are 'O0', 'O1', 'O2', 'O3', "
+            "with the letter O."
+        )
+    properties = _amp_state.opt_properties = opt_levels[opt_level](_amp_state.opt_properties)
+    _print_options(f"Selected optimization level {opt_levels[opt_level].brief}", properties)
+    _amp_state.min_loss_scale = min_loss_scale
+    _amp_state.max_loss_scale = max_loss_scale
+    overrides = {
+        "cast_model_type": cast_model_type,
+        "patch_torch_functions": patch_torch_functions,
+        "keep_batchnorm_fp32": keep_batchnorm_fp32,
+        "master_weights": master_weights,
+        "loss_scale": loss_scale,
+    }
+    for name, value in overrides.items():
+        if value is not None:
+            setattr(properties, name, value)
+    _print_options("After processing overrides, optimization options are:", properties)
+    return _initialize(models, optimizers, properties, num_losses, cast_model_outputs)
+
+
+def _print_options(title: str, properties: Properties) -> None:
+    maybe_print(title, True)
+    for name, value in properties.options.items():
+        maybe_print(f"{name:22} : {value}", True)
+
+
+def state_dict(destination: Any = None) -> Any:
+    """Return the state of every loss scaler, as ``loss_scaler0`` and so on.
+
+    Args:
+        destination: A mapping to fill, if it is not to be a new one.
+    """
+    destination = OrderedDict() if destination is None else destination
+    for index, scaler in enumerate(_amp_state.loss_scalers):
+        state = {"loss_scale": scaler.loss_scale(), "unskipped": scaler._unskipped}
+        destination[f"loss_scaler{index}"] = state
+    return destination
+
+
+def load_state_dict(state_dict: Mapping[str, Any]) -> None:
+    """Take the state of every loss scaler from what ``state_dict`` returned.
+
+    Raises:
+        RuntimeError: If there are other keys in it.
+    """
+    scalers = _amp_state.loss_scalers
+    if len(state_dict) != len(scalers):
+        print(
+            f"Warning: state_dict contains {len(state_dict)} entries, "
+            f"while {len(scalers)} loss_scalers are used"
+        )
+    known = [key for key in state_dict if "loss_scaler" in key]
+    for scaler, key in zip(scalers, known, strict=False):
+        scaler._loss_scale = state_dict[key]["loss_scale"]
+        scaler._unskipped = state_dict[key]["unskipped"]
+    unexpected = ", ".join(f'"{key}"' for key in state_dict if key not in known)
+    if unexpected:
+        raise RuntimeError(f"Error(s) in loading state_dict. Unexpected key(s) in state_dict: {unexpected}. ")

@@ -1,0 +1,1 @@
+"""What apex offers beside its core."""

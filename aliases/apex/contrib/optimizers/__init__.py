@@ -1,0 +1,3 @@
+"""The optimizers of apex's first years, which an ``FP16_Optimizer`` hands gradients and a scale."""
+
+from .fp16_optimizer import FP16_Optimizer as FP16_Optimizer

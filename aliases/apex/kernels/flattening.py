@@ -1,0 +1,24 @@
+"""Tensors laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch._utils
+from torch import Tensor
+
+_flatten: Any = torch._utils._flatten_dense_tensors
+_unflatten: Any = torch._utils._unflatten_dense_tensors
+
+
+def flatten(tensors: Sequence[Tensor], /) -> Tensor:
+    """Return the elements of all tensors, which have one type, in one dimension."""
+    flat: Tensor = _flatten(tensors)
+    return flat
+
+
+def unflatten(flat: Tensor, tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
+    """Return views of a flat tensor, in the shapes of ``tensors``."""
+    views: tuple[Tensor, ...] = _unflatten(flat, tensors)
+    return views

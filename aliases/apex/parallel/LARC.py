@@ -1,0 +1,89 @@
+"""Layer-wise adaptive rates around an optimizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class LARC:
+    """Scales or clips each tensor's gradient by the ratio of its norms, and lets an optimizer step.
+
+    Args:
+        optimizer: The optimizer; its weight decay is applied here.
+        trust_coefficient: What the ratio of norms is multiplied by.
+        clip: Whether the rate is at most the optimizer's own, or is multiplied with it.
+        eps: Added to the denominator.
+    """
+
+    def __init__(
+        self, optimizer: Any, trust_coefficient: float = 0.02, clip: bool = True, eps: float = 1e-8
+    ) -> None:
+        self.optim = optimizer
+        self.trust_coefficient = trust_coefficient
+        self.eps = eps
+        self.clip = clip
+
+    def __getstate__(self) -> Any:
+        return self.optim.__getstate__()
+
+    def __setstate__(self, state: Any) -> None:
+        self.optim.__setstate__(state)
+
+    @property
+    def state(self) -> Any:
+        """The optimizer's state."""
+        return self.optim.state
+
+    def __repr__(self) -> str:
+        return repr(self.optim)
+
+    @property
+    def param_groups(self) -> Any:
+        """The optimizer's groups of parameters."""
+        return self.optim.param_groups
+
+    @param_groups.setter
+    def param_groups(self, value: Any) -> None:
+        self.optim.param_groups = value
+
+    def state_dict(self) -> Any:
+        """Return the optimizer's state dict."""
+        return self.optim.state_dict()
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Load a state dict of the optimizer's."""
+        self.optim.load_state_dict(state_dict)
+
+    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
+        """Set the gradients to zero or to None, as the optimizer does."""
+        self.optim.zero_grad(*args, **kwargs)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters to the optimizer."""
+        self.optim.add_param_group(param_group)
+
+    def step(self) -> None:
+        """Scale the gradients in place, and let the optimizer step."""
+        groups = self.optim.param_groups
+        decays = [group.get("weight_decay", 0) for group in groups]
+        with torch.no_grad():
+            for group, decay in zip(groups, decays, strict=True):
+                group["weight_decay"] = 0
+                for param in group["params"]:
+                    if param.grad is not None:
+                        param.grad.copy_(self._adapted(param, param.grad, decay, group["lr"]))
+        self.optim.step()
+        for group, decay in zip(groups, decays, strict=True):
+            group["weight_decay"] = decay
+
+    def _adapted(self, param: Tensor, grad: Tensor, decay: float, lr: Any) -> Tensor:
+        param_norm, grad_norm = param.norm(), grad.norm()
+        rate = self.trust_coefficient * param_norm / (grad_norm + param_norm * decay + self.eps)
+        if self.clip:
+            rate = (rate / lr).clamp(max=1)
+        # decided on the device, which a condition in Python would wait for
+        usable = (param_norm != 0) & (grad_norm != 0)
+        return torch.where(usable, (grad + decay * param) * rate, grad)

@@ -1,0 +1,63 @@
+"""Collectives on many tensors at once, laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from ..kernels.flattening import flatten as flatten
+from ..kernels.flattening import unflatten as unflatten
+
+FLOATS = (torch.float16, torch.float32, torch.float64)
+
+
+def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+    """Return the tensors of float16, of float32 and of float64, each a list unless there are none."""
+    buckets = ([tensor for tensor in tensors if tensor.dtype == dtype] for dtype in FLOATS)
+    return [bucket for bucket in buckets if bucket]
+
+
+def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
+    """Return the tensors by the names of their types."""
+    buckets: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        buckets.setdefault(str(tensor.type()), []).append(tensor)
+    return buckets
+
+
+def apply_flat_dist_call(
+    bucket: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
+) -> None:
+    """Do a collective on tensors of one type, in place; ``all_reduce`` gives their average.
+
+    Args:
+        bucket: The tensors.
+        call: The collective, such as ``torch.distributed.broadcast``.
+        extra_args: Its arguments after the tensor.
+    """
+    coalesced = flatten(bucket)
+    call(coalesced, *(extra_args or ()))
+    if call is dist.all_reduce:
+        coalesced /= dist.get_world_size()
+    torch._foreach_copy_(list(bucket), list(unflatten(coalesced, bucket)))
+
+
+def flat_dist_call(
+    tensors: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
+) -> None:
+    """Do a collective on tensors of any types, in place; else as ``apply_flat_dist_call``."""
+    for bucket in split_by_type(tensors).values():
+        apply_flat_dist_call(bucket, call, extra_args)
+
+
+def extract_tensors(maybe_tensor: Any, tensor_list: list[Tensor]) -> None:
+    """Append the tensors in a nest of iterables to a list."""
+    if isinstance(maybe_tensor, Tensor):
+        tensor_list.append(maybe_tensor)
+    elif hasattr(maybe_tensor, "__iter__"):
+        for item in maybe_tensor:
+            extract_tensors(item, tensor_list)

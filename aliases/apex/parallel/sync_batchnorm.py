@@ -1,0 +1,5 @@
+"""Batch normalisation with the statistics of all processes, by the name it had without apex's extension."""
+
+from .optimized_sync_batchnorm import SyncBatchNorm as SyncBatchNorm
+from .optimized_sync_batchnorm import SyncBatchnormFunction as SyncBatchnormFunction
+from .optimized_sync_batchnorm_kernel import ReduceOp as ReduceOp

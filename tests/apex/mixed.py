@@ -1,0 +1,99 @@
+"""A small network, and its training in mixed precision written by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Network(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(6, 16)
+        self.norm = nn.BatchNorm1d(16)
+        self.last = nn.Linear(16, 3)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self.last(F.relu(self.norm(self.first(input))))
+
+
+def network() -> Network:
+    torch.manual_seed(0)
+    return Network().cuda()
+
+
+def batches(count: int = 4) -> list[tuple[Tensor, Tensor]]:
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randn(12, 6, generator=generator) for _ in range(count)]
+    return [(each.cuda(), each.argmax(1).remainder(3).cuda()) for each in inputs]
+
+
+def sgd(params: Any) -> torch.optim.Optimizer:
+    return torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=1e-3)
+
+
+def halved(model: nn.Module, but_batchnorm: bool) -> nn.Module:
+    model.half()
+    for module in model.modules():
+        if but_batchnorm and isinstance(module, nn.BatchNorm1d):
+            module.float()
+    return model
+
+
+def by_hand(level: str, scale: float = 1.0) -> nn.Module:
+    """Trains the network as a level says, with plain PyTorch."""
+    model = network()
+    if level in ("O2", "O3"):
+        halved(model, but_batchnorm=level == "O2")
+    params = list(model.parameters())
+    masters = [param.detach().float().clone() for param in params] if level == "O2" else params
+    optimizer = sgd(masters)
+    for input, target in batches():
+        for param in params:
+            param.grad = None
+        with torch.autocast("cuda", dtype=torch.float16, enabled=level == "O1"):
+            output = model(input.half() if level in ("O2", "O3") else input)
+            loss = F.cross_entropy(output.float(), target)
+        (loss * scale).backward()
+        for param, master in zip(params, masters, strict=True):
+            grad = param.grad
+            master.grad = None
+            master.grad = grad.to(master.dtype) / scale
+        optimizer.step()
+        for param, master in zip(params, masters, strict=True):
+            param.data.copy_(master.data)
+    return model
+
+
+def by_amp(model: Any, optimizer: Any) -> None:
+    """Trains what `initialize` returned."""
+    from apex import amp
+
+    for input, target in batches():
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(input), target)
+        with amp.scale_loss(loss, optimizer) as scaled_loss:
+            scaled_loss.backward()
+        optimizer.step()
+
+
+@contextlib.contextmanager
+def initialized(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    """Gives what `initialize` returns, and undoes at the end what it does to the process."""
+    from apex import amp
+
+    state = amp._amp_state
+    before = copy.copy(vars(state))
+    try:
+        yield amp.initialize(*args, **{"verbosity": 0, **kwargs})
+    finally:
+        if hasattr(state, "handle"):
+            state.handle._deactivate()
+        vars(state).clear()
+        vars(state).update(before)
