@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import pathlib
 
 from morph import surfaces
+from morph.surfaces import Surface, UnknownSurfaceError
 from morph.surfaces.comparison import Comparison, compare
 
 DIFFERENT = 1
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"The exit status is {DIFFERENT} if they differ, 0 if not.",
     )
     comparing.add_argument("old", metavar="OLD", help="a recorded surface (torch_npu-2.13.0), or a file")
-    comparing.add_argument("new", metavar="NEW", help="another one")
+    comparing.add_argument("new", metavar="NEW", help="another one, or what is installed (torch_npu)")
     comparing.add_argument("--json", action="store_true", help="print JSON instead of text")
     comparing.set_defaults(action=_compare)
 
@@ -56,9 +58,20 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    found = compare(surfaces.find(arguments.old), surfaces.find(arguments.new))
+    found = compare(_surface(arguments.old), _surface(arguments.new))
     print(json.dumps(dataclasses.asdict(found), indent=1) if arguments.json else _told(found))
     return DIFFERENT if found.differs else 0
+
+
+def _surface(name: str) -> Surface:
+    try:
+        return surfaces.find(name)
+    except UnknownSurfaceError:
+        if importlib.util.find_spec(name.partition(".")[0]) is None:
+            raise
+    from morph.surfaces.subjects import Subject
+
+    return Subject.of(name).record()
 
 
 def _told(found: Comparison) -> str:

@@ -6,7 +6,7 @@ import functools
 import importlib.resources
 import json
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
@@ -145,6 +145,34 @@ def parse(text: str, path: str) -> Surface:
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise MalformedSurfaceError(f"{path} is not a recorded surface: {problem}") from None
+
+
+def dumps(surface: Surface) -> str:
+    """Gives the JSON text of a surface, one name a line."""
+    head = {key: getattr(surface, key) for key in ("package", "version", "module", "origin")}
+    classes = {name: _class_row(name, each) for name, each in surface.classes.items()}
+    parts = [
+        *(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()),
+        f'"modules": {_lines("[]", map(json.dumps, sorted(surface.modules)))}',
+        f'"functions": {_rows(surface.functions)}',
+        f'"classes": {_rows(classes)}',
+        f'"values": {_lines("[]", map(json.dumps, sorted(surface.values)))}',
+    ]
+    return _lines("{}", parts) + "\n"
+
+
+def _class_row(name: str, recorded: Class) -> str | dict[str, object]:
+    if recorded.home != name:
+        return recorded.home
+    return {"signature": recorded.signature, "members": dict(recorded.members)}
+
+
+def _rows(rows: Mapping[str, object]) -> str:
+    return _lines("{}", (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items())))
+
+
+def _lines(brackets: str, lines: Iterable[str]) -> str:
+    return f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{brackets[1]}"
 
 
 def _folders() -> Iterator[Traversable]:

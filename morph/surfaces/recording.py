@@ -1,0 +1,186 @@
+"""Recording a surface: the public names of installed modules, by import, and their signatures, by source."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from morph.backends import resolve
+from morph.errors import MorphError
+from morph.surfaces import Class, Surface
+from morph.surfaces.sources import names_defined_in, signature_of, stub
+
+# Private names that torch, or code written for CUDA, asks for.
+PRIVATE = frozenset(
+    """
+    _CudaBase _CudaDeviceProperties _DeviceGuard _NPUBase _XPUAllocator _XpuDeviceProperties _after_fork
+    _cached_device_count _dump_snapshot _exchange_device _get_current_allocator _get_device
+    _get_device_index _get_generator _get_rng_state_offset _initialized _is_compiled _is_in_bad_fork
+    _lazy_call _lazy_init _lazy_new _maybe_exchange_device _nvml_based_avail _parse_visible_devices
+    _record_memory_history _set_allocator_settings _set_rng_state_offset _set_stream_by_id _sleep
+    _snapshot
+    """.split()
+)
+METHODS = ("__enter__", "__exit__", "_as_parameter_")
+
+
+class RecordingError(MorphError):
+    """A module cannot be recorded."""
+
+
+def record(package: str, version: str, modules: Sequence[str], origin: str) -> Surface:
+    """Record the public names of modules, which are imported.
+
+    Args:
+        package: The import name of the package that has them; it is imported first.
+        version: Its release.
+        modules: Dotted names, the main one first, ``["torch.npu"]``; submodules are recorded too.
+        origin: What it is recorded from, for the readers of the file.
+
+    Raises:
+        RecordingError: If a module does not exist.
+    """
+    with warnings.catch_warnings(action="ignore"):
+        _import(package)
+        recorder = _Recorder()
+        for name in modules:
+            recorder.add(name, _module(name))
+    return Surface(
+        package,
+        version,
+        modules[0],
+        origin,
+        frozenset(recorder.modules),
+        dict(sorted(recorder.functions.items())),
+        dict(sorted(recorder.classes.items())),
+        frozenset(recorder.values),
+    )
+
+
+def _import(package: str) -> None:
+    try:
+        importlib.import_module(package)
+    except Exception as error:  # a vendor's package may raise anything
+        problem = str(error).strip().partition("\n")[0]
+        raise RecordingError(f"{package} fails to load: {type(error).__name__}: {problem}") from None
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        found = resolve(name)
+    except (AttributeError, ImportError) as error:
+        raise RecordingError(f"there is no {name} to record: {error}") from None
+    if not inspect.ismodule(found):
+        raise RecordingError(f"{name} is no module")
+    return found
+
+
+class _Recorder:
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.functions: dict[str, str] = {}
+        self.classes: dict[str, Class] = {}
+        self.values: set[str] = set()
+        self._homes: dict[type, str] = {}
+
+    def add(self, name: str, module: ModuleType, *, is_root: bool = True) -> None:
+        """Record the names of ``module`` under ``name``, and then those of its submodules."""
+        self.modules.add(name)
+        public = _Public(module, is_root)
+        for each, value in sorted(_names(module).items()):
+            if public.has(each, value):
+                self._add_name(f"{name}.{each}", value)
+        for each, submodule in _submodules(module):
+            self.add(f"{name}.{each}", submodule, is_root=False)
+
+    def _add_name(self, name: str, value: Any) -> None:
+        if isinstance(value, type):
+            home = self._homes.setdefault(value, name)
+            if home == name:
+                self.classes[name] = Class(signature_of(value), dict(sorted(_members(value).items())), home)
+            self.classes[name] = self.classes[home]
+        elif callable(value):
+            self.functions[name] = signature_of(value)
+        else:
+            self.values.add(name)
+
+
+class _Public:
+    """What is public of a module: what ``__all__`` lists; without one, what is defined in the package.
+
+    Of the module that is asked for itself, both.
+    """
+
+    def __init__(self, module: ModuleType, is_root: bool) -> None:
+        self._listed = getattr(module, "__all__", None)
+        self._is_root = is_root
+        self._package = module.__name__.partition(".")[0]
+        self._defined = names_defined_in(getattr(module, "__file__", None) or "")
+
+    def has(self, name: str, value: Any) -> bool:
+        """Tell whether a name is public, or a private one that is asked for nevertheless."""
+        if name.startswith("_"):
+            return name in PRIVATE
+        if self._listed is not None and name in self._listed:
+            return True
+        takes_all = self._is_root or self._listed is None
+        return takes_all and (name in self._defined or self._is_own(value))
+
+    def _is_own(self, value: Any) -> bool:
+        home = getattr(value, "__module__", None)
+        return isinstance(home, str) and home.partition(".")[0] == self._package
+
+
+def _names(module: ModuleType) -> dict[str, Any]:
+    """Return what a module binds; a flag of a module that has properties is one of its names."""
+    wrapped = getattr(module, "m", None)  # torch.backends.cudnn is an object in front of its module
+    shown = {*dir(module), *dir(type(module)), *(dir(wrapped) if inspect.ismodule(wrapped) else ())}
+    names = shown - set(dir(ModuleType)) - {"m"}
+    values = {name: getattr(module, name, None) for name in names}
+    return {name: value for name, value in values.items() if not inspect.ismodule(value)}
+
+
+def _submodules(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
+    for found in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        if not found.name.startswith("_"):
+            submodule = importlib.import_module(f"{module.__name__}.{found.name}")
+            if getattr(module, found.name) is submodule:  # and not something in it that is called the same
+                yield found.name, submodule
+
+
+def _members(owner: type) -> dict[str, str]:
+    members: dict[str, str] = {}
+    for each in reversed(_bases(owner)):
+        members |= _annotated(each) | {name: _member(value) for name, value in vars(each).items()}
+        members |= stub(each) or {}
+    return {name: text for name, text in members.items() if not name.startswith("_") or name in METHODS}
+
+
+def _bases(owner: type) -> list[type]:
+    """Return a class and its bases, without tensors, storages and Python's own, whose members abound."""
+    import torch
+
+    ends = (torch.Tensor, torch.TypedStorage, torch.UntypedStorage)
+    if type(owner).__name__ == "tensortype":  # torch's and each vendor's own
+        return []
+    bases = (each for each in owner.__mro__ if not any(issubclass(end, each) for end in ends))
+    return [each for each in bases if each.__module__ not in ("builtins", "enum")]
+
+
+def _annotated(owner: type) -> dict[str, str]:
+    annotations = vars(owner).get("__annotations__")
+    return dict.fromkeys(annotations, "attribute") if isinstance(annotations, dict) else {}
+
+
+def _member(value: Any) -> str:
+    kinds = {staticmethod: "staticmethod ", classmethod: "classmethod "}
+    if isinstance(value, (staticmethod, classmethod)):
+        return (kinds[type(value)] + signature_of(value.__func__)).strip()
+    if callable(value):
+        return signature_of(value) or "method"
+    return "property" if hasattr(type(value), "__get__") else "attribute"

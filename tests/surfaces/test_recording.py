@@ -1,0 +1,136 @@
+"""Recording what is installed gives the surfaces that are shipped, to the letter; else it tells the drift."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import pathlib
+import subprocess
+import textwrap
+
+import pytest
+
+from morph import surfaces
+from morph.launcher.command import main
+from morph.surfaces.comparison import compare
+from morph.surfaces.recording import record
+from tests.platforms import Platform, describe
+
+SHIPPED = importlib.resources.files("morph.aliases.surfaces")
+
+
+def shipped(name: str) -> str:
+    return (SHIPPED / f"{name}.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", ["torch.cuda", "torch.xpu"])
+def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path) -> None:
+    name = f"{module.replace('.', '_')}-2.13.0"
+    with pytest.raises(SystemExit) as ended:
+        main(["surface", "record", module, "--output", str(tmp_path / "recorded.json")])
+    assert ended.value.code == 0
+    recorded = (tmp_path / "recorded.json").read_text(encoding="utf-8")
+    found = compare(surfaces.load(name), surfaces.parse(recorded, "recorded.json"))
+    assert (found.added, found.removed, found.changed) == ((), (), {})
+    assert recorded == shipped(name)
+
+
+@pytest.mark.platforms("npu")
+def test_the_installed_vendor_is_as_recorded(platform: Platform) -> None:
+    command = [*platform.command(morph=False), "-m", "morph", "surface", "record", "torch_npu"]
+    done = subprocess.run(
+        command, env=dict(platform.environment), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, describe(done)
+    version = json.loads(done.stdout)["version"]
+    found = compare(surfaces.load("torch_npu-2.13.0"), surfaces.parse(done.stdout, "recorded.json"))
+    assert (version, found.added, found.removed, found.changed) == ("2.13.0", (), (), {})
+    assert done.stdout == shipped("torch_npu-2.13.0")
+
+
+SPECIMEN = """
+    import functools
+    import json
+    from collections import OrderedDict
+
+    LIMIT = 3
+    _lazy_init = print
+    _secret = 1
+
+    def plain(first, *rest, key=LIMIT, **others): ...
+
+    @functools.cache
+    def decorated(x: "int" = 2 ** 16) -> int: ...
+
+    class Base:
+        note: str
+
+        def __init__(self, device=None): ...
+        def inherited(self, other): ...
+
+    class Thing(Base):
+        @property
+        def size(self): ...
+        @staticmethod
+        def make(n=1): ...
+        @classmethod
+        def of(cls, n): ...
+        def _hidden(self): ...
+        def __enter__(self): ...
+
+    Other = Thing
+"""
+
+
+@pytest.fixture
+def specimen(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    package = tmp_path / "torch_specimen"
+    package.mkdir()
+    (package / "__init__.py").write_text(textwrap.dedent(SPECIMEN))
+    (package / "memory.py").write_text("__all__ = ['used']\ndef used(): ...\ndef unlisted(): ...\n")
+    (package / "_private.py").write_text("def nothing(): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return "torch_specimen"
+
+
+def test_what_is_recorded_of_a_module(specimen: str) -> None:
+    surface = record(specimen, "1.0", [specimen], "a test")
+    assert surface.modules == {"torch_specimen", "torch_specimen.memory"}
+    assert surface.functions == {
+        "torch_specimen._lazy_init": "(*args, sep=' ', end='\\n', file=None, flush=False)",
+        "torch_specimen.decorated": "(x=2 ** 16)",
+        "torch_specimen.memory.used": "()",
+        "torch_specimen.plain": "(first, *rest, key=LIMIT, **others)",
+    }
+    assert surface.values == {"torch_specimen.LIMIT"}
+    thing = surface.classes["torch_specimen.Thing"]
+    assert thing is surface.classes["torch_specimen.Other"]
+    assert thing.signature == "(device=None)"
+    assert thing.members == {
+        "__enter__": "(self)",
+        "inherited": "(self, other)",
+        "make": "staticmethod (n=1)",
+        "note": "attribute",
+        "of": "classmethod (cls, n)",
+        "size": "property",
+    }
+    assert surfaces.parse(surfaces.dumps(surface), "specimen.json") == surface
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["torch_nowhere"], "no table tells the modules of torch_nowhere; name them by --module torch.NAME"),
+        (["torch_mlu"], "no installed distribution has the package torch_mlu"),
+        (["torch", "--module", "torch.nowhere"], "there is no torch.nowhere to record: "),
+        (["torch", "--module", "torch.ones"], "torch.ones is no module"),
+    ],
+)
+def test_what_cannot_be_recorded_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["surface", "record", *words])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"morph: {said}")
