@@ -20,13 +20,16 @@ def require(condition: bool, message: str) -> None:
         raise RuntimeError(message)
 
 
+def on_device(tensor: Tensor) -> bool:
+    """Tell whether a tensor is on the device that stands for CUDA."""
+    backend = active()
+    return backend is None or tensor.device.type == backend.device_type
+
+
 def require_device(**tensors: Tensor | None) -> None:
-    """Refuse tensors that are not on the device that stands for CUDA, or not all on the first one's."""
-    backend, devices = active(), [each.device for each in tensors.values() if each is not None]
-    expected = backend.device_type if backend else devices[0].type
+    """Refuse tensors that are not on the device that stands for CUDA."""
     for name, tensor in tensors.items():
-        if tensor is not None:
-            require(tensor.device.type == expected, f"{name} must be on CUDA")
+        require(tensor is None or on_device(tensor), f"{name} must be on CUDA")
 
 
 def require_shape(name: str, tensor: Tensor, **sizes: int) -> None:

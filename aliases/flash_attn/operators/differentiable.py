@@ -179,9 +179,9 @@ def padded(tensor: Tensor) -> Tensor:
 
 
 def _attention(ctx: Any, max_keys: int, rng_state: Tensor) -> kernels.Attention:
-    window = ctx.causal, *ctx.window_size
-    options = *window, ctx.softcap, ctx.alibi_slopes, max_keys, ctx.dropout_p
-    return attention_of(ctx.softmax_scale, *options, rng_state)
+    left, right = ctx.window_size
+    options = ctx.softcap, ctx.alibi_slopes, max_keys, ctx.dropout_p
+    return attention_of(ctx.softmax_scale, ctx.causal, left, right, *options, rng_state)
 
 
 def _options(ctx: Any) -> tuple[Any, ...]:

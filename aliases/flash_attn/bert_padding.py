@@ -1,0 +1,145 @@
+"""Taking the padding out of a batch, and putting it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+class IndexFirstAxis(torch.autograd.Function):
+    """Rows of a tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, indices: Tensor) -> Tensor:
+        """Return the rows ``indices`` of ``input``, which has two dimensions or more."""
+        assert input.ndim >= 2
+        ctx.save_for_backward(indices)
+        ctx.first_axis_dim = input.shape[0]
+        return input[indices]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient of ``input``: zero in all other rows."""
+        assert grad_output.ndim >= 2
+        (indices,) = ctx.saved_tensors
+        return _placed(grad_output, indices, ctx.first_axis_dim), None
+
+
+index_first_axis = IndexFirstAxis.apply
+
+
+class IndexPutFirstAxis(torch.autograd.Function):
+    """Rows of a larger tensor, which is zero elsewhere."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, indices: Tensor, first_axis_dim: int) -> Tensor:
+        """Return a tensor of ``first_axis_dim`` rows, with ``values`` in the rows ``indices``."""
+        assert indices.ndim == 1
+        assert values.ndim >= 2
+        ctx.save_for_backward(indices)
+        return _placed(values, indices, first_axis_dim)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
+        """Return the gradient of ``values``."""
+        (indices,) = ctx.saved_tensors
+        return grad_output[indices], None, None
+
+
+index_put_first_axis = IndexPutFirstAxis.apply
+
+
+class IndexFirstAxisResidual(torch.autograd.Function):
+    """Rows of a tensor, beside the tensor itself."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows ``indices`` of ``input``, and ``input``."""
+        assert input.ndim >= 2
+        ctx.save_for_backward(indices)
+        return input[indices], input.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor, grad_residual: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient of ``input``: the sum of both, in the memory of that of the residual."""
+        (indices,) = ctx.saved_tensors
+        assert grad_residual.shape[1:] == grad_output.shape[1:]
+        residual = grad_residual.contiguous() if 0 in grad_residual.stride() else grad_residual
+        return residual.index_add_(0, indices, grad_output), None
+
+
+index_first_axis_residual = IndexFirstAxisResidual.apply
+
+
+def unpad_input(
+    hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor, int, Tensor]:
+    """Take the padding out of a batch.
+
+    Args:
+        hidden_states: Of shape (batch, tokens, ...).
+        attention_mask: Of shape (batch, tokens), bool or int: 1 for valid tokens, 0 for padding.
+        unused_mask: Of the same shape: 1 for tokens that are kept though they are not used.
+
+    Returns:
+        The tokens that are kept, of shape (kept tokens, ...); where they stood in the flattened batch;
+        where each sequence begins and the last one ends, int32 of shape (batch + 1,); the most tokens kept
+        of a sequence; and how many tokens of each sequence are used, int32 of shape (batch,).
+    """
+    kept = attention_mask if unused_mask is None else attention_mask + unused_mask
+    lengths = kept.sum(dim=-1, dtype=torch.int32)
+    used = attention_mask.sum(dim=-1, dtype=torch.int32)
+    indices = torch.nonzero(kept.flatten(), as_tuple=False).flatten()
+    return *_unpadded(hidden_states, indices, lengths), used
+
+
+def unpad_input_for_concatenated_sequences(
+    hidden_states: Tensor, attention_mask_in_length: Tensor
+) -> tuple[Tensor, Tensor, Tensor, int]:
+    """Take the padding out of a batch whose rows each hold several sequences, one after the other.
+
+    Args:
+        hidden_states: Of shape (batch, tokens, ...).
+        attention_mask_in_length: int of shape (batch, tokens): the lengths of the sequences in each row,
+            then zeros.
+
+    Returns:
+        The valid tokens, of shape (valid tokens, ...); where they stood in the flattened batch; where each
+        sequence begins and the last one ends, int32; and the length of the longest one.
+    """
+    filled, seqlen = attention_mask_in_length.sum(dim=-1), attention_mask_in_length.shape[-1]
+    valid = torch.arange(seqlen, device=filled.device, dtype=filled.dtype) < filled[:, None]
+    lengths = attention_mask_in_length[attention_mask_in_length != 0]
+    indices = torch.nonzero(valid.flatten(), as_tuple=False).flatten()
+    return _unpadded(hidden_states, indices, lengths)
+
+
+def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -> Tensor:
+    """Put tokens back to where they stood in a batch.
+
+    Args:
+        hidden_states: Of shape (tokens, ...).
+        indices: Where each token goes in the flattened batch.
+        batch: How many sequences the batch has.
+        seqlen: How many tokens each of them has.
+
+    Returns:
+        Of shape (batch, seqlen, ...), zero elsewhere.
+    """
+    padded: Tensor = index_put_first_axis(hidden_states, indices, batch * seqlen)  # type: ignore[no-untyped-call]
+    return padded.reshape(batch, seqlen, *padded.shape[1:])
+
+
+def _unpadded(hidden_states: Tensor, indices: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
+    tokens = index_first_axis(hidden_states.flatten(0, 1), indices)  # type: ignore[no-untyped-call]
+    bounds = functional.pad(torch.cumsum(lengths, dim=0, dtype=torch.int32), (1, 0))
+    return tokens, indices, bounds, int(lengths.max())
+
+
+def _placed(rows: Tensor, indices: Tensor, size: int) -> Tensor:
+    placed = rows.new_zeros(size, *rows.shape[1:])
+    placed[indices] = rows
+    return placed
