@@ -30,8 +30,9 @@ def open_source() -> Source:
         library.mtmlLibraryInit()
     except ImportError:
         return TorchMusa("pymtml is not installed; pip install 'torch-morph[musa]'")
-    except library.MTMLError as error:
-        return TorchMusa(f"pymtml cannot be used ({error}); libmtml comes with Moore Threads' driver")
+    except (OSError, library.MTMLError) as error:
+        problem = str(error).partition("\n")[0]
+        return TorchMusa(f"pymtml cannot be used ({problem}); libmtml comes with Moore Threads' driver")
     return Mtml(library)
 
 

@@ -1,0 +1,102 @@
+"""The monitors gpustat and nvitop, as they come from the index, on the backend's devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from tests.platforms import Platform, completed, describe
+
+RECORDED = pathlib.Path(__file__).parent.parent / "sensors" / "recorded"
+TABLE_WIDTH = "120"
+
+
+@pytest.fixture(autouse=True)
+def everywhere() -> None:
+    """Keeps the tests of this file out of the worker: the monitors are programs of their own."""
+
+
+def run(
+    platform: Platform, *program: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    variables = {**platform.environment, "COLUMNS": TABLE_WIDTH, **(environment or {})}
+    done = completed([*platform.command(morph=True), *program], env=variables, timeout=120)
+    assert done.returncode == 0, describe(done)
+    return done
+
+
+def with_tool(folder: pathlib.Path, name: str, recorded: str) -> dict[str, str]:
+    """Return an environment whose PATH has a tool that prints what the real one printed."""
+    tool = folder / name
+    tool.write_text(f"#!/bin/sh\ncat {RECORDED / recorded}\n")
+    tool.chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_gpustat_shows_the_devices(platform: Platform) -> None:
+    told = json.loads(run(platform, "-m", "gpustat", "--json").stdout)["gpus"]
+    assert [gpu["index"] for gpu in told] == ([0] if platform.name == "cpu" else [0, 1])
+    for gpu in told:
+        assert gpu["name"].startswith("CPU: " if platform.name == "cpu" else "Ascend")
+        assert gpu["memory.total"] > 1000
+        assert 0 <= gpu["memory.used"] <= gpu["memory.total"]
+        assert 0 <= gpu["utilization.gpu"] <= 100
+        assert gpu["power.draw"] is None
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_nvitop_shows_the_devices(platform: Platform) -> None:
+    done = run(platform, "-m", "nvitop", "-1", "--ascii")
+    assert done.stdout.count("GiB |") == (1 if platform.name == "cpu" else 2)
+    assert ("CPU: " if platform.name == "cpu" else "Ascend") in done.stdout
+    assert "nvitop" in done.stdout.lower().splitlines()[2]
+    if platform.name == "cpu":
+        assert "-m morph --backend cpu" in done.stdout, (
+            "the monitor itself is a process that has loaded torch"
+        )
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_gpustat_shows_what_npu_smi_tells(platform: Platform, tmp_path: pathlib.Path) -> None:
+    environment = with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt")
+    told = json.loads(run(platform, "-m", "gpustat", "--json", environment=environment).stdout)
+    assert told["driver_version"] == "25.2.3"
+    keys = ("name", "temperature.gpu", "utilization.gpu", "power.draw", "memory.used", "memory.total")
+    assert [tuple(gpu[key] for key in keys) for gpu in told["gpus"][:2]] == [
+        ("Ascend910", 52, 17, 232, 53444, 65536),
+        ("Ascend910", 51, 17, None, 52948, 65536),
+    ]
+    assert len(told["gpus"]) == 4
+    assert len({gpu["uuid"] for gpu in told["gpus"]}) == 4
+
+
+@pytest.mark.platforms("cpu")
+def test_torch_is_imported_by_opening_and_sees_none_of_it(platform: Platform) -> None:
+    program = """
+import sys
+import pynvml
+assert "torch" not in sys.modules
+pynvml.nvmlInit()
+torch = sys.modules["torch"]
+assert sys.modules["pynvml"] is pynvml and "aliases" in pynvml.__file__
+own = torch.cuda.__wrapped__
+assert "aliases" not in getattr(vars(own).get("pynvml"), "__file__", "")
+import morph
+morph.deactivate()
+import pynvml as nvidias
+assert nvidias is vars(own)["pynvml"] and nvidias is not pynvml
+try:
+    nvidias.nvmlInit()
+except nvidias.NVMLError_LibraryNotFound:
+    print("as without morph")
+"""
+    done = platform.run(program)
+    assert done.stdout == "as without morph\n"
+    assert done.stderr.splitlines()[0].startswith(
+        "morph: nvidia-ml-py is installed but cannot load (libnvidia-ml"
+    )

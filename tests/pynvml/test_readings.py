@@ -1,0 +1,219 @@
+"""What the served pynvml reads, checked where it comes from: psutil, torch_npu, torch.xpu."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+import torch
+
+pytestmark = pytest.mark.platforms("cpu", "npu", "simulated-musa", "simulated-xpu")
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Any]:
+    """Give pynvml, open for the length of a ``with`` block."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    try:
+        yield pynvml
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def not_supported(function: Any, *arguments: Any) -> str:
+    """Assert that a function says that it is not supported, and return its reason."""
+    import pynvml
+
+    with pytest.raises(pynvml.NVMLError_NotSupported) as caught:
+        function(*arguments)
+    assert str(caught.value) == "Not Supported"
+    (note,) = caught.value.__notes__
+    return str(note)
+
+
+def test_opening_is_counted() -> None:
+    import pynvml
+
+    for call in (pynvml.nvmlDeviceGetCount, pynvml.nvmlShutdown, lambda: pynvml.nvmlDeviceGetName(None)):
+        with pytest.raises(pynvml.NVMLError_Uninitialized, match="Uninitialized"):
+            call()
+    pynvml.nvmlInit()
+    pynvml.nvmlInitWithFlags(pynvml.NVML_INIT_FLAG_NO_GPUS)
+    pynvml.nvmlShutdown()
+    assert pynvml.nvmlDeviceGetCount() == torch.cuda.device_count()
+    pynvml.nvmlShutdown()
+    with pytest.raises(pynvml.NVMLError_Uninitialized):
+        pynvml.nvmlShutdown()
+
+
+def test_devices_are_those_of_torch() -> None:
+    with opened() as N:
+        assert N.nvmlDeviceGetCount() == N.nvmlDeviceGetCount_v2() == torch.cuda.device_count()
+        for index in range(torch.cuda.device_count()):
+            handle = N.nvmlDeviceGetHandleByIndex(index)
+            assert isinstance(handle, N.c_nvmlDevice_t)
+            assert N.nvmlDeviceGetIndex(handle) == index
+            assert N.nvmlDeviceGetName(handle) == torch.cuda.get_device_name(index)
+            assert N.nvmlDeviceGetCudaComputeCapability(handle) == torch.cuda.get_device_capability(index)
+            memory = N.nvmlDeviceGetMemoryInfo(handle)
+            assert memory.total == torch.cuda.mem_get_info(index)[1] == memory.used + memory.free
+            second = N.nvmlDeviceGetMemoryInfo(handle, version=N.nvmlMemory_v2)
+            assert (second.version, second.total, second.reserved) == (N.nvmlMemory_v2, memory.total, 0)
+            assert N.nvmlDeviceIsMigDeviceHandle(handle) == N.nvmlDeviceGetMaxMigDeviceCount(handle) == 0
+            assert N.nvmlDeviceGetBrand(handle) == N.NVML_BRAND_UNKNOWN
+            assert N.nvmlDeviceGetP2PStatus(handle, handle, N.NVML_P2P_CAPS_INDEX_NVLINK) == 5
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetHandleByIndex(torch.cuda.device_count())
+        for wrong in (None, 0, N.c_nvmlDevice_t(), N.c_nvmlUnit_t()):
+            with pytest.raises(N.NVMLError_InvalidArgument, match="Invalid Argument"):
+                N.nvmlDeviceGetName(wrong)
+        with pytest.raises(TypeError):
+            N.nvmlDeviceGetName()
+        assert N.nvmlDeviceGetName(handle=handle) == N.nvmlDeviceGetName(handle)
+        assert 0 <= N.nvmlSystemGetProcessName(os.getpid()).find("python")
+        with pytest.raises(N.NVMLError_NotFound):
+            N.nvmlSystemGetProcessName(2**30)
+
+
+def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(0)
+        assert "GPUs in instances are NVIDIA's" in not_supported(N.nvmlDeviceGetMigMode, handle)
+        assert "NVLink is NVIDIA's" in not_supported(N.nvmlDeviceGetNvLinkState, handle, 0)
+        assert "morph changes no setting" in not_supported(N.nvmlDeviceSetPowerManagementLimit, handle, 1)
+        assert "fan" in not_supported(N.nvmlDeviceGetFanSpeed, handle)
+        assert "memory clock" in not_supported(N.nvmlDeviceGetClockInfo, handle, N.NVML_CLOCK_MEM)
+        with pytest.raises(TypeError):
+            N.nvmlDeviceSetPowerManagementLimit(handle)
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetMigMode(None)
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetTemperature(handle, 7)
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetClockInfo(handle, 99)
+        values = N.nvmlDeviceGetFieldValues(
+            handle, [N.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, (N.NVML_FI_DEV_ECC_CURRENT, 1), 10**6]
+        )
+        assert {value.nvmlReturn for value in values} == {N.NVML_ERROR_NOT_SUPPORTED}
+        assert [value.scopeId for value in values] == [0, 1, 0]
+
+
+@pytest.mark.platforms("cpu")
+def test_the_cpu_is_measured_by_psutil() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(0)
+        assert N.nvmlDeviceGetName(handle).startswith("CPU: ")
+        uuid = N.nvmlDeviceGetUUID(handle)
+        assert uuid == f"GPU-{torch.cuda.get_device_properties(0).uuid}"
+        for spelling in (uuid, uuid.encode(), uuid.removeprefix("GPU-")):
+            assert N.nvmlDeviceGetIndex(N.nvmlDeviceGetHandleByUUID(spelling)) == 0
+        with pytest.raises(N.NVMLError_NotFound):
+            N.nvmlDeviceGetHandleByUUID("GPU-of another")
+        with pytest.raises(N.NVMLError_NotFound):
+            N.nvmlDeviceGetHandleByPciBusId("0000:01:00.0")
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetHandleByPciBusId("here")
+        assert 0 <= N.nvmlDeviceGetUtilizationRates(handle).gpu <= 100
+        own = {p.pid: p.usedGpuMemory for p in N.nvmlDeviceGetComputeRunningProcesses(handle)}
+        assert own[os.getpid()] == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
+        if psutil.cpu_freq():
+            assert N.nvmlDeviceGetClockInfo(handle, N.NVML_CLOCK_SM) == pytest.approx(
+                psutil.cpu_freq().current, rel=1
+            )
+        assert "memory clock" in not_supported(N.nvmlDeviceGetClockInfo, handle, N.NVML_CLOCK_MEM)
+        assert N.nvmlDeviceGetNumaNodeId(handle) == -1
+        assert list(N.nvmlDeviceGetCpuAffinity(handle, 2))[0] & 1
+        assert "a CPU has none" in not_supported(N.nvmlDeviceGetPciInfo, handle)
+        assert "root" in not_supported(N.nvmlDeviceGetPowerUsage, handle)
+        assert "a CPU has none" in not_supported(N.nvmlSystemGetDriverVersion)
+        before = os.sched_getaffinity(0)
+        N.nvmlDeviceSetCpuAffinity(handle)
+        N.nvmlDeviceClearCpuAffinity(handle)
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.platforms("npu")
+def test_without_a_tool_torch_npu_is_asked_and_the_tool_is_named() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(1)
+        kept = torch.empty(64 << 20, dtype=torch.uint8, device="cuda:1")
+        assert N.nvmlDeviceGetMemoryInfo(handle).used >= kept.nbytes
+        assert 0 <= N.nvmlDeviceGetUtilizationRates(handle).gpu <= 100
+        for call, *arguments in (
+            (N.nvmlDeviceGetTemperature, N.NVML_TEMPERATURE_GPU),
+            (N.nvmlDeviceGetClockInfo, N.NVML_CLOCK_SM),
+            (N.nvmlDeviceGetComputeRunningProcesses,),
+        ):
+            assert "npu-smi is not found; it comes with Ascend's driver" in not_supported(
+                call, handle, *arguments
+            )
+        other = N.nvmlDeviceGetHandleByIndex(0)
+        reachable = torch.cuda.can_device_access_peer(0, 1)
+        assert (N.nvmlDeviceGetP2PStatus(other, handle, 0) == N.NVML_P2P_STATUS_OK) == reachable
+
+
+def test_pointers_to_functions_fill_the_callers_buffers() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(0)
+        number, text = ctypes.c_uint(9), ctypes.create_string_buffer(96)
+        assert N._nvmlGetFunctionPointer("nvmlDeviceGetIndex")(handle, ctypes.byref(number)) == N.NVML_SUCCESS
+        assert number.value == 0
+        assert (
+            N._nvmlGetFunctionPointer("nvmlDeviceGetName")(handle, text, ctypes.c_uint(96)) == N.NVML_SUCCESS
+        )
+        assert text.value.decode() == N.nvmlDeviceGetName(handle)
+        for name, kind in (
+            ("nvmlDeviceGetMemoryInfo", N.c_nvmlMemory_t),
+            ("nvmlDeviceGetMemoryInfo_v2", N.c_nvmlMemory_v2_t),
+        ):
+            memory = kind()
+            if name.endswith("_v2"):
+                memory.version = N.nvmlMemory_v2
+            assert N._nvmlGetFunctionPointer(name)(handle, ctypes.byref(memory)) == N.NVML_SUCCESS
+            assert memory.total == N.nvmlDeviceGetMemoryInfo(handle).total
+        fan = N._nvmlGetFunctionPointer("nvmlDeviceGetFanSpeed")(handle, ctypes.byref(number))
+        assert fan == N.NVML_ERROR_NOT_SUPPORTED
+        assert N._nvmlGetFunctionPointer("nvmlDeviceGetName")(None, text, 96) == N.NVML_ERROR_INVALID_ARGUMENT
+        with pytest.raises(N.NVMLError_FunctionNotFound):
+            N._nvmlGetFunctionPointer("nvmlDeviceGetNothing")
+    with pytest.raises(N.NVMLError_Uninitialized):
+        N._nvmlGetFunctionPointer("nvmlDeviceGetName")
+
+
+@pytest.mark.platforms("simulated-xpu")
+def test_intels_units_are_turned_into_nvmls() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(0)
+        assert N.nvmlDeviceGetPowerUsage(handle) == round(torch.xpu.power_draw(0) * 1000)
+        assert N.nvmlDeviceGetTemperature(handle, N.NVML_TEMPERATURE_GPU) == round(torch.xpu.temperature(0))
+        assert N.nvmlDeviceGetClockInfo(handle, N.NVML_CLOCK_GRAPHICS) == round(torch.xpu.clock_rate(0))
+        assert N.nvmlDeviceGetUtilizationRates(handle).memory == round(torch.xpu.memory_usage(0))
+        (value,) = N.nvmlDeviceGetFieldValues(handle, [N.NVML_FI_DEV_POWER_INSTANT])
+        assert (value.nvmlReturn, value.value.ullVal) == (0, N.nvmlDeviceGetPowerUsage(handle))
+
+
+@pytest.mark.platforms("cpu")
+def test_a_pointer_to_the_processes_tells_how_many_there_are_first() -> None:
+    with opened() as N:
+        handle = N.nvmlDeviceGetHandleByIndex(0)
+        ask = N._nvmlGetFunctionPointer("nvmlDeviceGetComputeRunningProcesses_v3")
+        count = ctypes.c_uint(0)
+        assert ask(handle, ctypes.byref(count), None) == N.NVML_ERROR_INSUFFICIENT_SIZE
+        room = (N.c_nvmlProcessInfo_t * (count.value + 20))()
+        count.value = len(room)
+        assert ask(handle, ctypes.byref(count), room) == N.NVML_SUCCESS
+        found = {process.pid: process for process in room[: count.value]}
+        assert found[os.getpid()].usedGpuMemory > 1 << 20
+        assert found[os.getpid()].gpuInstanceId == 0xFFFFFFFF
+        values = (N.c_nvmlFieldValue_t * 1)()
+        values[0].fieldId = N.NVML_FI_DEV_POWER_INSTANT
+        fields = N._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")
+        assert fields(handle, ctypes.c_int32(1), ctypes.byref(values)) == N.NVML_SUCCESS
+        assert values[0].nvmlReturn == N.NVML_ERROR_NOT_SUPPORTED
