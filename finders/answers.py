@@ -55,8 +55,9 @@ class Answers:
         return answer
 
     def knows(self, name: str) -> bool:
-        """Tell whether the table has a row for ``name`` itself, whatever the installed torch has."""
-        return name in self._table.rows
+        """Tell whether the table has an answer for ``name`` itself, whatever the installed torch has."""
+        row = self._table.rows.get(name)
+        return row is not None and row.status is not Status.SAME
 
     def _served(self, name: str, own: Any) -> Any:
         row = self._table.row(name)
@@ -78,8 +79,6 @@ class Answers:
         raise MissingNameError(name, self._backend.name, reason)
 
     def _same(self, row: Row, name: str, own: Any) -> Any:
-        if own is None:  # a submodule that nobody has imported yet
-            raise AttributeError(f"torch has no attribute {name!r}")
         return own
 
     def _renamed(self, row: Row, name: str, own: Any) -> Any:

@@ -14,7 +14,8 @@ REPOSITORY = pathlib.Path(__file__).parent.parent
 ABORTED = "terminate called without an active exception"
 NAMES = ("cpu", "npu", "simulated-npu")
 # the vendors whose device tests run on the simulated device, and few others
-EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("xpu",)))
+EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
+ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -30,6 +32,31 @@ def test_tf32_is_hf32() -> None:
     assert not torch.npu.conv.allow_hf32
     torch.backends.cudnn.allow_tf32 = True
     assert torch.npu.conv.allow_hf32
+
+
+@pytest.mark.platforms("simulated-mlu")
+def test_tf32_is_that_of_cambricons_libraries() -> None:
+    own: Any = torch.backends
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert own.mlu.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert not own.mlu.matmul.allow_tf32
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        assert not own.cnnl.allow_tf32
+    assert own.cnnl.allow_tf32
+
+
+@pytest.mark.platforms("simulated-musa")
+def test_tf32_of_moore_threads_is_one_switch() -> None:
+    own: Any = torch.backends
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert own.mudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    assert not own.mudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = True
+    assert own.mudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert not own.mudnn.allow_tf32
 
 
 @pytest.mark.platforms("npu")
@@ -82,7 +109,7 @@ def test_to_code_that_sees_cuda_torch_is_built_with_it() -> None:
     assert torch.backends.cuda.is_built()
 
 
-@pytest.mark.platforms("npu")
+@pytest.mark.platforms("npu", "simulated-mlu")
 def test_the_plan_cache_of_a_device_is_the_vendors() -> None:
     torch.backends.cuda.cufft_plan_cache[0].max_size = 7
     assert torch.backends.cuda.cufft_plan_cache.max_size == 7

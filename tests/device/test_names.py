@@ -12,6 +12,10 @@ import torch.cuda.amp
 import torch.cuda.comm
 import torch.cuda.nvtx
 
+from tests.platforms import ACCELERATORS
+
+# what tells of a vendor's devices where its package does not
+TOOLS = {"npu": "npu-smi", "mlu": "cnmon", "musa": "mthreads-gmi"}
 SUBMODULES = ("amp", "amp.grad_scaler", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams")
 
 
@@ -29,23 +33,23 @@ def test_what_is_listed_is_there() -> None:
 
 
 def test_an_adapted_function_looks_as_cudas_own() -> None:
-    function = torch.cuda.get_device_name
-    assert (function.__name__, function.__module__) == ("get_device_name", "torch.cuda")
+    function = torch.cuda.get_device_properties
+    assert (function.__name__, function.__module__) == ("get_device_properties", "torch.cuda")
     assert list(inspect.signature(function).parameters) == ["device"]
     assert function.__doc__
-    assert "Get the name of a device" in function.__doc__
+    assert "Get the properties of a device" in function.__doc__
 
 
-@pytest.mark.platforms("npu")
+@pytest.mark.platforms(*(f"simulated-{backend}" for backend in TOOLS))
 def test_a_name_that_the_vendor_lacks_says_so_and_where_else_to_look() -> None:
-    with pytest.raises(
-        AttributeError, match=r"torch\.cuda\.temperature does not exist on backend 'npu'.*npu-smi"
-    ):
+    own = torch.device("cuda").type
+    said = rf"torch\.cuda\.temperature does not exist on backend '{own}'.*{TOOLS[own]}"
+    with pytest.raises(AttributeError, match=said):
         _ = torch.cuda.temperature
     assert getattr(torch.cuda, "temperature", None) is None
 
 
-@pytest.mark.platforms("npu")
+@pytest.mark.platforms(*ACCELERATORS)
 @pytest.mark.parametrize("name", ["gds", "green_contexts", "jiterator", "tunable"])
 def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: str) -> None:
     module = importlib.import_module(f"torch.cuda.{name}")
@@ -53,16 +57,16 @@ def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: st
     assert [each for each in module.__all__ if hasattr(module, each)] == []
 
 
-@pytest.mark.platforms("npu")
+@pytest.mark.platforms("npu", *(f"simulated-{backend}" for backend in TOOLS))
 def test_member_names_are_the_vendors_own_under_cudas_name() -> None:
-    stream, event = torch.cuda.Stream(), torch.cuda.Event()
+    stream, event, own = torch.cuda.Stream(), torch.cuda.Event(), torch.device("cuda").type
     event.record(stream)
-    assert stream.cuda_stream == stream.npu_stream
-    assert event.cuda_event == event.npu_event
+    assert stream.cuda_stream == getattr(stream, f"{own}_stream")
+    assert event.cuda_event == getattr(event, f"{own}_event")
     assert isinstance(stream.record_event(), torch.cuda.Event)
 
 
-@pytest.mark.platforms("npu", "simulated-npu")
+@pytest.mark.platforms(*ACCELERATORS)
 def test_a_parameter_that_the_vendor_cannot_honour_is_refused_by_name() -> None:
     with pytest.raises(AttributeError, match=r"torch\.cuda\.Event\(external=True\) does not exist"):
         torch.cuda.Event(external=True)
@@ -74,7 +78,6 @@ def test_error_classes_are_those_that_are_raised() -> None:
     assert torch.cuda.AcceleratorError is torch.AcceleratorError
 
 
-@pytest.mark.platforms("cpu", "npu")  # the simulated device has no scatter of torch's own
 def test_tensors_are_scattered_and_gathered_by_comm() -> None:
     devices = range(torch.cuda.device_count())
     parts = torch.cuda.comm.scatter(torch.arange(4.0, device="cuda"), list(devices))

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import comm
 from torch.testing import assert_close
 
-pytestmark = pytest.mark.platforms("npu", "simulated-npu")
+from tests.platforms import ACCELERATORS
+
+pytestmark = pytest.mark.platforms(*ACCELERATORS)
 
 DEVICES = [0, 1]
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch.cuda import nvtx, profiler
 
-on_a_runtime = pytest.mark.platforms("cpu", "npu")  # the simulated device has none
+from tests.platforms import EVERYWHERE
+
+on_a_runtime = pytest.mark.platforms(*EVERYWHERE)
 
 
 def test_ranges_nest() -> None:
@@ -58,7 +60,7 @@ def test_the_runtime_tells_the_memory_of_a_device() -> None:
     assert 0 < free <= total == torch.cuda.get_device_properties(0).total_memory
 
 
-@on_a_runtime
+@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-musa")  # others bind no such function
 def test_host_memory_is_pinned_and_released() -> None:
     runtime = torch.cuda.cudart()
     host = torch.zeros(4096, dtype=torch.uint8)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests import platforms
 from tests.platforms import Platform, completed, describe
 
 FOLDER = pathlib.Path(__file__).parent
@@ -49,6 +50,9 @@ PROGRAMS = [
     Program("serve"),
 ]
 NAMES = [program.name for program in PROGRAMS]
+# one that asks at its beginning whether CUDA is in use already comes first
+ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
+PARALLEL = {"simulated-mlu": PROGRAMS[2], "simulated-musa": PROGRAMS[7]}
 ACCURATE = {"digits": 97.0, "ddp": 90.0, "parallel": 90.0, "serve": 88.0}
 
 
@@ -71,10 +75,15 @@ def run(
 
 def numbers(done: subprocess.CompletedProcess[str]) -> Numbers:
     """Returns the line of JSON that a program ends with."""
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    *_, last = all_numbers(done)
+    return last
+
+
+def all_numbers(done: subprocess.CompletedProcess[str]) -> list[Numbers]:
+    """Returns the lines of JSON that programs end with."""
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"loss"')]
     assert lines, describe(done)
-    result: Numbers = json.loads(lines[-1])
-    return result
+    return [json.loads(line) for line in lines]
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +113,28 @@ def test_numbers_are_those_of_the_hand_ported_program(
     result = numbers(done)
     assert result == pytest.approx(twin(platform, program), rel=program.tolerance), describe(done)
     assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
+
+
+@pytest.mark.platforms(*PARALLEL)
+def test_other_vendors_give_the_numbers_of_the_hand_ported_programs(
+    platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
+) -> None:
+    """In one process, as starting one takes longer than most of them; the simulated devices compute alike."""
+    names = [program.name for program in ALONE]
+    done = run(platform, FOLDER / "several.py", *names, morph=True, cwd=tmp_path)
+    hand_ported = platforms.platform("simulated-npu", {})
+    for program, result in zip(ALONE, all_numbers(done), strict=True):
+        assert result == pytest.approx(twin(hand_ported, program), rel=program.tolerance), program.name
+
+
+@pytest.mark.platforms(*PARALLEL)
+def test_other_vendors_train_on_two_processes(
+    platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
+) -> None:
+    program = PARALLEL[platform.name]
+    done = run(platform, FOLDER / f"{program.name}.py", morph=True, cwd=tmp_path, processes=2)
+    expected = twin(platforms.platform("simulated-npu", {}), program)
+    assert numbers(done) == pytest.approx(expected, rel=program.tolerance), describe(done)
 
 
 def test_resumed_training_ends_where_the_whole_one_does(
