@@ -5,18 +5,19 @@ Channels are dimension 1, or the last in the functions called ``..._c_last``. Al
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
+
+from . import batch_norm_parts as parts
 
 
 def welford_mean_var(input: Tensor, /) -> tuple[Tensor, Tensor]:
     """Return the mean and the biased variance of each channel."""
-    return _mean_var(input, 1)
+    return parts.mean_var(input, 1)
 
 
 def welford_mean_var_c_last(input: Tensor, /) -> tuple[Tensor, Tensor]:
     """Do what ``welford_mean_var`` does, with channels last."""
-    return _mean_var(input, -1)
+    return parts.mean_var(input, -1)
 
 
 def welford_parallel(
@@ -44,7 +45,7 @@ def batchnorm_forward(
     input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, bias: Tensor | None, /
 ) -> Tensor:
     """Return the input normalised, scaled and shifted, in its dtype."""
-    return _normalised(input, mean, inv_std, weight, bias, 1).to(input.dtype)
+    return parts.forward(input, None, mean, inv_std, weight, bias, False, 1)
 
 
 def batchnorm_forward_c_last(
@@ -58,9 +59,7 @@ def batchnorm_forward_c_last(
     /,
 ) -> Tensor:
     """Do what ``batchnorm_forward`` does, with channels last; add ``z`` if there is one, and rectify."""
-    output = _normalised(input, mean, inv_std, weight, bias, -1)
-    output = output if z is None else output + z
-    return (output.relu() if fuse_relu else output).to(input.dtype)
+    return parts.forward(input, z, mean, inv_std, weight, bias, fuse_relu, -1)
 
 
 def relu_bw_c_last(
@@ -74,9 +73,7 @@ def relu_bw_c_last(
     /,
 ) -> Tensor:
     """Return the gradient behind the rectifier of ``batchnorm_forward_c_last``."""
-    output = _normalised(input, mean, inv_std, weight, bias, -1)
-    output = output if z is None else output + z
-    return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
+    return parts.behind_relu(grad_output, input, z, mean, inv_std, weight, bias, -1)
 
 
 def reduce_bn(
@@ -88,14 +85,14 @@ def reduce_bn(
         The sums of the gradient and of its product with the centred input, in float32, and the gradients
         of weight and bias, in the weight's dtype.
     """
-    return _reduced(grad_output, input, mean, inv_std, weight, 1)
+    return parts.reduced(grad_output, input, mean, inv_std, weight, 1)
 
 
 def reduce_bn_c_last(
     grad_output: Tensor, input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, /
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Do what ``reduce_bn`` does, with channels last."""
-    return _reduced(grad_output, input, mean, inv_std, weight, -1)
+    return parts.reduced(grad_output, input, mean, inv_std, weight, -1)
 
 
 def batchnorm_backward(
@@ -121,7 +118,7 @@ def batchnorm_backward(
         sum_dy_xmu: The same of its product with the centred input.
         count: How many values of a channel each process had.
     """
-    return _grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, 1)
+    return parts.grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, 1)
 
 
 def batchnorm_backward_c_last(
@@ -136,64 +133,4 @@ def batchnorm_backward_c_last(
     /,
 ) -> Tensor:
     """Do what ``batchnorm_backward`` does, with channels last."""
-    return _grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, -1)
-
-
-def _others(input: Tensor, channel: int) -> list[int]:
-    return [dimension for dimension in range(input.dim()) if dimension != channel % input.dim()]
-
-
-def _spread(statistic: Tensor, input: Tensor, channel: int) -> Tensor:
-    shape = [1] * input.dim()
-    shape[channel] = -1
-    return statistic.reshape(shape)
-
-
-def _mean_var(input: Tensor, channel: int) -> tuple[Tensor, Tensor]:
-    full = input.float()
-    mean = full.mean(_others(input, channel))
-    centred = full - _spread(mean, input, channel)
-    return mean, centred.square().mean(_others(input, channel))
-
-
-def _normalised(
-    input: Tensor,
-    mean: Tensor,
-    inv_std: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    channel: int,
-) -> Tensor:
-    scale = inv_std if weight is None else inv_std * weight.float()
-    output = (input.float() - _spread(mean, input, channel)) * _spread(scale, input, channel)
-    return output if bias is None else output + _spread(bias.float(), input, channel)
-
-
-def _reduced(
-    grad_output: Tensor, input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, channel: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad, others = grad_output.float(), _others(input, channel)
-    total = grad.sum(others)
-    product = (grad * (input.float() - _spread(mean, input, channel))).sum(others)
-    dtype = torch.float32 if weight is None else weight.dtype
-    return total, product, (product * inv_std).to(dtype), total.to(dtype)
-
-
-def _grad_of_input(
-    grad_output: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    inv_std: Tensor,
-    weight: Tensor | None,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-    channel: int,
-) -> Tensor:
-    total = count.sum()
-    centred = input.float() - _spread(mean, input, channel)
-    slope = inv_std.square() * sum_dy_xmu / total
-    grad = grad_output.float() - _spread(sum_dy / total, input, channel)
-    grad = grad - centred * _spread(slope, input, channel)
-    scale = inv_std if weight is None else inv_std * weight.float()
-    return (grad * _spread(scale, input, channel)).to(input.dtype)
+    return parts.grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, -1)

@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import ReduceOp as ReduceOp
 
-from ..kernels import sync_batch_norm as kernels
+from ..kernels import batch_norm_parts as parts
+from ..kernels.sync_batch_norm import welford_parallel
 
 
 class SyncBatchnormFunction(torch.autograd.Function):
@@ -32,10 +33,9 @@ class SyncBatchnormFunction(torch.autograd.Function):
         fuse_relu: bool = False,
     ) -> Tensor:
         """Return the output, and update the running statistics in place."""
-        input = input if channel_last else input.movedim(1, -1)
-        z = z if z is None or channel_last else z.movedim(1, -1)
+        channel = -1 if channel_last else 1
         if track_running_stats:
-            mean, variance, inv_std, counts = _statistics(input, eps, process_group)
+            mean, variance, inv_std, counts = _statistics(input, eps, process_group, channel)
             _blend(running_mean, mean, momentum)
             _blend(running_variance, variance, momentum)
         else:
@@ -44,19 +44,18 @@ class SyncBatchnormFunction(torch.autograd.Function):
             mean, inv_std = running_mean.float(), (running_variance.float() + eps).rsqrt()
             counts = None
         ctx.save_for_backward(input, weight, mean, inv_std, z, bias, counts)
-        ctx.process_group, ctx.channel_last, ctx.fuse_relu = process_group, channel_last, fuse_relu
-        output = kernels.batchnorm_forward_c_last(input, z, mean, inv_std, weight, bias, fuse_relu)
-        return output if channel_last else output.movedim(-1, 1)
+        ctx.process_group, ctx.channel, ctx.fuse_relu = process_group, channel, fuse_relu
+        return parts.forward(input, z, mean, inv_std, weight, bias, fuse_relu, channel)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input, of z, and of weight and bias from this process's batch."""
         input, weight, mean, inv_std, z, bias, counts = ctx.saved_tensors
-        grad = grad_output if ctx.channel_last else grad_output.movedim(1, -1)
+        grad = grad_output
         if ctx.fuse_relu:
-            grad = kernels.relu_bw_c_last(grad, input, z, mean, inv_std, weight, bias)
-        sum_dy, sum_dy_xmu, grad_weight, grad_bias = kernels.reduce_bn_c_last(
-            grad, input, mean, inv_std, weight
+            grad = parts.behind_relu(grad, input, z, mean, inv_std, weight, bias, ctx.channel)
+        sum_dy, sum_dy_xmu, grad_weight, grad_bias = parts.reduced(
+            grad, input, mean, inv_std, weight, ctx.channel
         )
         if counts is None:  # the statistics did not depend on the input
             sum_dy, sum_dy_xmu = torch.zeros_like(sum_dy), torch.zeros_like(sum_dy_xmu)
@@ -65,33 +64,31 @@ class SyncBatchnormFunction(torch.autograd.Function):
             combined = torch.cat([sum_dy, sum_dy_xmu])
             dist.all_reduce(combined, ReduceOp.SUM, ctx.process_group)
             sum_dy, sum_dy_xmu = combined.chunk(2)
-        grad_input = kernels.batchnorm_backward_c_last(
-            grad, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, counts
+        grad_input = parts.grad_of_input(
+            grad, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, counts, ctx.channel
         )
-        grads = [grad_input, grad if ctx.needs_input_grad[1] else None]
-        if not ctx.channel_last:
-            grads = [each if each is None else each.movedim(-1, 1) for each in grads]
+        of_z = grad if ctx.needs_input_grad[1] else None
         of_weight = grad_weight if ctx.needs_input_grad[2] else None
         of_bias = grad_bias if ctx.needs_input_grad[3] else None
-        return *grads, of_weight, of_bias, *(None,) * 8
+        return grad_input, of_z, of_weight, of_bias, *(None,) * 8
 
 
-def _statistics(input: Tensor, eps: float, group: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _statistics(input: Tensor, eps: float, group: Any, channel: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return mean, unbiased variance and inverse deviation over all processes, and each one's count."""
-    count = input.numel() // input.size(-1)
-    mean, variance = kernels.welford_mean_var_c_last(input)
+    count = input.numel() // input.size(channel)
+    mean, variance = parts.mean_var(input, channel)
     own = torch.cat([mean, variance, mean.new_full((1,), count)])
-    parts = [own]
+    shares = [own]
     if dist.is_initialized():
-        parts = [torch.empty_like(own) for _ in range(dist.get_world_size(group))]
-        dist.all_gather(parts, own, group)
-    if count == 1 and len(parts) < 2:
+        shares = [torch.empty_like(own) for _ in range(dist.get_world_size(group))]
+        dist.all_gather(shares, own, group)
+    if count == 1 and len(shares) < 2:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size{input.size()}"
         )
-    means, variances, counts = torch.split(torch.stack(parts), [len(mean), len(mean), 1], dim=1)
+    means, variances, counts = torch.split(torch.stack(shares), [len(mean), len(mean), 1], dim=1)
     counts = counts.reshape(-1)
-    return *kernels.welford_parallel(means, variances, counts, eps), counts
+    return *welford_parallel(means, variances, counts, eps), counts
 
 
 def _blend(running: Tensor | None, new: Tensor, momentum: float) -> None:
