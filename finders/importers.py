@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import sys
 
-from morph.finders.scope import TORCH
+from morph.finders.scope import LEFT_ALONE, OPTED_IN, TORCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
     from types import FrameType
 
-    from morph.finders.scope import Scope
+    from morph.finders.scope import Policy, Scope
 
-_IMPORT_SYSTEM = ("importlib", "_frozen_importlib", "morph.finders", "morph.launcher")
+_IMPORT_SYSTEM = ("importlib", "_frozen_importlib", "morph.finders", "morph.launcher", "morph.startup")
 
 
 def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served: Container[str]) -> bool:
@@ -40,6 +40,22 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
     if root in served:
         return False
     return not scope.policy(module).serves(package)
+
+
+def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
+    """Return the policy for the code that asks for metadata of distributions; morph itself is left alone.
+
+    Args:
+        frame: The frame that called the finder.
+        scope: Who has opted in.
+        served: The top-level names of what is served, which may ask each other.
+    """
+    asking = _importer(frame)
+    module = "" if asking is None else _module_of(asking)
+    root = module.partition(".")[0]
+    if root == "morph":  # may be asking for what the scope is made of
+        return LEFT_ALONE
+    return OPTED_IN if root in served else scope.policy(module)
 
 
 def is_import(frame: FrameType) -> bool:

@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 
 from morph.finders import places
 from morph.finders.finder import find_elsewhere
-from morph.finders.importers import is_stranger
+from morph.finders.importers import is_stranger, policy_of_asker
 from morph.finders.scope import Scope
 
 TYPE_CHECKING = False
@@ -107,7 +107,8 @@ class PackageFinder:
         """Return the served packages' distributions, for ``importlib.metadata`` and its backports alike."""
         if context is None or "path" in vars(context):  # a folder is looked into, as by pip
             return ()
-        return self.trees.find_distributions(context)
+        policy = policy_of_asker(sys._getframe(1), self._scope, self.names)
+        return self.trees.find_distributions(context, policy)
 
     def _find_top_level(self, name: str, target: ModuleType | None) -> ModuleSpec | None:
         served = self._trees.served(name) if self._trees else None

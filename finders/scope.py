@@ -5,11 +5,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 # its own internals are told the truth, and compare devices by what they are
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
+
+_SPAWNED_MAIN = "__mp_main__"  # what multiprocessing calls the program in a child
 
 
 class Policy:
@@ -43,11 +45,14 @@ class Scope:
     """The policy of each module.
 
     Args:
-        packages: The policies of the top-level packages that have opted in, by name; None opts all code in.
+        packages: The policies of top-level packages, by name.
+        others: The policy of all other code; None leaves it alone if ``packages`` are given, and else opts
+            it in.
     """
 
-    def __init__(self, packages: Mapping[str, Policy] | None = None) -> None:
-        self.packages = packages
+    def __init__(self, packages: Mapping[str, Policy] | None = None, others: Policy | None = None) -> None:
+        self.packages = packages or {}
+        self.others = others or (OPTED_IN if packages is None else LEFT_ALONE)
 
     def policy(self, module: str) -> Policy:
         """Return the policy for the code of ``module``; torch's own is left alone.
@@ -55,18 +60,26 @@ class Scope:
         >>> Scope({"sam2": Policy()}).policy("sam2.build").cuda, Scope({}).policy("numpy").cuda
         (True, False)
         """
-        package = module.partition(".")[0]
+        package = "__main__" if module == _SPAWNED_MAIN else module.partition(".")[0]
         if package in TORCH:
             return LEFT_ALONE
-        return OPTED_IN if self.packages is None else self.packages.get(package, LEFT_ALONE)
+        return self.packages.get(package, self.others)
+
+    def including(self, names: Iterable[str]) -> Scope:
+        """Return the scope in which top-level modules have opted in, if they have no policy of their own."""
+        if self.others is OPTED_IN:
+            return self
+        return Scope({**dict.fromkeys(names, OPTED_IN), **self.packages}, self.others)
 
     def to_text(self) -> str:
         """Return the scope as text for an environment variable, read by ``from_text``."""
-        if self.packages is None:
+        if not self.packages and self.others is OPTED_IN:
             return ""
         import json
 
-        return json.dumps({name: _fields(policy) for name, policy in self.packages.items()})
+        return json.dumps(
+            {name: _fields(policy) for name, policy in [("", self.others), *self.packages.items()]}
+        )
 
     @classmethod
     def from_text(cls, text: str) -> Scope:
@@ -75,7 +88,8 @@ class Scope:
             return cls()
         import json
 
-        return cls({name: _policy(fields) for name, fields in json.loads(text).items()})
+        packages = {name: _policy(fields) for name, fields in json.loads(text).items()}
+        return cls(packages, packages.pop(""))
 
 
 def _fields(policy: Policy) -> dict[str, Any]:

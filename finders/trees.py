@@ -21,6 +21,7 @@ from morph.finders.loaders import TreeLoader
 
 if TYPE_CHECKING:
     from morph.finders.packages import PackageFinder
+    from morph.finders.scope import Policy
 
 
 class Trees:
@@ -111,10 +112,11 @@ class Trees:
             raise _not_found(fullname, row.note)
         return None
 
-    def find_distributions(self, context: Any) -> Iterator[Any]:
-        """Yield the served distributions that ``context`` asks for: by a name, or all."""
+    def find_distributions(self, context: Any, policy: Policy) -> Iterator[Any]:
+        """Yield the served distributions that ``context`` asks for and ``policy`` allows."""
         library = sys.modules[type(context).__module__]
-        for package in dict.fromkeys(self._packages.values()):
+        packages = (each for each in dict.fromkeys(self._packages.values()) if policy.serves(each.name))
+        for package in packages:
             for name in package.distributions:
                 if self._is_asked_for(package, name, context.name):
                     yield distribution(package, name, library)

@@ -67,3 +67,10 @@ class MissingImportError(MorphError, ImportError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingImportError, self._arguments
+
+
+class ConfigurationError(MorphError):
+    """A configuration file or an environment variable says something that cannot be meant."""
+
+    def __init__(self, where: str, key: str, problem: str) -> None:
+        super().__init__(f"{where}: {key}: {problem}")

@@ -26,6 +26,7 @@ import filelock
 import platformdirs
 import torch
 
+from morph import variables
 from morph.errors import MorphError
 
 Progress = Callable[[str], None]
@@ -116,7 +117,7 @@ def _library_name(name: str, sources: list[pathlib.Path]) -> str:
 
 
 def _cache_folders() -> list[pathlib.Path]:
-    cache = pathlib.Path(os.environ.get("MORPH_CACHE") or platformdirs.user_cache_path("morph"))
+    cache = pathlib.Path(variables.read("MORPH_CACHE") or platformdirs.user_cache_path("morph"))
     return [cache / "native", pathlib.Path(tempfile.gettempdir()) / f"morph-native-{os.getuid()}"]
 
 

@@ -24,19 +24,24 @@ _OF_SITE = frozenset({"sitecustomize", "usercustomize", "morph"})
 def start(*, required: bool = False) -> None:
     """Have morph activated when torch is imported, packages served, and the program rewritten when read.
 
-    Once in a process: ``site`` may read a start-up file twice. An interpreter that runs with somebody else's
-    rights is left alone, since morph loads what it has built from a folder of the user's.
+    Once in a process: ``site`` may read a start-up file twice. An interpreter that runs with other rights than
+    the user's is left alone, since morph loads what it has built from a folder of the user's.
 
     Args:
         required: Whether torch is not to be imported without a backend that was asked for.
     """
-    if os.geteuid() != os.getuid() or os.getegid() != os.getgid():
+    if has_other_rights():
         return
     waiting.required |= required
     if not waiting.started:
         waiting.started = True
         sys.meta_path.insert(0, waiting)
         sys.path_hooks.append(claim_script)
+
+
+def has_other_rights() -> bool:
+    """Tell whether the process runs with the rights of another user or group than started it (setuid)."""
+    return os.geteuid() != os.getuid() or os.getegid() != os.getgid()
 
 
 def withdraw() -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from morph import configuration
 from morph.aliases import table
 from morph.backends import Backend, environment, visibility
 from morph.errors import AbsentBackendError
 from morph.journal import Journal
 
-VARIABLE = "MORPH_BACKEND"
 CPU = "cpu"
 Report = Callable[[str], None]
 
@@ -25,8 +24,12 @@ def nvidia_works() -> bool:
 
 
 def requested(name: str | None) -> str | None:
-    """Return the backend asked for by ``name``, else by the environment, else None."""
-    return name or os.environ.get(VARIABLE) or None
+    """Return the backend asked for by ``name``, else by a variable or a configuration file, else None.
+
+    Raises:
+        ConfigurationError: If a file or a variable says something that cannot be meant.
+    """
+    return name or configuration.effective().backend
 
 
 def choose(name: str | None, journal: Journal, report: Report) -> Backend:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "bench": "measure what calls in CUDA's spelling cost beside the device's own",
+    "config": "print the settings that count, and where each is said",
     "doctor": "say what is wrong in this environment, and what to do about it",
     "explain": "say what serves a CUDA name on each backend, and why",
     "info": "show what is installed, which devices are there, and which backend would be chosen",

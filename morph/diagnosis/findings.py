@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from morph.aliases import table
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
-from morph.launcher.startup import BACKEND
+from morph.variables import BACKEND
 
 
 class Severity(enum.IntEnum):

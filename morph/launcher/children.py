@@ -6,7 +6,7 @@ import os
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from morph.launcher.startup import BACKEND, REHEARSE, SCOPE
+from morph.variables import BACKEND, REHEARSE, SCOPE
 
 if TYPE_CHECKING:
     from morph.finders.scope import Scope
@@ -24,7 +24,7 @@ def inherit(environment: MutableMapping[str, str], options: Options, scope: Scop
     """
     rest = [entry for entry in environment.get(PYTHONPATH, "").split(os.pathsep) if entry != SITE]
     environment[PYTHONPATH] = os.pathsep.join([SITE, *rest] if rest != [""] else [SITE])
-    _set(environment, BACKEND, options.rehearse or options.backend)
+    _set(environment, BACKEND, options.backend)
     _set(environment, REHEARSE, options.rehearse)
     _set(environment, SCOPE, scope.to_text() or None)
 

@@ -6,6 +6,7 @@ import builtins
 import io
 import marshal
 import os
+import pathlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,15 @@ class Program:
     def words(self) -> list[str]:
         """Return the words of a command line that stand for the program."""
         return [*_WORDS[self.kind], self.what, *self.arguments]
+
+    def folder(self) -> pathlib.Path:
+        """Return the folder that the program lies in; the current one if it is no file."""
+        path = pathlib.Path(self.what if self.kind == "file" else "").resolve()
+        return path if path.is_dir() else path.parent
+
+    def modules(self) -> list[str]:
+        """Return the names of the top-level modules that the program itself is."""
+        return ["__main__", *([self.what.partition(".")[0]] if self.kind == "module" else [])]
 
     def run(self, literals: Literals | None) -> None:
         """Run the program in this process.

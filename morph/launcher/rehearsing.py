@@ -18,9 +18,9 @@ from morph import activation
 from morph.aliases import table
 from morph.launcher.command import Options
 from morph.launcher.program import Program
-from morph.launcher.startup import BACKEND, REHEARSE
 from morph.simulator.rehearsal import FOLDER, Ending, Rehearsal, Result, records, result
 from morph.simulator.rehearsal.printing import print_result, print_results
+from morph.variables import BACKEND, REHEARSE
 
 
 @contextmanager

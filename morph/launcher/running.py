@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from morph import activation, announcement
-from morph import startup as waiting
+from morph import activation, announcement, configuration, startup
+from morph.backends import candidates
 from morph.errors import MorphError
 from morph.finders.rewriting import rewriter
 from morph.finders.scope import Scope
-from morph.launcher import children, startup
+from morph.launcher import children
 from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
 
@@ -23,16 +24,19 @@ def run(options: Options, program: Program) -> None:
         SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the program
             ends itself.
     """
-    waiting.withdraw()
+    startup.withdraw()
     rewriter.uninstall()
     if options.rehearse == ALL:
         from morph.launcher import rehearsing
 
         raise SystemExit(rehearsing.on_every_vendor(options, program))
     try:
-        children.inherit(os.environ, options, Scope())
-        literals = startup.literals_of("__main__")
-        with _armed(options, Scope()):
+        settings = configuration.effective(program.folder())
+        scope = settings.scope.including(program.modules())
+        options = replace(options, backend=options.rehearse or options.backend or settings.backend)
+        children.inherit(os.environ, options, scope)
+        literals = candidates.literals(options.backend, "__main__")
+        with _armed(options, scope):
             program.run(literals)
     except MorphError as error:
         if activation.status().active:  # it belongs to the line of the program that it came from
@@ -50,5 +54,5 @@ def _armed(options: Options, scope: Scope) -> Iterator[None]:
     from morph.launcher import rehearsing
 
     with rehearsing.rehearsed(options) as observer:
-        activation.arm(options.rehearse, simulated=True, observer=observer, scope=scope)
+        activation.arm(options.backend, simulated=True, observer=observer, scope=scope)
         yield

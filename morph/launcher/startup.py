@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from morph import variables
 from morph.finders import source  # noqa: F401  (at once, since it is needed by a finder that must not import)
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages import packages
 from morph.finders.rewriting import rewriter
-from morph.finders.scope import Scope
+from morph.finders.scope import LEFT_ALONE, Policy, Scope
 from morph.startup import ImportLockReleased, say_inactive
 
 TYPE_CHECKING = False
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+    from morph.configuration import Settings
     from morph.finders.literals import Literals
     from morph.request import Observer
-
-BACKEND = "MORPH_BACKEND"
-REHEARSE = "MORPH_REHEARSE"
-SCOPE = "MORPH_SCOPE"
 
 
 def begin(*, required: bool) -> None:
@@ -33,26 +30,50 @@ def begin(*, required: bool) -> None:
     Args:
         required: Whether torch is not to be imported without a backend that was asked for.
     """
-    packages.install(scope())
+    packages.install(ConfiguredScope())
     torch_finder.required = required
     if torch_finder not in sys.meta_path:
         sys.meta_path.insert(0, torch_finder)
-    if os.environ.get(BACKEND) != "cpu":  # there the CPU branch of a program is the right one
-        rewriter.install(scope(), literals_of)
+    if variables.read(variables.BACKEND) != "cpu":  # there the CPU branch of a program is the right one
+        rewriter.install(Scope(), literals_of)
 
 
-def scope() -> Scope:
-    """Return whose code sees CUDA, as the environment tells it to a child."""
-    return Scope.from_text(os.environ.get(SCOPE, ""))
+class ConfiguredScope(Scope):
+    """What the configuration says of a module; read when it is first asked for, and most processes do not."""
+
+    def policy(self, module: str) -> Policy:
+        """Return the policy for the code of ``module``."""
+        with ImportLockReleased():
+            found = settings()
+        return found.scope.policy(module) if found else LEFT_ALONE
+
+
+def settings() -> Settings | None:
+    """Return the settings that count, or None, and say why, where the configuration cannot be understood."""
+    global _is_misconfigured
+    from morph import configuration
+    from morph.errors import MorphError
+
+    try:
+        return configuration.effective()
+    except MorphError as error:
+        if not _is_misconfigured:
+            _is_misconfigured = True
+            say_inactive(error)
+        return None
 
 
 def literals_of(module: str) -> Literals | None:
     """Return what the comparisons of a module are to accept as well; None if they are not to be rewritten."""
     from morph.backends import candidates
 
-    if not scope().policy(module).literals:
+    found = settings()
+    if found is None or not found.scope.policy(module).literals:
         return None
-    return candidates.literals(os.environ.get(BACKEND), module)
+    return candidates.literals(found.backend, module)
+
+
+_is_misconfigured = False
 
 
 class TorchFinder:
@@ -102,10 +123,13 @@ class TorchFinder:
 def _arm(*, required: bool) -> None:
     from morph import activation
 
-    rehearse = os.environ.get(REHEARSE)
+    found = settings()
+    if found is None:
+        return
+    rehearse = variables.read(variables.REHEARSE)
     observer = _observer() if rehearse else None
     simulated = rehearse is not None
-    activation.arm(rehearse, simulated=simulated, observer=observer, scope=scope(), required=required)
+    activation.arm(rehearse, simulated=simulated, observer=observer, scope=found.scope, required=required)
 
 
 def _observer() -> Observer | None:

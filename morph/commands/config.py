@@ -1,0 +1,53 @@
+"""``morph config``: the settings that count, and where each is said."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import pathlib
+from typing import Any
+
+from morph import configuration
+from morph.configuration import DEFAULT, Setting
+
+EXAMPLE = "config train.py"
+_DEFAULTS = {"backend": "the first whose device is there", "packages": "all code"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    help = "the program whose project's file counts; without one the current folder's"
+    parser.add_argument("program", metavar="PROGRAM", nargs="?", type=pathlib.Path, help=help)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the settings, and return 0."""
+    settings = configuration.effective(_folder(arguments.program))
+    if arguments.json:
+        print(json.dumps([dataclasses.asdict(setting) for setting in settings.listed], indent=1))
+    else:
+        _print(settings.listed)
+    return 0
+
+
+def _folder(program: pathlib.Path | None) -> pathlib.Path:
+    path = (program or pathlib.Path()).resolve()
+    return path if path.is_dir() else path.parent
+
+
+def _print(listed: tuple[Setting, ...]) -> None:
+    from morph.display import columns, console
+
+    shown = columns("key", "value", "said by")
+    for setting in listed:
+        shown.add_row(setting.key, _told(setting), "" if setting.place == DEFAULT else setting.place)
+    console().print(shown)
+
+
+def _told(setting: Setting) -> str:
+    value: Any = setting.value
+    if setting.place == DEFAULT:
+        return _DEFAULTS[setting.key]
+    return ", ".join(value) or "none" if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,137 @@
+"""The configuration files: where they lie, and what they say."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from morph.configuration.checking import check
+from morph.configuration.lines import line_of, line_of_syntax_error
+from morph.errors import ConfigurationError
+from morph.startup import has_other_rights
+
+NAME = "morph.toml"
+PROJECT = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one file, or the environment's variables, say.
+
+    Attributes:
+        places: Where each key is said: ``"/home/me/morph.toml:3"``.
+        backend: The backend's name; None if nothing is said.
+        packages: The top-level packages that are to see CUDA; None if nothing is said.
+        tables: What is said for single packages.
+    """
+
+    places: Mapping[str, str]
+    backend: str | None = None
+    packages: tuple[str, ...] | None = None
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def of_project(start: pathlib.Path) -> Source | None:
+    """Return what the first file says that is found from the folder ``start`` upwards.
+
+    It is a ``morph.toml``, or a ``pyproject.toml`` with a table ``tool.morph``.
+
+    Raises:
+        ConfigurationError: If a key is unknown, or a value is of a wrong kind.
+    """
+    for folder in (start, *start.parents):
+        for name in (NAME, PROJECT):
+            found = read(folder / name)
+            if found is not None:
+                return found
+    return None
+
+
+def of_environment() -> Source | None:
+    """Return what ``morph.toml`` in the interpreter's site-packages says.
+
+    Raises:
+        ConfigurationError: If a key is unknown, or a value is of a wrong kind.
+    """
+    return next(filter(None, (read(folder / NAME) for folder in site_folders())), None)
+
+
+def of_user() -> Source | None:
+    """Return what the user's ``morph.toml`` says, unless the interpreter leaves the user's files alone.
+
+    Raises:
+        ConfigurationError: If a key is unknown, or a value is of a wrong kind.
+    """
+    return None if sys.flags.no_user_site or has_other_rights() else read(user_file())
+
+
+def user_file() -> pathlib.Path:
+    """Return the path of the user's file."""
+    import platformdirs
+
+    return platformdirs.user_config_path("morph") / NAME
+
+
+def site_folders() -> Iterator[pathlib.Path]:
+    """Yield the folders whose start-up files the interpreter reads."""
+    if sys.flags.no_site:
+        return
+    import site
+
+    yield from map(pathlib.Path, site.getsitepackages())
+    if site.ENABLE_USER_SITE:
+        yield pathlib.Path(site.getusersitepackages())
+
+
+def read(path: pathlib.Path) -> Source | None:
+    """Return what the file at ``path`` says, or None if there is no such file, or none that is about morph.
+
+    Raises:
+        ConfigurationError: If a key is unknown, or a value is of a wrong kind.
+    """
+    if not os.path.isfile(path):
+        return None
+    text = _text(path)
+    try:
+        document: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        if path.name == PROJECT and "[tool.morph" not in text:  # others will say what is wrong with it
+            return None
+        raise ConfigurationError(
+            f"{path}:{line_of_syntax_error(error, text)}", "not TOML", str(error)
+        ) from None
+    above = ("tool", "morph") if path.name == PROJECT else ()
+    for key in above:
+        document = document.get(key, {}) if isinstance(document, dict) else {}
+    if above and not document:
+        return None
+    return _source(document, path, text.splitlines(), above)
+
+
+def _text(path: pathlib.Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}:1", "cannot be read", str(error)) from None
+
+
+def _source(document: Any, path: pathlib.Path, lines: list[str], above: tuple[str, ...]) -> Source:
+    def place(key: tuple[str, ...]) -> str:
+        return f"{path}:{line_of(lines, (*above, *key))}"
+
+    check(document, place)
+    tables = document.get("package", {})
+    keys: list[tuple[str, ...]] = [(key,) for key in document if key != "package"]
+    keys += [("package", name, key) for name in tables for key in tables[name]]
+    packages = document.get("packages")
+    return Source(
+        {".".join(key): place(key) for key in keys},
+        document.get("backend"),
+        None if packages is None else tuple(packages),
+        tables,
+    )

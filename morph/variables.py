@@ -1,0 +1,22 @@
+# don't import any costly modules: most Pythons under morph reach this one
+"""The environment variables that morph reads, where the interpreter may be influenced by its environment."""
+
+import os
+import sys
+
+from morph.startup import has_other_rights
+
+BACKEND = "MORPH_BACKEND"
+PACKAGES = "MORPH_PACKAGES"
+REHEARSE = "MORPH_REHEARSE"
+SCOPE = "MORPH_SCOPE"
+
+
+def read(name: str) -> str | None:
+    """Return the value of an environment variable of morph's, if it is set, not empty, and counts.
+
+    It does not count under ``-E`` and ``-I``, nor in an interpreter that runs with somebody else's rights.
+    """
+    if sys.flags.ignore_environment or has_other_rights():
+        return None
+    return os.environ.get(name) or None

@@ -1,0 +1,118 @@
+"""What configuration files say, and what they may not say."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from morph.configuration import files
+from morph.errors import ConfigurationError
+
+WHOLE = """
+backend = "npu"
+packages = ["mytrainer", "sam2", "__main__"]
+
+[package.sam2]
+view = "vendor"
+served = ["flash_attn", "pynvml"]
+literals = true
+"""
+PROJECT = """
+[project]
+name = "mytrainer"
+
+[tool.morph]
+packages = ["mytrainer"]
+
+[tool.morph.package.mytrainer]
+served = []
+"""
+
+
+def written(folder: pathlib.Path, text: str, name: str = "morph.toml") -> pathlib.Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_every_key_is_read_with_its_line(tmp_path: pathlib.Path) -> None:
+    path = written(tmp_path, WHOLE)
+    found = files.read(path)
+    assert found is not None
+    assert (found.backend, found.packages) == ("npu", ("mytrainer", "sam2", "__main__"))
+    assert found.tables == {"sam2": {"view": "vendor", "served": ["flash_attn", "pynvml"], "literals": True}}
+    lines = {key: place.removeprefix(f"{path}:") for key, place in found.places.items()}
+    assert lines == {
+        "backend": "2",
+        "packages": "3",
+        "package.sam2.view": "6",
+        "package.sam2.served": "7",
+        "package.sam2.literals": "8",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "problem"),
+    [
+        ("backnd = 'npu'", 1, "backnd", "unknown key; the keys are backend, packages, package"),
+        ("\nbackend = 3", 2, "backend", "3 should be the name of a backend, a string"),
+        ("backend = ''", 1, "backend", "'' should be the name of a backend, a string"),
+        ("packages = 'sam2'", 1, "packages", "'sam2' should be a list of names"),
+        ("packages = ['sam2', 1]", 1, "packages", "should be a list of names"),
+        ("packages = [\n 'sam-2'\n]", 1, "packages", "'sam-2' should be the name of a top-level package"),
+        ("packages = ['os; import x']", 1, "packages", "should be the name of a top-level package"),
+        ("package = 1", 1, "package", "1 should be a table"),
+        ("[package]\nsam2 = true", 2, "package.sam2", "True should be a table"),
+        ("[package.'a b']\nview = 'cuda'", 1, "package.a b", "should be the name of a top-level package"),
+        ("[package.sam2]\n\nview = 'npu'", 3, "package.sam2.view", "'npu' should be one of"),
+        ("package.sam2.view = true", 1, "package.sam2.view", 'True should be one of "cuda", "vendor"'),
+        ("[package.sam2]\nliterals = 'yes'", 2, "package.sam2.literals", "should be true or false"),
+        ("[package.sam2]\nserved = ['numpy']", 2, "package.sam2.served", "'numpy' should be one of"),
+        ("[package.sam2]\nlook = 1", 2, "package.sam2.look", "the keys are view, served, literals"),
+        ("[package]\nsam2 = { view = 1 }", 2, "package.sam2.view", "1 should be one of"),
+        ("packages = []\n[package.sam2]\nview = 'cuda'", 2, "package.sam2", "is not listed in packages"),
+        ("\n\nbackend =", 3, "not TOML", ""),
+        ("backend = 'npu'\n[[package]]", 2, "package", "should be a table"),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error_with_file_and_line(
+    tmp_path: pathlib.Path, text: str, line: int, key: str, problem: str
+) -> None:
+    for name, above in (("morph.toml", ""), ("pyproject.toml", "tool.morph")):
+        nested = text.replace("[package", f"[{above}.package") if above else text
+        path = written(tmp_path, f"[{above}]\n{nested}" if above else text, name)
+        with pytest.raises(ConfigurationError) as caught:
+            files.read(path)
+        assert str(caught.value).startswith(f"{path}:{line + bool(above)}: {key}: "), caught.value
+        assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"backend = 'n\xff'", b"\x00"])
+def test_a_file_that_is_not_text(tmp_path: pathlib.Path, content: bytes) -> None:
+    (tmp_path / "morph.toml").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"morph\.toml:1: "):
+        files.read(tmp_path / "morph.toml")
+
+
+def test_the_projects_file_is_the_first_upwards_that_is_about_morph(tmp_path: pathlib.Path) -> None:
+    project = written(tmp_path, PROJECT, "pyproject.toml")
+    inner = tmp_path / "package" / "inner"
+    written(inner, "[project]\nname = 'inner'\n[tool.ruff]\n", "pyproject.toml")
+    written(tmp_path / "package", "= is for others to complain about", "pyproject.toml")
+    found = files.of_project(inner)
+    assert found is not None
+    assert found.packages == ("mytrainer",)
+    assert found.tables == {"mytrainer": {"served": []}}
+    assert found.places["packages"] == f"{project}:6"
+    nearer = written(tmp_path / "package", "packages = []")
+    found = files.of_project(inner)
+    assert found is not None
+    assert found.places == {"packages": f"{nearer}:1"}
+
+
+def test_no_file_says_nothing(tmp_path: pathlib.Path) -> None:
+    assert files.read(tmp_path / "morph.toml") is None
+    assert files.read(written(tmp_path, "[tool.black]", "pyproject.toml")) is None
+    (tmp_path / "folder" / "morph.toml").mkdir(parents=True)
+    assert files.read(tmp_path / "folder" / "morph.toml") is None
