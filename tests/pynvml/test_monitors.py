@@ -100,3 +100,19 @@ except nvidias.NVMLError_LibraryNotFound:
     assert done.stderr.splitlines()[0].startswith(
         "morph: nvidia-ml-py is installed but cannot load (libnvidia-ml"
     )
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_torchs_own_sensors_tell_what_npu_smi_does(platform: Platform, tmp_path: pathlib.Path) -> None:
+    program = """
+import torch
+cuda = torch.cuda
+assert (cuda.temperature(), cuda.power_draw(0), cuda.temperature("cuda:1")) == (52, 232500, 51)
+try:
+    cuda.power_draw(1)
+except AttributeError as error:
+    assert "that of the board and told for its first chip" in str(error), error
+assert cuda.list_gpu_processes(1) == "GPU:1\\nprocess    3328327 uses    50119.000 MB GPU memory"
+assert (cuda.temperature.__module__, cuda.temperature.__name__) == ("torch.cuda", "temperature")
+"""
+    platform.run(program, environment=with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt"))

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import os
 from typing import Any
-
-import psutil
 
 from morph.aliases.torch_cuda.cpu import heap, host
 from morph.aliases.torch_cuda.cpu.device import index_of
@@ -116,13 +113,6 @@ def device_memory_used(device: Any = None) -> int:
     """Return the host's memory in use by all processes, in bytes."""
     free, total = mem_get_info(device)
     return total - free
-
-
-def list_gpu_processes(device: Any = None) -> str:
-    """Return a line on this process; what others do on the CPU is not listed."""
-    used = psutil.Process().memory_info().rss / (1 << 20)
-    index = index_of(device, optional=True)
-    return f"GPU:{index}\nprocess {os.getpid():>10d} uses {used:>12.3f} MB GPU memory"
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
