@@ -1,0 +1,236 @@
+"""Attention of queries, keys and values, with flash_attn and step by step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..calls.checks import on_device
+from ..flash_attn_interface import (
+    flash_attn_kvpacked_func,
+    flash_attn_qkvpacked_func,
+    flash_attn_varlen_kvpacked_func,
+    flash_attn_varlen_qkvpacked_func,
+)
+
+_DTYPES = torch.float16, torch.bfloat16
+_HIDDEN = -10000.0
+
+
+class _Flash(nn.Module):
+    """The options of attention with flash_attn.
+
+    Args:
+        causal: Whether a query sees no key after its own position.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        attention_dropout: The probability that a weight is dropped, in training.
+        window_size: How many keys before and after its own position a query sees; -1 for all.
+        alibi_slopes: float32, of shape (heads,) or (batch, heads), or None.
+        deterministic: Without effect.
+    """
+
+    alibi_slopes: Tensor | None
+
+    def __init__(
+        self,
+        causal: bool = False,
+        softmax_scale: float | None = None,
+        attention_dropout: float = 0.0,
+        window_size: tuple[int, int] = (-1, -1),
+        alibi_slopes: Tensor | None = None,
+        deterministic: bool = False,
+    ) -> None:
+        super().__init__()
+        self.causal = causal
+        self.softmax_scale = softmax_scale
+        self.drop = nn.Dropout(attention_dropout)
+        self.register_buffer("alibi_slopes", alibi_slopes, persistent=False)
+        self.window_size = window_size
+        self.deterministic = deterministic
+
+    def _options(self, causal: bool | None) -> dict[str, Any]:
+        slopes = self.alibi_slopes
+        return {
+            "dropout_p": self.drop.p if self.training else 0.0,
+            "softmax_scale": self.softmax_scale,
+            "causal": self.causal if causal is None else causal,
+            "alibi_slopes": None if slopes is None else slopes.float(),
+            "window_size": self.window_size,
+            "deterministic": self.deterministic,
+        }
+
+
+class FlashSelfAttention(_Flash):
+    """Attention within a sequence with flash_attn; its options are :class:`_Flash`'s."""
+
+    def forward(
+        self,
+        qkv: Tensor,
+        causal: bool | None = None,
+        cu_seqlens: Tensor | None = None,
+        max_seqlen: int | None = None,
+    ) -> Any:
+        """Attend.
+
+        Args:
+            qkv: Of shape (batch, tokens, 3, heads, head size), or (all tokens, 3, heads, head size).
+            causal: In place of the module's own.
+            cu_seqlens: int32 of shape (batch + 1,): where each sequence begins, and the last one ends.
+            max_seqlen: The most tokens of a sequence.
+
+        Returns:
+            Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size).
+        """
+        assert qkv.dtype in _DTYPES
+        assert on_device(qkv)
+        if cu_seqlens is None:
+            return flash_attn_qkvpacked_func(qkv, **self._options(causal))
+        _require_bounds(cu_seqlens, max_seqlen)
+        return flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, **self._options(causal))  # type: ignore[arg-type]
+
+
+class FlashCrossAttention(_Flash):
+    """Attention from one sequence to another with flash_attn; its options are :class:`_Flash`'s."""
+
+    def __init__(
+        self,
+        causal: bool = False,
+        softmax_scale: float | None = None,
+        attention_dropout: float = 0.0,
+        alibi_slopes: Tensor | None = None,
+        window_size: tuple[int, int] = (-1, -1),
+        deterministic: bool = False,
+    ) -> None:
+        super().__init__(causal, softmax_scale, attention_dropout, window_size, alibi_slopes, deterministic)
+
+    def forward(
+        self,
+        q: Tensor,
+        kv: Tensor,
+        causal: bool | None = None,
+        cu_seqlens: Tensor | None = None,
+        max_seqlen: int | None = None,
+        cu_seqlens_k: Tensor | None = None,
+        max_seqlen_k: int | None = None,
+    ) -> Any:
+        """Attend.
+
+        Args:
+            q: Of shape (batch, queries, heads, head size), or (all queries, heads, head size).
+            kv: Of shape (batch, keys, 2, key heads, head size), or (all keys, 2, key heads, head size).
+            causal: In place of the module's own.
+            cu_seqlens: int32 of shape (batch + 1,): where the queries of each sequence begin and the last
+                ones end.
+            max_seqlen: The most queries of a sequence.
+            cu_seqlens_k: Likewise for the keys.
+            max_seqlen_k: The most keys of a sequence.
+
+        Returns:
+            Of the shape of ``q``.
+        """
+        assert q.dtype in _DTYPES
+        assert on_device(q)
+        assert on_device(kv)
+        if cu_seqlens is None:
+            assert (kv.shape[0], kv.shape[4]) == (q.shape[0], q.shape[3])
+            return flash_attn_kvpacked_func(q, kv, **self._options(causal))
+        _require_bounds(cu_seqlens, max_seqlen)
+        _require_bounds(cu_seqlens_k, max_seqlen_k)
+        bounds: Any = cu_seqlens, cu_seqlens_k, max_seqlen, max_seqlen_k
+        return flash_attn_varlen_kvpacked_func(q, kv, *bounds, **self._options(causal))
+
+
+class _Plain(nn.Module):
+    """The options of attention step by step, with a matrix of all scores.
+
+    Args:
+        causal: Whether a query sees no key after its own position.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        attention_dropout: The probability that a weight is dropped, in training.
+    """
+
+    def __init__(
+        self, causal: bool = False, softmax_scale: float | None = None, attention_dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.causal = causal
+        self.softmax_scale = softmax_scale
+        self.drop = nn.Dropout(attention_dropout)
+
+    def _attend(
+        self, q: Tensor, kv: Tensor, hidden: Tensor | None, key_padding_mask: Tensor | None
+    ) -> Tensor:
+        k, v = kv.repeat_interleave(q.shape[2] // kv.shape[3], dim=3).unbind(dim=2)
+        scale = self.softmax_scale or 1.0 / math.sqrt(q.shape[-1])
+        scores = torch.einsum("bthd,bshd->bhts", q, k * scale)
+        if key_padding_mask is not None:
+            padding = torch.where(key_padding_mask, 0.0, _HIDDEN).to(scores.dtype)
+            scores = scores + padding[:, None, None]
+        if hidden is not None:
+            scores = scores.masked_fill(hidden, _HIDDEN)
+        weights = self.drop(torch.softmax(scores, dim=-1, dtype=v.dtype))
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+
+class SelfAttention(_Plain):
+    """Attention within a sequence step by step; its options are :class:`_Plain`'s."""
+
+    def forward(
+        self, qkv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None
+    ) -> Tensor:
+        """Attend.
+
+        Args:
+            qkv: Of shape (batch, tokens, 3, heads, head size).
+            causal: In place of the module's own.
+            key_padding_mask: bool of shape (batch, tokens), False for padding.
+
+        Returns:
+            Of shape (batch, tokens, heads, head size).
+        """
+        hidden = None
+        if self.causal if causal is None else causal:
+            tokens = qkv.shape[1]
+            hidden = torch.ones(tokens, tokens, dtype=torch.bool, device=qkv.device).triu(1)
+        return self._attend(qkv[:, :, 0], qkv[:, :, 1:], hidden, key_padding_mask)
+
+
+class CrossAttention(_Plain):
+    """Attention from one sequence to another step by step; its options are :class:`_Plain`'s."""
+
+    def forward(
+        self, q: Tensor, kv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None
+    ) -> Tensor:
+        """Attend; queries and keys end at the same position.
+
+        Args:
+            q: Of shape (batch, queries, heads, head size).
+            kv: Of shape (batch, keys, 2, key heads, head size).
+            causal: In place of the module's own.
+            key_padding_mask: bool of shape (batch, keys), False for padding.
+
+        Returns:
+            Of the shape of ``q``.
+        """
+        assert (kv.shape[0], kv.shape[4]) == (q.shape[0], q.shape[3])
+        hidden = None
+        if self.causal if causal is None else causal:
+            keys: Any = kv.shape[1]
+            if key_padding_mask is not None:
+                keys = key_padding_mask.sum(-1)[:, None, None, None]
+            row = torch.arange(q.shape[1], device=q.device)[:, None]
+            hidden = torch.arange(kv.shape[1], device=q.device) > row + keys - q.shape[1]
+        return self._attend(q, kv, hidden, key_padding_mask)
+
+
+def _require_bounds(cu_seqlens: Tensor | None, max_seqlen: int | None) -> None:
+    assert cu_seqlens is not None
+    assert cu_seqlens.dtype == torch.int32
+    assert isinstance(max_seqlen, int)
+
+
+FLASH = FlashSelfAttention, FlashCrossAttention
+PLAIN = SelfAttention, CrossAttention

@@ -1,0 +1,218 @@
+"""Multi-head attention with its projections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..decoding import flash_attn_with_kvcache
+from ..flash_attn_interface import (
+    flash_attn_kvpacked_func,
+    flash_attn_qkvpacked_func,
+    flash_attn_varlen_kvpacked_func,
+    flash_attn_varlen_qkvpacked_func,
+)
+from ..layers.rotary import RotaryEmbedding
+from ..ops.fused_dense import ColumnParallelLinear, RowParallelLinear
+from ..utils.distributed import get_dim_for_local_rank
+from .attention import MultiHeadAttention, alibi_slopes_of, get_alibi_slopes
+from .inner import (
+    FLASH,
+    PLAIN,
+    CrossAttention,
+    FlashCrossAttention,
+    FlashSelfAttention,
+    SelfAttention,
+)
+from .parallel_mha import ParallelMHA
+
+__all__ = [
+    "MHA",
+    "ColumnParallelLinear",
+    "CrossAttention",
+    "FlashCrossAttention",
+    "FlashSelfAttention",
+    "ParallelMHA",
+    "RotaryEmbedding",
+    "RowParallelLinear",
+    "SelfAttention",
+    "flash_attn_kvpacked_func",
+    "flash_attn_qkvpacked_func",
+    "flash_attn_varlen_kvpacked_func",
+    "flash_attn_varlen_qkvpacked_func",
+    "flash_attn_with_kvcache",
+    "get_alibi_slopes",
+    "get_dim_for_local_rank",
+]
+
+
+class MHA(MultiHeadAttention):
+    """Multi-head attention.
+
+    Args:
+        embed_dim: The size of a token.
+        num_heads: How many heads there are.
+        num_heads_kv: How many heads keys and values have; None for ``num_heads``.
+        cross_attn: Whether keys and values come from another sequence.
+        qkv_proj_bias: Whether the projections to queries, keys and values have a bias.
+        out_proj_bias: Whether the last projection has a bias.
+        dropout: The probability that a weight is dropped, in training.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        causal: Whether a query sees no key after its own position.
+        layer_idx: Which cache is this layer's, which generation needs.
+        dwconv: Whether a convolution over the last three tokens follows the projections.
+        rotary_emb_dim: How many elements of each head are rotated.
+        rotary_emb_base: The largest wavelength, in units of 2 pi tokens.
+        rotary_emb_scale_base: In how many tokens XPos shrinks; None for no XPos.
+        rotary_emb_interleaved: Whether neighbours are rotated with each other, or one half with the other.
+        use_alibi: Whether scores fall with the distance; needs ``use_flash_attn``.
+        window_size: How many keys before and after its own position a query sees; needs ``use_flash_attn``.
+        fused_bias_fc: Without effect: every linear layer adds its bias at once.
+        use_flash_attn: Whether to attend with flash_attn, or step by step.
+        return_residual: Whether the input is wanted too.
+        checkpointing: Whether the backward pass computes attention again.
+        device: Of the parameters.
+        dtype: Of the parameters.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        num_heads_kv: int | None = None,
+        cross_attn: bool = False,
+        qkv_proj_bias: bool = True,
+        out_proj_bias: bool = True,
+        dropout: float = 0.0,
+        softmax_scale: float | None = None,
+        causal: bool = False,
+        layer_idx: int | None = None,
+        dwconv: bool = False,
+        rotary_emb_dim: int = 0,
+        rotary_emb_base: float = 10000.0,
+        rotary_emb_scale_base: float | None = None,
+        rotary_emb_interleaved: bool = False,
+        use_alibi: bool = False,
+        window_size: tuple[int, int] = (-1, -1),
+        fused_bias_fc: bool = False,
+        use_flash_attn: bool = False,
+        return_residual: bool = False,
+        checkpointing: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.num_heads_kv = num_heads if num_heads_kv is None else num_heads_kv
+        self.cross_attn, self.causal, self.layer_idx, self.dwconv = cross_attn, causal, layer_idx, dwconv
+        self.rotary_emb_dim, self.use_flash_attn = rotary_emb_dim, use_flash_attn
+        self.return_residual, self.checkpointing = return_residual, checkpointing
+        assert self.num_heads % self.num_heads_kv == 0, "num_heads must be divisible by num_heads_kv"
+        assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
+        self.head_dim = embed_dim // num_heads
+        no_cross = "MHA with rotary embedding does not support cross-attention yet"
+        assert rotary_emb_dim == 0 or not cross_attn, no_cross
+        slopes = alibi_slopes_of(get_alibi_slopes(num_heads), use_flash_attn, device) if use_alibi else None
+        self.make_rotary(rotary_emb_base, rotary_emb_scale_base, rotary_emb_interleaved, device)
+        kv_dim = 2 * self.head_dim * self.num_heads_kv
+        if cross_attn:
+            self.Wq = nn.Linear(embed_dim, embed_dim, bias=qkv_proj_bias, **where)
+            self.Wkv = nn.Linear(embed_dim, kv_dim, bias=qkv_proj_bias, **where)
+        else:
+            self.Wqkv = nn.Linear(embed_dim, embed_dim + kv_dim, bias=qkv_proj_bias, **where)
+        if dwconv:
+            self._make_convolutions(kv_dim)
+        options = {"causal": causal, "softmax_scale": softmax_scale, "attention_dropout": dropout}
+        self.make_inner(FLASH, PLAIN, slopes, window_size, **options)
+        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=out_proj_bias, **where)
+
+    def allocate_inference_cache(
+        self, batch_size: int, max_seqlen: int, dtype: torch.dtype | None = None
+    ) -> Tensor:
+        """Return an empty cache of keys and values, for so many sequences and tokens."""
+        return self.cache(batch_size, max_seqlen, self.num_heads_kv, dtype)
+
+    def forward(
+        self,
+        x: Tensor,
+        x_kv: Tensor | None = None,
+        key_padding_mask: Tensor | None = None,
+        cu_seqlens: Tensor | None = None,
+        max_seqlen: int | None = None,
+        mixer_subset: Any = None,
+        inference_params: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Attend.
+
+        Args:
+            x: Of shape (batch, tokens, embed_dim), or (all tokens, embed_dim) with ``cu_seqlens``.
+            x_kv: The sequence that keys and values come from, if it is another one.
+            key_padding_mask: bool of shape (batch, tokens), False for padding; without flash_attn only.
+            cu_seqlens: int32 of shape (batch + 1,): where each sequence begins; with flash_attn only.
+            max_seqlen: The most tokens of a sequence.
+            mixer_subset: Which tokens' queries are wanted; of cross attention only.
+            inference_params: The caches of a generation, an ``InferenceParams``.
+            **kwargs: For the module that attends.
+
+        Returns:
+            Of the shape of ``x``; with ``return_residual`` also ``x``.
+        """
+        self._require(cu_seqlens, max_seqlen, key_padding_mask, inference_params)
+        if self.use_flash_attn:
+            kwargs = {"cu_seqlens": cu_seqlens, "max_seqlen": max_seqlen, **kwargs}
+        else:
+            kwargs = {"key_padding_mask": key_padding_mask, **kwargs}
+        if self.cross_attn or self.num_heads_kv != self.num_heads:
+            q, kv = self._queries_and_keys(x, x_kv, mixer_subset)
+            context = self.context_of_separate(q, kv, inference_params, **kwargs)
+        else:
+            assert x_kv is None
+            assert mixer_subset is None
+            qkv = self._convolved("dwconv_qkv", self.Wqkv(x))
+            packed = qkv.reshape(*qkv.shape[:-1], 3, -1, self.head_dim)
+            context = self.context_of_packed(packed, inference_params, **kwargs)
+        out = self.out_proj(context.flatten(-2))
+        return (out, x) if self.return_residual else out
+
+    def _require(
+        self, cu_seqlens: Any, max_seqlen: Any, key_padding_mask: Any, inference_params: Any
+    ) -> None:
+        if cu_seqlens is not None:
+            assert max_seqlen is not None
+            assert key_padding_mask is None
+            assert self.use_flash_attn
+            assert not self.dwconv
+            assert self.rotary_emb_dim == 0
+        if key_padding_mask is not None:
+            assert max_seqlen is None
+            assert not self.use_flash_attn
+        if inference_params is not None:
+            assert key_padding_mask is None
+            assert cu_seqlens is None
+            assert not self.dwconv, "Generation does not support dwconv yet"
+
+    def _queries_and_keys(self, x: Tensor, x_kv: Tensor | None, mixer_subset: Any) -> tuple[Tensor, Tensor]:
+        if self.cross_attn:
+            q = self.Wq(x if mixer_subset is None else x[:, mixer_subset])
+            kv = self.Wkv(x if x_kv is None else x_kv)
+        else:
+            q, kv = self.Wqkv(x).tensor_split([self.num_heads * self.head_dim], dim=-1)
+        q, kv = self._convolved("dwconv_q", q), self._convolved("dwconv_kv", kv)
+        q = q.reshape(*q.shape[:-1], -1, self.head_dim)
+        return q, kv.reshape(*kv.shape[:-1], 2, -1, self.head_dim)
+
+    def _make_convolutions(self, kv_dim: int) -> None:
+        sizes = {"dwconv_q": self.embed_dim, "dwconv_kv": kv_dim}
+        if self.num_heads_kv == self.num_heads:
+            sizes = {"dwconv_qkv": self.embed_dim + kv_dim}
+        for name, size in sizes.items():
+            setattr(self, name, nn.Conv1d(size, size, kernel_size=3, padding=2, groups=size))
+
+    def _convolved(self, name: str, tokens: Tensor) -> Tensor:
+        if not self.dwconv:
+            return tokens
+        return getattr(self, name)(tokens.transpose(1, 2))[..., :-2].transpose(1, 2).contiguous()  # type: ignore[no-any-return]
