@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 
 import pytest
 
+from morph.aliases import table
 from tests.platforms import Platform, describe
 
 COLLECTIVES = """
@@ -16,15 +18,17 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from torch.distributed.fsdp import fully_shard
 
+device, vendor = torch.accelerator.current_accelerator().type, torch.get_device_module()
+
 def worker(rank, store, queue):
-    torch.npu.set_device(rank)
+    vendor.set_device(rank)
     dist.init_process_group(sys.argv[1], init_method=store, rank=rank, world_size=2)
     seen = {}
-    tensor = torch.full((2,), rank + 1.0, device="npu")
+    tensor = torch.full((2,), rank + 1.0, device=device)
     dist.all_reduce(tensor)
     seen["reduced"] = tensor.tolist()
-    parts = [torch.empty(1, device="npu") for _ in range(2)]
-    dist.all_gather(parts, torch.full((1,), float(rank), device="npu"))
+    parts = [torch.empty(1, device=device) for _ in range(2)]
+    dist.all_gather(parts, torch.full((1,), float(rank), device=device))
     seen["gathered"] = [part.item() for part in parts]
     dist.broadcast(tensor.fill_(rank), src=1)
     seen["broadcast"] = tensor.tolist()
@@ -34,11 +38,11 @@ def worker(rank, store, queue):
     work = dist.isend(tensor, 1) if rank == 0 else dist.irecv(tensor, 0)
     work.wait()
     torch.manual_seed(0)
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to("npu"), device_ids=[rank])
-    model(torch.full((1, 2), float(rank), device="npu")).sum().backward()
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to(device), device_ids=[rank])
+    model(torch.full((1, 2), float(rank), device=device)).sum().backward()
     seen["gradient"] = model.module.weight.grad.flatten().tolist()
-    sharded = fully_shard(torch.nn.Linear(4, 4).to("npu"))
-    sharded(torch.ones(1, 4, device="npu")).sum().backward()
+    sharded = fully_shard(torch.nn.Linear(4, 4).to(device))
+    sharded(torch.ones(1, 4, device=device)).sum().backward()
     seen["sharded"] = sharded.weight.grad.full_tensor().sum().item()
     seen["backend"] = dist.get_backend()
     dist.barrier()
@@ -83,23 +87,35 @@ FORKING = """
 import multiprocessing
 import torch
 
+device, vendor = torch.accelerator.current_accelerator().type, torch.get_device_module()
+
 def child():
     try:
-        torch.ones(1, device="npu")
+        torch.ones(1, device=device)
     except RuntimeError as error:
         print(error, flush=True)
-    print(torch.npu._is_in_bad_fork(), torch.npu.is_initialized(), flush=True)
+    print(vendor._is_in_bad_fork(), vendor.is_initialized(), flush=True)
 
-print(torch.npu.is_initialized(), flush=True)
-torch.ones(1, device="npu")
-print(torch.npu.is_initialized(), flush=True)
+print(vendor.is_initialized(), flush=True)
+torch.ones(1, device=device)
+print(vendor.is_initialized(), flush=True)
 process = multiprocessing.get_context("fork").Process(target=child)
 process.start()
 process.join()
 """
 
 
-@pytest.mark.parametrize("backend", ["hccl", "cpu:gloo,npu:hccl"])
+# the simulated npu, the real package, and the simulated device on Intel's dispatch key
+MACHINES = "simulated-npu", "npu"
+BACKENDS = "hccl", "cpu:gloo,npu:hccl"
+VISIBLE = ("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)
+
+
+@pytest.mark.parametrize(
+    ("machine", "backend"),
+    [*itertools.product(MACHINES, BACKENDS), ("simulated-xpu", "xccl")],
+    indirect=["machine"],
+)
 def test_collectives_on_two_processes(machine: Platform, backend: str, tmp_path: pathlib.Path) -> None:
     done = machine.run(COLLECTIVES, backend, f"{tmp_path}/store", morph=False, timeout=300)
     for seen in json.loads(done.stdout.splitlines()[-1]):
@@ -124,7 +140,8 @@ def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pat
 def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
     before, after, message, *_, state = machine.run(FORKING, morph=False).stdout.splitlines()
     assert (before, after) == ("False", "True")
-    assert message.startswith("Cannot re-initialize NPU in forked subprocess")
+    title = machine.device_type.upper()
+    assert message.startswith(f"Cannot re-initialize {title} in forked subprocess")
     assert state == "True False"
 
 
@@ -137,8 +154,14 @@ def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Plat
     assert "terminate" not in done.stderr
 
 
-@pytest.mark.parametrize(("visible", "count"), [("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)])
+@pytest.mark.parametrize(
+    ("machine", "visible", "count"),
+    [*((machine, *case) for machine in MACHINES for case in VISIBLE), ("simulated-xpu", "1", 1)],
+    indirect=["machine"],
+)
 def test_the_vendors_variable_hides_devices(machine: Platform, visible: str, count: int) -> None:
-    program = "import torch; print(torch.npu.device_count(), torch.ones(1, device='npu').device)"
-    done = machine.run(program, morph=False, environment={"ASCEND_RT_VISIBLE_DEVICES": visible})
-    assert done.stdout.split() == [str(count), "npu:0"]
+    own = machine.device_type
+    program = f"import torch; print(torch.{own}.device_count(), torch.ones(1, device='{own}').device)"
+    variable = table.load(own).facts.visible_devices
+    done = machine.run(program, morph=False, environment={variable: visible})
+    assert done.stdout.split() == [str(count), f"{own}:0"]
