@@ -8,7 +8,6 @@ for threads that wait for it. So the finder only says where a module may come fr
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
 
 from morph.finders import places
 from morph.finders.finder import find_elsewhere
@@ -18,6 +17,7 @@ from morph.finders.scope import Scope
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
@@ -150,7 +150,8 @@ def _possible_spec(name: str, real: ModuleSpec | None, loader: Any) -> ModuleSpe
     file, folders = places.top_level(name), places.folders_of(places.top_level(name))
     if real is not None and real.origin is not None:
         file, folders = real.origin, real.submodule_search_locations
-    spec = ModuleSpec(name, loader, origin=file, is_package=folders is not None)
+    kind: type[ModuleSpec] = type(sys.__spec__)  # importing it would cost every interpreter under morph
+    spec = kind(name, loader, origin=file, is_package=folders is not None)
     spec.has_location = True
     spec.submodule_search_locations = folders
     return spec

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from morph import backends
 from morph.aliases import sensors
-from morph.aliases.sensors.reading import Device, Source, UnknownReadingError
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Device, UnknownReadingError
 from morph.errors import MorphError
 
 from .errors import fail

@@ -10,7 +10,8 @@ import functools
 import importlib
 
 from morph import backends
-from morph.aliases.sensors.reading import Device, Source
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Device
 from morph.errors import ActivationError
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import psutil
 
-from morph.aliases.sensors.reading import Clock, Process, Source, UnknownReadingError
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Clock, Process, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchDevice
 
 # The kernel's names of the sensors in processors: Intel, AMD, Arm

@@ -10,7 +10,8 @@ import torch
 
 from morph.aliases.sensors import cnmon
 from morph.aliases.sensors.cnmon import Card
-from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process, Source, visible
+from morph.aliases.sensors.origin import Source, visible
+from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process
 from morph.aliases.sensors.tool import Tool
 from morph.aliases.sensors.torch_device import TorchDevice
 

@@ -9,15 +9,8 @@ from typing import Any
 
 import torch
 
-from morph.aliases.sensors.reading import (
-    Clock,
-    Device,
-    Memory,
-    PciAddress,
-    Source,
-    UnknownReadingError,
-    visible,
-)
+from morph.aliases.sensors.origin import Source, visible
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchDevice
 
 _DOES_NOT_TELL = "MTML does not tell"

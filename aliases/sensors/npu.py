@@ -10,7 +10,8 @@ import torch
 
 from morph.aliases.sensors import npu_smi
 from morph.aliases.sensors.npu_smi import Chip
-from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, Source, visible
+from morph.aliases.sensors.origin import Source, visible
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
 from morph.aliases.sensors.tool import Tool
 from morph.aliases.sensors.torch_device import TorchDevice
 from morph.backends import vendor_module

@@ -6,15 +6,8 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from morph.aliases.sensors.reading import (
-    Clock,
-    Device,
-    Memory,
-    PciAddress,
-    Process,
-    Source,
-    UnknownReadingError,
-)
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
 
 _MEGABYTE = 1 << 20
 _DOES_NOT_TELL = "AMD SMI does not tell"

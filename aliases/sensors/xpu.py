@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from morph.aliases.sensors.reading import Clock, Source, UnknownReadingError
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Clock, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchDevice
 
 _NO_LIBRARY = "torch.xpu takes it from pyzes; pip install 'torch-morph[xpu]'"

@@ -321,3 +321,14 @@ def test_threads_that_ask_at_once_get_one_answer(checkout: Checkout, broken: pat
         """
     )
     assert done.stderr.count("cannot load") == 1
+
+
+def test_every_top_level_module_comes_with_one_package() -> None:
+    from morph.aliases.package import load
+    from morph.finders import places
+
+    trees = [load(name) for name in places.names() if places.has_tree(name)]
+    owned = [name for package in trees for name in package.import_names]
+    assert sorted(owned) == sorted(places.names())
+    assert all(pathlib.Path(places.top_level(name)).is_file() for name in owned)
+    assert all(package.distributions for package in trees)
