@@ -1,7 +1,8 @@
 """The commands of ``morph``, one module each; a command line that begins with none of them runs a program.
 
-A command's module has ``add_arguments(parser)``, which describes its command line to argparse, and
-``run(arguments)``, which returns the exit status. It may raise a ``MorphError``, which becomes one line.
+A command's module has ``EXAMPLE``, a command line for its help; ``add_arguments(parser)``, which describes
+its command line to argparse; and ``run(arguments)``, which returns the exit status. It may raise a
+``MorphError``, which becomes one line.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "bench": "measure what calls in CUDA's spelling cost beside the device's own",
+    "completion": "print what makes a shell complete the words of morph",
     "config": "print the settings that count, and where each is said",
     "doctor": "say what is wrong in this environment, and what to do about it",
     "explain": "say what serves a CUDA name on each backend, and why",
@@ -47,6 +49,7 @@ def run(words: Sequence[str]) -> int:
     command = importlib.import_module(f"{__name__}.{name}")
     parser = argparse.ArgumentParser(prog=f"{LAUNCHER} {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
+    parser.epilog = " ".join(filter(None, [parser.epilog, f"Example: {LAUNCHER} {command.EXAMPLE}"]))
     try:
         status: int = command.run(parser.parse_args(rest))
     except MorphError as error:

@@ -12,6 +12,8 @@ from morph.errors import MorphError
 if TYPE_CHECKING:
     from morph.measurement import Figure
 
+EXAMPLE = "bench --backend npu"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""

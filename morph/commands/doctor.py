@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 STYLES = {"NOTE": "dim", "WARNING": "yellow", "ERROR": "bold red"}
 
+EXAMPLE = "doctor"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""

@@ -14,6 +14,8 @@ from morph.surfaces.comparison import Comparison, compare
 
 DIFFERENT = 1
 
+EXAMPLE = "surface compare torch_npu-2.13.0 installed.json"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""

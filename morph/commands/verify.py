@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from morph.verification import Result
 
+EXAMPLE = "verify --rehearse npu"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""

@@ -19,6 +19,7 @@ def test_every_module_of_a_command_is_registered() -> None:
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(commands.COMMANDS)
     for name in commands.COMMANDS:
         assert importlib.import_module(f"morph.commands.{name}").__doc__
+        assert importlib.import_module(f"morph.commands.{name}").EXAMPLE.split()[0] == name
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
@@ -26,7 +27,9 @@ def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: python -m morph {name} ")
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: python -m morph {name} ")
+    assert f"Example: python -m morph {name}" in " ".join(said.split())
     with pytest.raises(SystemExit):
         main(["--help"])
     assert f"\n  {name} " in capsys.readouterr().out
