@@ -1,0 +1,1 @@
+"""The focal loss of detectors, in the module of that name."""

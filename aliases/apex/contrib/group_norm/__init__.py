@@ -1,0 +1,5 @@
+"""Normalisation of groups of channels, with an activation."""
+
+from .group_norm import GroupNorm
+
+__all__ = ["GroupNorm"]

@@ -1,0 +1,85 @@
+"""Normalisation of groups of channels, with an activation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+__all__ = ["GroupNorm"]
+
+
+class GroupNorm(nn.Module):
+    """Normalisation of groups of channels, as ``torch.nn.GroupNorm``, with an activation.
+
+    Args:
+        num_groups: How many groups there are.
+        num_channels: How many channels there are.
+        eps: Added to the variance.
+        affine: Whether there are weight and bias.
+        device: Where they are made.
+        dtype: Their dtype; the computation's too.
+        act: ``"silu"`` or ``"swish"``, which are the same, or None.
+
+    Raises:
+        ValueError: If the channels cannot be divided into so many groups.
+    """
+
+    num_groups: int
+    num_channels: int
+    eps: float
+    affine: bool
+    act: str | None
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+        act: str | None = None,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError("num_channels must be divisible by num_groups")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self.act = act.lower() if act else act
+        for name in ("weight", "bias"):
+            value = torch.empty(num_channels, device=device, dtype=dtype) if affine else None
+            self.register_parameter(name, None if value is None else nn.Parameter(value))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to one and the bias to zero."""
+        if self.affine:
+            nn.init.ones_(self.weight)
+            nn.init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise.
+
+        Args:
+            input: Of shape (N, channels, ...), in any memory format.
+
+        Returns:
+            The output, of the input's shape, dtype and memory format.
+        """
+        dtype = self.weight.dtype if self.affine else input.dtype
+        output = F.group_norm(input.to(dtype), self.num_groups, self.weight, self.bias, self.eps)
+        if self.act in ("silu", "swish"):
+            output = F.silu(output)
+        return output.to(input.dtype)
+
+    def extra_repr(self) -> str:
+        """Return the options for ``repr``."""
+        act = f", act={self.act}" if self.act else ""
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}{act}"

@@ -1,0 +1,3 @@
+"""Layer normalisation over the last dimension."""
+
+from .layer_norm import FastLayerNorm as FastLayerNorm

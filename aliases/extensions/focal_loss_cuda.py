@@ -1,0 +1,5 @@
+"""What apex's extension ``focal_loss_cuda`` offers."""
+
+from apex.kernels.focal_loss import backward, forward
+
+__all__ = ["backward", "forward"]

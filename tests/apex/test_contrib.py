@@ -1,0 +1,275 @@
+"""apex.contrib, apex.mlp and apex.fused_dense against float64, forwards and backwards."""
+
+from __future__ import annotations
+
+import hypothesis
+import hypothesis.strategies as st
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from tests.apex.precision import check
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def values(seed: int, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return (scale * torch.randn(shape, generator=generator)).to("cuda", dtype)
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float, padding: int) -> Tensor:
+    full = logits if logits.dtype == torch.float64 else logits.float()
+    log = full - full.exp().sum(1, keepdim=True).log()
+    wanted = F.one_hot(labels, full.size(1)) * (1 - smoothing) + smoothing / full.size(1)
+    return -(log * wanted).sum(1) * (labels != padding)
+
+
+def test_cross_entropy() -> None:
+    from apex.contrib.xentropy import SoftmaxCrossEntropyLoss
+
+    @hypothesis.settings(max_examples=15, derandomize=True, deadline=None, database=None)
+    @hypothesis.given(
+        st.integers(1, 6),
+        st.integers(2, 30),
+        st.sampled_from(DTYPES),
+        st.sampled_from([0.0, 0.1, 0.5]),
+        st.booleans(),
+    )
+    def agrees(count: int, classes: int, dtype: torch.dtype, smoothing: float, to_float: bool) -> None:
+        labels = values(1, count).argsort().remainder(classes)
+        half_to_float = to_float and dtype == torch.float16
+        check(
+            lambda logits, labels: SoftmaxCrossEntropyLoss.apply(logits, labels, smoothing, 1, half_to_float),
+            lambda logits, labels: cross_entropy(logits, labels, smoothing, 1),
+            [values(0, count, classes, dtype=dtype, scale=3), labels],
+        )
+
+    agrees()
+    losses = SoftmaxCrossEntropyLoss.apply(values(0, 3, 4).half(), torch.zeros(3, device="cuda").long())
+    assert losses.tolist() == [0, 0, 0]  # the label 0 is padding by default
+    assert losses.dtype == torch.float32
+    for logits, labels, message in (
+        (values(0, 2, 3), torch.zeros(2, device="cuda"), "Label type should be CUDA Long"),
+        (values(0, 2, 3, 1), torch.zeros(2, device="cuda").long(), "only 2 dim input"),
+        (values(0, 2, 3), torch.zeros(3, device="cuda").long(), "same number of examples"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            SoftmaxCrossEntropyLoss.apply(logits, labels)
+
+
+def test_clipping() -> None:
+    from apex.contrib.clip_grad import clip_grad_norm_
+
+    for norm_type in (2.0, 1.0, float("inf")):
+        params = [nn.Parameter(values(seed, 3, 4)) for seed in range(3)]
+        for param in params:
+            param.grad = param.detach().clone()
+        params[0].grad = params[0].grad.half().float()
+        whole = torch.cat([param.grad.flatten() for param in params])
+        norm = clip_grad_norm_(params, 0.5, norm_type)
+        assert_close(norm, torch.linalg.vector_norm(whole, norm_type))
+        clipped = torch.cat([param.grad.flatten() for param in params])
+        assert_close(clipped, whole * (0.5 / (norm + 1e-6)))
+        clip_grad_norm_(params, 100.0, norm_type)
+        assert_close(torch.cat([param.grad.flatten() for param in params]), clipped)
+    assert clip_grad_norm_([nn.Parameter(values(0, 2))], 1.0).item() == 0
+    params[0].grad[0] = float("nan")
+    with pytest.raises(RuntimeError, match="non-finite"):
+        clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
+
+
+@pytest.mark.parametrize("memory_efficient", [False, True])
+def test_fast_layer_norm(memory_efficient: bool) -> None:
+    from apex.contrib.layer_norm import FastLayerNorm
+    from apex.contrib.layer_norm.layer_norm import FastLayerNormFN
+
+    def reference(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        full = input if input.dtype == torch.float64 else input.float()
+        normal = (full - full.mean(-1, keepdim=True)) / (
+            full.var(-1, keepdim=True, unbiased=False) + 1e-5
+        ).sqrt()
+        return normal.to(weight.dtype) * weight + bias
+
+    for dtype in DTYPES:
+        inputs = [
+            values(0, 3, 5, 24, dtype=dtype),
+            values(1, 24, dtype=dtype).abs() + 0.5,
+            values(2, 24, dtype=dtype),
+        ]
+        check(lambda *each: FastLayerNormFN.apply(*each, 1e-5, memory_efficient), reference, inputs)
+    module = FastLayerNorm(24, memory_efficient=memory_efficient).cuda()
+    assert_close(module(inputs[0].float()), F.layer_norm(inputs[0].float(), (24,)))
+    assert module(inputs[0].half()).dtype == torch.float32
+
+
+def focal_loss(logits: Tensor, targets: Tensor, positives: Tensor, options: tuple[float, ...]) -> Tensor:
+    real, alpha, gamma, smoothing = options
+    full = logits if logits.dtype == torch.float64 else logits.float()
+    full = full[..., : int(real)]
+    hot = F.one_hot(targets.clamp(min=0), full.size(-1)) * (targets >= 0).unsqueeze(-1)
+    wanted = hot * (1 - smoothing) + smoothing / 2
+    probability = full.sigmoid()
+    entropy = F.binary_cross_entropy_with_logits(full, wanted.to(full.dtype), reduction="none")
+    weight = torch.where(hot > 0, alpha * (1 - probability) ** gamma, (1 - alpha) * probability**gamma)
+    kept = (targets != -2).unsqueeze(-1)
+    return (weight * entropy * kept).sum() / positives
+
+
+def test_focal_loss() -> None:
+    from apex.contrib.focal_loss.focal_loss import focal_loss as ours
+
+    targets = torch.tensor([[0, 3, -1, -2], [7, 1, -2, 5]], device="cuda")
+    positives = torch.tensor([3.0], device="cuda")
+    for dtype, smoothing in ((torch.float32, 0.0), (torch.float32, 0.1), (torch.float16, 0.0)):
+        options = (8, 0.24, 2.0, smoothing)
+        logits = values(0, 2, 4, 16, dtype=dtype, scale=3)
+        for label_smoothing in ({"label_smoothing": smoothing} if smoothing else {},):
+            loss = ours(logits.requires_grad_(), targets, positives, *options[:3], **label_smoothing)
+            full = logits.detach().cpu().double().requires_grad_()
+            expected = focal_loss(full, targets.cpu(), positives.cpu().double().squeeze(), options)
+            assert loss.shape == ()
+            assert_close(loss.cpu().double(), expected, rtol=1e-5, atol=1e-6)
+            (loss * 0.5).backward()
+            if not smoothing:  # apex's gradient takes the smoothed target for the hard one's weight
+                (expected * 0.5).backward()
+                tolerance = 1e-5 if dtype == torch.float32 else 2e-3
+                assert_close(logits.grad.cpu().double(), full.grad, rtol=tolerance, atol=tolerance)
+            logits = logits.detach()
+    for changed, message in (
+        ({0: values(0, 2, 4, 7)}, "Incorrect number of real classes"),
+        ({1: targets.float()}, "Invalid label type"),
+        ({2: positives.repeat(2)}, "only one element"),
+        ({1: targets[0]}, "Mis-matched dimensions"),
+    ):
+        arguments = [logits, targets, positives, 8, 0.25, 2.0]
+        for place, value in changed.items():
+            arguments[place] = value
+        with pytest.raises(RuntimeError, match=message):
+            ours(*arguments)
+
+
+def test_products_of_chosen_rows() -> None:
+    from apex.contrib.index_mul_2d import index_mul_2d
+
+    indices = torch.tensor([2, 0, 2, 1, 2], device="cuda")
+    for dtype in DTYPES[:2]:
+        inputs = [values(0, 3, 6, dtype=dtype), values(1, 5, 6, dtype=dtype), indices]
+        check(index_mul_2d, lambda first, second, chosen: first[chosen] * second, inputs)
+    first, second = (each.clone().requires_grad_() for each in inputs[:2])
+    first, second = first.detach().float().requires_grad_(), second.detach().float().requires_grad_()
+    results = []
+    for function in (index_mul_2d, lambda first, second, chosen: first[chosen] * second):
+        grads = torch.autograd.grad(
+            function(first, second, indices).square().sum(), [first, second], create_graph=True
+        )
+        results.append(torch.autograd.grad(sum(grad.square().sum() for grad in grads), [first, second]))
+    for ours, theirs in zip(*results, strict=True):
+        assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    for changed, message in (
+        ((first.half(), second, indices), "must be fp32 or fp16"),
+        ((first[0], second, indices), "must be 2-dimension"),
+        ((first, second, indices.unsqueeze(1)), "must be 1-dimension"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            index_mul_2d(*changed)
+
+
+@pytest.mark.parametrize("act", [None, "silu", "Swish"])
+def test_group_norm(act: str | None) -> None:
+    from apex.contrib.group_norm import GroupNorm
+
+    module = GroupNorm(4, 16, eps=1e-4, act=act).cuda()
+    nn.init.normal_(module.weight)
+    nn.init.normal_(module.bias)
+    model = nn.GroupNorm(4, 16, eps=1e-4).cuda()
+    model.load_state_dict(module.state_dict())
+    input = values(0, 2, 16, 5, 3)
+    expected = F.silu(model(input)) if act else model(input)
+    assert_close(module(input), expected)
+    assert_close(module(input.half()), expected.half(), rtol=1e-2, atol=1e-2)
+    assert repr(module).endswith(f"act={act.lower()})" if act else "affine=True)")
+    with pytest.raises(ValueError, match="num_channels must be divisible by num_groups"):
+        GroupNorm(3, 16)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("activation", ["none", "relu", "sigmoid"])
+def test_perceptrons(activation: str, bias: bool) -> None:
+    from apex.mlp import MLP, MlpFunction
+
+    act = {"none": nn.Identity, "relu": nn.ReLU, "sigmoid": nn.Sigmoid}[activation]()
+    ours = MLP([6, 9, 5, 3], bias=bias, activation=activation).cuda()
+    assert len(list(ours.parameters())) == (6 if bias else 3)
+    parameters = [*ours.weights, *ours.biases]
+
+    def reference(input: Tensor, *given: Tensor) -> Tensor:
+        for number in range(3):
+            input = act(F.linear(input, given[number], given[3 + number] if bias else None))
+        return input
+
+    inputs = [values(0, 7, 6), *(each.detach() for each in parameters)]
+    check(lambda *given: MlpFunction.apply(int(bias), ours.activation, *given), reference, inputs)
+    assert_close(ours(inputs[0]), reference(inputs[0], *parameters))
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert ours(inputs[0]).dtype == torch.bfloat16
+    with pytest.raises(TypeError, match="activation must be relu or none"):
+        MLP([2, 2], activation="tanh")
+
+
+def test_linear_layers() -> None:
+    from apex import fused_dense
+
+    input, first, second = values(0, 4, 5, 6), values(1, 9, 6), values(2, 9)
+    for dtype in DTYPES:
+        given = [each.to(dtype) for each in (input, first, second)]
+        check(fused_dense.fused_dense_function, F.linear, given)
+        check(fused_dense.dense_no_bias_function, F.linear, given[:2])
+        deep = [*given, values(3, 3, 9, dtype=dtype), values(4, 3, dtype=dtype)]
+
+        def reference(input: Tensor, *rest: Tensor) -> Tensor:
+            hidden = F.gelu(F.linear(input, rest[0], rest[1]), approximate="tanh")
+            return F.linear(hidden, rest[2], rest[3])
+
+        check(fused_dense.fused_dense_gelu_dense_function, reference, deep)
+    module = fused_dense.FusedDense(6, 9).cuda()
+    assert_close(module(input), F.linear(input, module.weight, module.bias))
+    assert fused_dense.FusedDense(6, 9, bias=False).cuda()(input).shape == (4, 5, 9)
+    both = fused_dense.FusedDenseGeluDense(6, 9, 3).cuda()
+    assert_close(both(input), reference(input, both.weight1, both.bias1, both.weight2, both.bias2))
+    with pytest.raises(AssertionError, match="without bias"):
+        fused_dense.FusedDenseGeluDense(6, 9, 3, bias=False)
+
+
+def test_gradients_of_weights_are_added() -> None:
+    import fused_weight_gradient_mlp_cuda as extension
+
+    for dtype, of_grad, function in (
+        (torch.float32, torch.float32, extension.wgrad_gemm_accum_fp32),
+        (torch.bfloat16, torch.float32, extension.wgrad_gemm_accum_fp32),
+        (torch.float16, torch.float16, extension.wgrad_gemm_accum_fp16),
+    ):
+        input, grad = values(0, 4, 5, 6, dtype=dtype), values(1, 4, 5, 3, dtype=dtype)
+        total = values(2, 3, 6, dtype=of_grad)
+        expected = total.cpu().double() + torch.einsum(
+            "abo,abi->oi", grad.cpu().double(), input.cpu().double()
+        )
+        assert function(input, grad, total) is None
+        tolerance = 1e-5 if of_grad == torch.float32 else 1e-2
+        assert_close(total.cpu().double(), expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_pools_of_memory_for_collectives() -> None:
+    from apex.contrib import nccl_allocator
+
+    nccl_allocator.init()
+    pool = nccl_allocator.create_nccl_mem_pool()
+    with nccl_allocator.nccl_mem(pool):
+        kept = torch.ones(1024, device="cuda")
+    with nccl_allocator.nccl_mem(pool, enabled=False):
+        other = torch.ones(1024, device="cuda")
+    assert (kept + other).sum().item() == 2048
+    assert isinstance(pool, torch.cuda.MemPool)
