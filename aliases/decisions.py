@@ -25,10 +25,18 @@ def decide(table: Table, name: str) -> Row:
         return row
     owner = table.rows.get(name.rpartition(".")[0])
     if owner is not None and owner.status in (Status.ADAPTED, Status.EMULATED):
-        return Row(name, owner.status, note=owner.note)
+        return _member(name, owner)
     if not name.startswith(f"{ROOT}."):
         return Row(name, Status.SAME, target=name, note="torch's own")
     return _by_place(table, name, owner)
+
+
+def _member(name: str, owner: Row) -> Row:
+    """Return how the member of a class of morph's, or of one that it adapts, is served."""
+    made = resolve(owner.adapter.replace(":", "."))
+    if isinstance(made, type) and not owner.target and not hasattr(made, name.rpartition(".")[2]):
+        return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")
+    return Row(name, owner.status, note=owner.note)
 
 
 def _by_place(table: Table, name: str, owner: Row | None) -> Row:

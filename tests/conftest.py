@@ -21,6 +21,14 @@ os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 CANNOT_BUILD = pytest.StashKey[str]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--record-evidence",
+        action="store_true",
+        help="write aliases/evidence.json from what the tests of tests/evidence show",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
 

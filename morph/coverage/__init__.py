@@ -1,0 +1,1 @@
+"""Which CUDA names work on which backend, and how that is known."""

@@ -1,0 +1,80 @@
+"""How it is known that a name works: what the tests have shown, on which rung of the ladder."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib.resources
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+class Rung(enum.Enum):
+    """The rungs of the ladder of evidence, the highest first."""
+
+    HARDWARE = "hardware"
+    VENDOR_WHEEL = "vendor wheel"
+    SIMULATED = "simulated"
+    RECORDED = "recorded"
+
+
+SIMULATED = "simulated-"
+CPU = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the tests have shown.
+
+    Attributes:
+        torch: The release of torch that they ran with.
+        platforms: Name to the platforms of the tests on which its use, or its refusal, was seen.
+    """
+
+    torch: str
+    platforms: Mapping[str, frozenset[str]]
+
+    def rung(self, name: str, backend: str) -> Rung:
+        """Return the highest rung on which ``name`` was seen on ``backend``; else it is recorded only."""
+        seen = self.platforms.get(name, frozenset())
+        if backend in seen:
+            return Rung.HARDWARE if backend == CPU else Rung.VENDOR_WHEEL
+        return Rung.SIMULATED if SIMULATED + backend in seen else Rung.RECORDED
+
+    def of(self, platform: str) -> set[str]:
+        """Return the names that were seen on ``platform``."""
+        return {name for name, platforms in self.platforms.items() if platform in platforms}
+
+    def replaced(self, platform: str, names: Iterable[str]) -> Evidence:
+        """Return the evidence with that of one platform replaced by ``names``."""
+        seen = set(names)
+        every = {*self.platforms, *seen}
+        platforms = {
+            name: self._of(name) - {platform} | ({platform} if name in seen else set()) for name in every
+        }
+        return Evidence(self.torch, {name: frozenset(on) for name, on in platforms.items() if on})
+
+    def _of(self, name: str) -> set[str]:
+        return set(self.platforms.get(name, ()))
+
+    def dumps(self) -> str:
+        """Return the text of the file that keeps it."""
+        rows = (
+            f"{json.dumps(name)}: {json.dumps(' '.join(sorted(on)))}"
+            for name, on in sorted(self.platforms.items())
+        )
+        names = ",\n".join(rows)
+        return f'{{\n"torch": {json.dumps(self.torch)},\n"names": {{\n{names}\n}}\n}}\n'
+
+
+def parse(text: str) -> Evidence:
+    """Read evidence from the text of its file."""
+    data = json.loads(text)
+    return Evidence(data["torch"], {name: frozenset(on.split()) for name, on in data["names"].items()})
+
+
+@functools.cache
+def shipped() -> Evidence:
+    """Return the evidence that comes with morph, which a run of its tests has written."""
+    return parse((importlib.resources.files("morph.aliases") / "evidence.json").read_text(encoding="utf-8"))

@@ -1,0 +1,138 @@
+"""What the tests try of the CUDA names on each platform, and the run of it in one process."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import inspect
+import json
+import pathlib
+import tomllib
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+
+from morph.aliases import table
+from morph.aliases.decisions import decide
+from morph.aliases.table import Status
+from morph.backends import active, resolve
+from morph.coverage.names import cuda_names, is_private
+
+EXERCISES = tomllib.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
+PASSED = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is tried on one platform.
+
+    Attributes:
+        uses: Name to the source of its use.
+        aliases: The name of a submodule to the name above that is the same.
+        refusals: The names that the backend's table calls missing.
+        unexplained: Public names that are neither tried nor have a reason.
+    """
+
+    uses: Mapping[str, str]
+    aliases: Mapping[str, str]
+    refusals: tuple[str, ...]
+    unexplained: tuple[str, ...]
+
+
+def plan(platform: str) -> Plan:
+    """Returns what is tried on a platform.
+
+    Args:
+        platform: Its name, "npu" or "simulated-npu".
+    """
+    backend = table.load(platform.removeprefix("simulated-"))
+    statuses = {name: decide(backend, name).status for name in cuda_names()}
+    served = {name for name, status in statuses.items() if status is not Status.MISSING}
+    untried = _of(platform, "untried")
+    aliases = {name: above for name in served if (above := _above(name)) in served}
+    sources = EXERCISES["uses"] | _of(platform, "instead")
+    uses = {name: source for name, source in sources.items() if name in served - {*untried, *aliases}}
+    left = served - {*uses, *aliases, *untried}
+    unexplained = sorted(name for name in left if not is_private(name))
+    same = {name: above for name, above in aliases.items() if above in uses}
+    refusals = statuses.keys() - served - untried.keys()
+    return Plan(uses, same, tuple(sorted(refusals)), tuple(unexplained))
+
+
+def run(platform: str, results: pathlib.Path) -> None:
+    """Tries what is planned for a platform, in a process on it, and writes what became of each name.
+
+    Args:
+        platform: Its name.
+        results: The file that takes the names, each with `PASSED` or what was wrong.
+    """
+    planned = plan(platform)
+    with warnings.catch_warnings(action="ignore"):
+        shown = {name: _outcome(_use, source) for name, source in sorted(planned.uses.items())}
+        shown |= {name: _outcome(_same, name, above) for name, above in planned.aliases.items()}
+        shown |= {name: _outcome(_refused, name) for name in planned.refusals}
+    results.write_text(json.dumps(shown))
+
+
+def _of(platform: str, section: str) -> dict[str, str]:
+    """Returns the entries of a section for a platform, those of the more particular name last."""
+    backend = platform.removeprefix("simulated-")
+    kinds = ["all", backend] if platform == backend else ["all", backend, "simulated", platform]
+    return {name: text for kind in kinds for name, text in EXERCISES.get(section, {}).get(kind, {}).items()}
+
+
+def _above(name: str) -> str | None:
+    submodule, _, last = name.rpartition(".")
+    above = EXERCISES["aliases"].get(submodule)
+    return f"{above}.{last}" if above else None
+
+
+def _outcome(trial: Any, *arguments: str) -> str:
+    try:
+        trial(*arguments)
+    except (Exception, pytest.fail.Exception) as error:
+        return f"{type(error).__name__}: {error}"
+    return PASSED
+
+
+def _use(source: str) -> None:
+    names: dict[str, Any] = {
+        "torch": torch,
+        "pytest": pytest,
+        "backend": active(),
+        "vendor": active().namespace,  # type: ignore[union-attr]
+        "LAST": torch.cuda.device_count() - 1,
+        "__name__": "__main__",
+        "__builtins__": builtins,
+    }
+    if _is_expression(source):
+        assert eval(source, names), source
+    else:
+        exec(source, names)
+
+
+def _same(name: str, above: str) -> None:
+    assert resolve(name) is resolve(above)
+
+
+def _refused(name: str) -> None:
+    """Sees that a name does not exist; a missing module is there, without any name in it."""
+    try:
+        found = resolve(name)
+    except AttributeError:
+        return
+    assert inspect.ismodule(found), f"{name} is {found!r}"
+    held = [each for each in dir(found) if not each.startswith("_")]
+    assert [each for each in held if not inspect.ismodule(getattr(found, each))] == []
+
+
+def _is_expression(source: str) -> bool:
+    try:
+        ast.parse(source, mode="eval")
+    except SyntaxError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""Every CUDA name is used once on every platform, or seen to be refused: the evidence that morph ships.
+
+`python -m pytest tests/evidence --record-evidence` writes the file anew from what the run shows.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from morph.coverage import evidence
+from morph.coverage.evidence import Evidence
+from tests.evidence.exercises import PASSED, plan, run
+from tests.platforms import EVERYWHERE, REPOSITORY, Platform
+
+FILE = REPOSITORY / "aliases" / "evidence.json"
+TORCH = torch.__version__.partition("+")[0]
+
+everywhere = pytest.mark.platforms(*EVERYWHERE)
+
+
+@pytest.fixture(scope="session")
+def shown(
+    platform: Platform, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """What became of each name that was tried on the platform."""
+    results = tmp_path_factory.mktemp("evidence") / "results.json"
+    # asked for here, since a test that has it among its fixtures runs inside the worker
+    worker = request.getfixturevalue("worker")
+    worker.call(run, {"platform": platform.name, "results": results})
+    outcomes: dict[str, str] = json.loads(results.read_text())
+    return outcomes
+
+
+@everywhere
+def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
+    assert {name: problem for name, problem in shown.items() if problem != PASSED} == {}
+
+
+@everywhere
+def test_every_public_name_is_tried_or_has_a_reason(platform: Platform) -> None:
+    assert plan(platform.name).unexplained == ()
+
+
+@everywhere
+def test_the_shipped_evidence_is_what_this_run_shows(
+    shown: dict[str, str], platform: Platform, request: pytest.FixtureRequest
+) -> None:
+    seen = {name for name, problem in shown.items() if problem == PASSED}
+    if request.config.getoption("record_evidence"):
+        _record(platform.name, seen)
+    shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
+    assert shipped.torch == TORCH, "record it anew with --record-evidence"
+    kept = shipped.of(platform.name)
+    assert (sorted(seen - kept), sorted(kept - seen)) == ([], [])
+
+
+def test_there_is_evidence_of_these_platforms_only() -> None:
+    shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
+    assert {platform for on in shipped.platforms.values() for platform in on} == set(EVERYWHERE)
+
+
+def _record(platform: str, seen: set[str]) -> None:
+    known = evidence.parse(FILE.read_text(encoding="utf-8")).platforms if FILE.exists() else {}
+    FILE.write_text(Evidence(TORCH, known).replaced(platform, seen).dumps(), encoding="utf-8")
