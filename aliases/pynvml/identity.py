@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from morph.aliases.sensors.reading import Device, PciAddress, UnknownReadingError
 
 from .constants import CONSTANTS
 from .errors import fail
-from .library import devices, handle_of, index_of, of_device, text
+from .library import devices, handle_of, index_of, of_device, text, torch_index_of
 from .structures import STRUCTURES
 
 _UNKNOWN_ARCHITECTURE = CONSTANTS["NVML_DEVICE_ARCH_UNKNOWN"]
@@ -119,10 +120,10 @@ def nvmlDeviceGetArchitecture(device: Any) -> int:
     return int(_UNKNOWN_ARCHITECTURE)
 
 
-@of_device
 def nvmlDeviceGetCudaComputeCapability(handle: Any) -> tuple[int, int]:
     """Return the compute capability, as ``torch.cuda.get_device_capability`` tells it on this backend."""
-    major, minor = handle.capability()
+    cuda = importlib.import_module("torch").cuda
+    major, minor = cuda.get_device_capability(torch_index_of(handle))
     return major, minor
 
 

@@ -108,6 +108,20 @@ def index_of(handle: Any) -> int:
     fail("INVALID_ARGUMENT", f"{handle!r} is not a device's handle")
 
 
+def torch_index_of(handle: Any) -> int:
+    """Return what torch calls a handle's device.
+
+    Raises:
+        NVMLError_NotSupported: If a variable masks the device, so that torch does not see it.
+    """
+    cuda = importlib.import_module("torch").cuda
+    place = index_of(handle)
+    for index in range(cuda.device_count()):
+        if source().position(index) == place:
+            return index
+    fail("NOT_SUPPORTED", f"torch does not see device {place}")
+
+
 def of_device(function: Function) -> Function:
     """Have ``function`` called with the device in place of its handle, which is its first parameter.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .constants import CONSTANTS
 from .errors import fail
-from .library import devices, index_of, of_device, source, told
+from .library import devices, index_of, of_device, source, told, torch_index_of
 from .structures import TYPES
 
 _NODES = pathlib.Path("/sys/devices/system/node")
@@ -50,7 +50,7 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
         p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they reach each other at all; the
             other capabilities are of NVIDIA's links.
     """
-    first, second = index_of(device1), index_of(device2)
+    first, second = torch_index_of(device1), torch_index_of(device2)
     if p2pIndex not in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"]):
         return int(CONSTANTS["NVML_P2P_STATUS_NOT_SUPPORTED"])
     reachable = importlib.import_module("torch").cuda.can_device_access_peer(first, second)

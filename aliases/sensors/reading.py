@@ -133,10 +133,6 @@ class Device:
         """Return the NUMA node that the device is attached to; -1 on a machine without them."""
         return self._system("numa_node")
 
-    def capability(self) -> tuple[int, int]:
-        """Return the compute capability that ``torch.cuda`` tells of the device."""
-        raise self.unknown("compute capability")
-
     def cores(self) -> int:
         """Return the number of cores, as the vendor counts them."""
         raise self.unknown("number of cores")

@@ -48,11 +48,6 @@ class TorchDevice(Device):
         """Return the UUID that torch tells."""
         return str(uuid.UUID(str(told(lambda: self.properties.uuid))))
 
-    def capability(self) -> tuple[int, int]:
-        """Return the capability that torch tells."""
-        major, minor = told(lambda: torch.cuda.get_device_capability(self.index))
-        return major, minor
-
     def cores(self) -> int:
         """Return the number of multiprocessors that torch tells."""
         return int(told(lambda: self.properties.multi_processor_count))

@@ -116,3 +116,46 @@ assert cuda.list_gpu_processes(1) == "GPU:1\\nprocess    3328327 uses    50119.0
 assert (cuda.temperature.__module__, cuda.temperature.__name__) == ("torch.cuda", "temperature")
 """
     platform.run(program, environment=with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt"))
+
+
+@pytest.mark.platforms("cpu")
+def test_a_stand_in_for_rocm_reads_from_amd_smi_or_names_what_to_install(platform: Platform) -> None:
+    program = """
+import sys, torch
+torch.version.hip = "6.4.43482"
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 2
+torch.cuda.get_device_capability = lambda index: (9, 4)
+sys.modules["torch_npu"] = None  # as where no vendor's package is installed
+import morph
+morph.activate("rocm")
+import pynvml
+try:
+    pynvml.nvmlInit()
+except pynvml.NVMLError_LibraryNotFound as error:
+    assert str(error) == "NVML Shared Library Not Found"
+    assert "pip install 'torch-morph[rocm]'" in error.__notes__[0], error.__notes__
+else:
+    raise AssertionError
+from tests.sensors import stand_in_amdsmi
+sys.modules["amdsmi"] = stand_in_amdsmi
+pynvml.nvmlInit()
+handle = pynvml.nvmlDeviceGetHandleByPciBusId("0000:1c:00.0")
+assert pynvml.nvmlDeviceGetIndex(handle) == 1
+assert pynvml.nvmlDeviceGetName(handle) == "AMD Instinct MI300X"
+assert pynvml.nvmlDeviceGetUUID(handle) == "GPU-29ff74a1-0000-1000-80ef-4e45e5c5d6d1"
+assert pynvml.nvmlDeviceGetPowerUsage(handle) == 139000
+assert pynvml.nvmlDeviceGetPowerManagementLimitConstraints(handle) == [0, 750000]
+rates = pynvml.nvmlDeviceGetUtilizationRates(handle)
+assert (rates.gpu, rates.memory) == (88, 31)
+(process,) = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+assert (process.pid, process.usedGpuMemory) == (4711, 1 << 33)
+assert pynvml.nvmlDeviceGetCudaComputeCapability(handle) == (9, 4)
+assert pynvml.nvmlSystemGetDriverVersion() == "6.12.12"
+pci = pynvml.nvmlDeviceGetPciInfo(handle)
+assert (pci.busId, pci.busIdLegacy, pci.bus) == ("00000000:1C:00.0", "0000:1C:00.0", 0x1C)
+assert pynvml.nvmlDeviceGetTotalEccErrors(handle, 0, pynvml.NVML_VOLATILE_ECC) == 2
+assert pynvml.nvmlDeviceGetTemperatureThreshold(handle, pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN) == 100
+assert torch.cuda.__class__.__name__ == "module", "torch.cuda is torch's own on ROCm"
+"""
+    platform.run(program, morph=False)
