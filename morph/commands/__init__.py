@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "bench": "measure what calls in CUDA's spelling cost beside the device's own",
+    "check": "find what a program asks of CUDA, in its source, and how each backend serves it",
     "completion": "print what makes a shell complete the words of morph",
     "config": "print the settings that count, and where each is said",
     "doctor": "say what is wrong in this environment, and what to do about it",

@@ -1,0 +1,94 @@
+"""``morph check``: what a program asks of CUDA, found in its source without running it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from morph.scan.report import Report
+
+EXAMPLE = "check --backend npu train.py"
+FOUND = 1
+EPILOG = """\
+Exit status: 0 if there is nothing to look at, 1 if a person must look at something, a name is missing
+on a backend that was asked for, or a file is not Python, 2 if the command line cannot be understood."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="a file, or a folder with everything below it")
+    add("-p", "--package", action="append", default=[], metavar="NAME", help="an installed package")
+    add("--backend", action="append", metavar="NAME", help="ask for this backend only; may be repeated")
+    add("--json", action="store_true", help="print JSON instead of text")
+    add("--sarif", metavar="FILE", help="write SARIF 2.1.0, too; - is standard output")
+    parser.epilog = EPILOG
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was found, and return the exit status."""
+    from morph.aliases import table
+    from morph.display import looking
+    from morph.scan.files import NothingToScanError, files
+    from morph.scan.scanning import scan
+
+    if not arguments.paths and not arguments.package:
+        raise NothingToScanError("name a file, a folder, or a package by -p NAME")
+    backends = [table.load(name).facts.name for name in arguments.backend or table.backend_names()]
+    with looking("scanning") as progress:
+        report = scan(files(arguments.paths, arguments.package), backends, progress)
+    _write(report, arguments)
+    return FOUND if report.look else 0
+
+
+def _write(report: Report, arguments: argparse.Namespace) -> None:
+    from morph.scan.printing import print_report
+    from morph.scan.sarif import sarif
+
+    if arguments.sarif:
+        text = json.dumps(sarif(report, pathlib.Path.cwd()), indent=1) + "\n"
+        if arguments.sarif == "-":
+            print(text, end="")
+            return
+        pathlib.Path(arguments.sarif).write_text(text, encoding="utf-8")
+    if arguments.json:
+        print(json.dumps(as_json(report), indent=1))
+    else:
+        print_report(report)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    return {
+        "backends": report.backends,
+        "files": report.files,
+        "uses": [
+            {
+                "file": str(finding.file),
+                "line": finding.use.place.line,
+                "column": finding.use.place.column,
+                "end_line": finding.use.place.end_line,
+                "end_column": finding.use.place.end_column,
+                "name": finding.use.name,
+                "kind": finding.use.kind.name.lower(),
+                "rule": finding.use.rule or None,
+                "look": finding.look,
+                "remedy": finding.remedy,
+                "backends": {
+                    name: {
+                        "status": answer.status.value if answer.status else None,
+                        "note": answer.note,
+                        "look": answer.look,
+                    }
+                    for name, answer in finding.answers.items()
+                },
+            }
+            for finding in report.findings
+        ],
+        "unparsed": [
+            {"file": str(each.file), "line": each.line, "message": each.message} for each in report.unparsed
+        ],
+    }

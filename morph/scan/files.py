@@ -1,0 +1,74 @@
+"""Which files a scan reads: those of paths, and those of importable packages, which are not imported."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import pathlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from morph.errors import MorphError
+
+PYTHON = (".py", ".pyw")
+CUDA = (".cu", ".cuh")
+
+
+class NothingToScanError(MorphError):
+    """A path or a package does not exist."""
+
+
+def files(paths: Iterable[str], packages: Iterable[str] = ()) -> list[pathlib.Path]:
+    """Return the files to scan, each once, in the order of the paths.
+
+    Args:
+        paths: Files, which are read whatever they are called, and folders.
+        packages: Dotted names of importable packages or modules.
+
+    Raises:
+        NothingToScanError: If one of them does not exist.
+    """
+    places = [*map(pathlib.Path, paths), *map(locate, packages)]
+    return list(dict.fromkeys(file for place in places for file in _files_of(place)))
+
+
+def locate(name: str) -> pathlib.Path:
+    """Return the folder of an importable package, or the file of a module, without importing anything.
+
+    Raises:
+        NothingToScanError: If there is none, or it has no source.
+    """
+    search: Sequence[str] | None = None
+    place: str | None = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:count]), search)
+        if spec is None:
+            raise NothingToScanError(f"there is no package {name!r} to scan")
+        search = spec.submodule_search_locations
+        place = next(iter(search), None) if search else spec.origin
+    if place is None or pathlib.Path(place).suffix in importlib.machinery.EXTENSION_SUFFIXES:
+        raise NothingToScanError(f"{name} has no Python source to scan")
+    return pathlib.Path(place)
+
+
+def _files_of(place: pathlib.Path) -> Iterator[pathlib.Path]:
+    if place.is_dir():
+        yield from _files_below(place)
+    elif place.exists():
+        yield place
+    else:
+        raise NothingToScanError(f"there is no file or folder {str(place)!r} to scan")
+
+
+def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    for path, folders, names in os.walk(folder):
+        here = pathlib.Path(path)
+        folders[:] = sorted(name for name in folders if _is_source(here / name))
+        yield from (here / name for name in sorted(names) if name.endswith((*PYTHON, *CUDA)))
+
+
+def _is_source(folder: pathlib.Path) -> bool:
+    """Tell a folder of source from hidden ones, caches, and virtual environments."""
+    if folder.name.startswith(".") or folder.name in ("__pycache__", "node_modules"):
+        return False
+    return not (folder / "pyvenv.cfg").exists()

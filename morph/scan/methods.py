@@ -1,0 +1,26 @@
+"""Uses of CUDA by methods of what a program has made: ``.cuda()`` and ``.is_cuda``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from morph.scan.resolution import Resolution
+from morph.scan.uses import Found, Kind
+
+
+def methods(resolution: Resolution) -> Iterator[Found]:
+    """Yield each call of ``.cuda()`` and each ``.is_cuda`` of a module, whatever they are called on."""
+    for call in resolution.nodes(ast.Call):
+        match call.func:
+            case ast.Attribute(attr="cuda") as method if _may_be_tensor(resolution, method):
+                yield Found(call, ".cuda()", Kind.METHOD)
+    for node in resolution.nodes(ast.Attribute):
+        if node.attr == "is_cuda" and isinstance(node.ctx, ast.Load) and _may_be_tensor(resolution, node):
+            yield Found(node, ".is_cuda", Kind.METHOD)
+
+
+def _may_be_tensor(resolution: Resolution, node: ast.Attribute) -> bool:
+    """Tell whether it is not known to be a module's own, as ``numba.cuda`` is."""
+    origins = resolution.origins(node.value)
+    return not origins or any(origin.is_result for origin in origins)

@@ -1,0 +1,81 @@
+"""What a scan has found in files."""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import dataclass
+
+from morph.aliases.rows import Status
+from morph.scan.rules import rules
+from morph.scan.statuses import Answer
+from morph.scan.uses import Use
+
+DIFFERENCES = (Status.EMULATED, Status.NOOP, Status.MISSING)
+"""How a name is served that is not quite as CUDA has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A use in a file, with how each backend serves it.
+
+    Attributes:
+        file: The file.
+        use: The use.
+        answers: By the name of the backend.
+    """
+
+    file: pathlib.Path
+    use: Use
+    answers: dict[str, Answer]
+
+    @property
+    def look(self) -> bool:
+        """Whether a person must look at it, on any of the backends."""
+        return any(each.look for each in self.answers.values())
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do about it; empty where nothing has to be done, or the note says it."""
+        return rules()[self.use.rule].remedy if self.use.rule else ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether a backend emulates it, does nothing, or lacks it."""
+        return any(each.status in DIFFERENCES for each in self.answers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """A file that could not be read as Python.
+
+    Attributes:
+        file: The file.
+        line: Where it went wrong.
+        message: What went wrong.
+    """
+
+    file: pathlib.Path
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a scan has found.
+
+    Attributes:
+        backends: Their names, in the order of the tables' choice.
+        files: How many files were read.
+        findings: In the order of files and lines.
+        unparsed: The files that could not be read as Python.
+    """
+
+    backends: tuple[str, ...]
+    files: int
+    findings: tuple[Finding, ...]
+    unparsed: tuple[Unparsed, ...]
+
+    @property
+    def look(self) -> bool:
+        """Whether a person must look at anything, or a backend lacks a name."""
+        return bool(self.unparsed) or any(each.look for each in self.findings)

@@ -1,0 +1,118 @@
+"""A report as SARIF 2.1.0, which code hosts show beside the code."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from morph import __version__
+from morph.aliases import table
+from morph.scan.report import DIFFERENCES, Finding, Report, Unparsed
+from morph.scan.rules import rules
+from morph.scan.statuses import Answer
+from morph.scan.uses import Place
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MISSING = "missing-name"
+DIFFERENT = "different-name"
+UNPARSED = "unparsed"
+ROOT = "SRCROOT"
+_OWN_RULES = {
+    MISSING: ("error", "a name that a backend does not serve"),
+    DIFFERENT: ("note", "a name that a backend emulates, or for which it does nothing"),
+}
+
+
+def sarif(report: Report, root: pathlib.Path) -> dict[str, Any]:
+    """Return what a report says as a SARIF log; what morph serves as CUDA has it is no result.
+
+    Args:
+        report: Of a scan.
+        root: The folder that files are named from, which is the repository's on a code host.
+    """
+    ids = [*_OWN_RULES, *rules()]
+    results = [_result(finding, ids, root) for finding in report.findings if finding.look or finding.differs]
+    driver = {
+        "name": "morph check",
+        "version": __version__,
+        "rules": [*_rules()],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True}],
+        "originalUriBaseIds": {ROOT: {"uri": root.as_uri() + "/"}},
+        "columnKind": "unicodeCodePoints",
+        "results": [*results, *(_unparsed(each, ids, root) for each in report.unparsed)],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    for name, (level, says) in _OWN_RULES.items():
+        yield _rule(name, level, says, "see `python -m morph explain` on the name")
+    for rule in rules().values():
+        yield _rule(rule.name, "warning", rule.says, rule.remedy)
+
+
+def _rule(name: str, level: str, says: str, remedy: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "shortDescription": {"text": says},
+        "fullDescription": {"text": f"{says}; {remedy}"},
+        "help": {"text": remedy},
+        "defaultConfiguration": {"level": level},
+    }
+
+
+def _result(finding: Finding, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
+    use = finding.use
+    rule = use.rule or (MISSING if finding.look else DIFFERENT)
+    level = "warning" if use.rule else _OWN_RULES[rule][0]
+    text = f"{use.name}: {_said(finding)}"
+    return _located(rule, level, text, finding.file, use.place, ids, root)
+
+
+def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
+    place = Place(unparsed.line, 1, unparsed.line, 1)
+    return _located(UNPARSED, "warning", unparsed.message, unparsed.file, place, ids, root)
+
+
+def _said(finding: Finding) -> str:
+    """Return what is said of a use on each of the backends; only what differs from CUDA."""
+    if finding.use.rule:
+        said = next(answer.note for answer in finding.answers.values() if answer.look)
+        return f"{said}; {finding.remedy}"
+    answers = finding.answers.items()
+    return "; ".join(_on_backend(name, answer) for name, answer in answers if answer.status in DIFFERENCES)
+
+
+def _on_backend(name: str, answer: Answer) -> str:
+    word = answer.status.value if answer.status else ""
+    note = f" ({answer.note})" if answer.note else ""
+    return f"{word} on {table.load(name).facts.title}{note}"
+
+
+def _located(
+    rule: str, level: str, text: str, file: pathlib.Path, place: Place, ids: list[str], root: pathlib.Path
+) -> dict[str, Any]:
+    region = {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }
+    return {
+        "ruleId": rule,
+        "ruleIndex": ids.index(rule),
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(file, root), "region": region}}],
+    }
+
+
+def _artifact(file: pathlib.Path, root: pathlib.Path) -> dict[str, str]:
+    path = file.resolve()
+    if path.is_relative_to(root):
+        return {"uri": path.relative_to(root).as_posix(), "uriBaseId": ROOT}
+    return {"uri": path.as_uri()}

@@ -1,0 +1,135 @@
+"""Scans files for uses of CUDA."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import pathlib
+import re
+import tokenize
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+
+from morph.scan.attention import attention
+from morph.scan.files import CUDA
+from morph.scan.methods import methods
+from morph.scan.names import names, package_names
+from morph.scan.report import Finding, Report, Unparsed
+from morph.scan.resolution import Resolution
+from morph.scan.rules import rules
+from morph.scan.statuses import answer
+from morph.scan.texts import texts
+from morph.scan.uses import Kind, Place, Places, Use
+from morph.scan.variables import variables
+
+BEGINNING = Place(1, 1, 1, 1)
+MENTIONS = tuple(
+    word.encode()
+    for word in (
+        *("cuda", "nccl", "nvidia", "nvcc", "nvjitlink", "nvml", "nvprof", "nvrtc", "nvtoolsext", "nvdisasm"),
+        *(
+            "cublas",
+            "cudnn",
+            "cufft",
+            "cufile",
+            "cuobjdump",
+            "cupti",
+            "curand",
+            "cusolver",
+            "cusparse",
+            "nsys",
+        ),
+        *("ncu", "triton", "torch.ops", "import ops", "load_library", "cpp_extension", "sanitizer"),
+    )
+)
+"""What a file holds that has anything to find in it, beside the names of packages; in lower case."""
+
+
+def scan(
+    files: Sequence[pathlib.Path],
+    backends: Iterable[str],
+    progress: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Scan ``files`` for uses of CUDA.
+
+    Args:
+        files: What to read.
+        backends: Whose answers are asked for.
+        progress: Called with the file that is about to be read.
+    """
+    names, findings, unparsed = tuple(backends), [], []
+    for number, file in enumerate(files, 1):
+        progress(f"{number} of {len(files)}, {file}")
+        try:
+            uses = uses_of_file(file)
+        except (SyntaxError, ValueError, RecursionError, OSError) as error:
+            unparsed.append(_unparsed(file, error))
+            continue
+        findings += [Finding(file, use, {name: answer(use, name) for name in names}) for use in uses]
+    return Report(names, len(files), tuple(findings), tuple(unparsed))
+
+
+def uses_of_file(file: pathlib.Path) -> list[Use]:
+    """Return the uses in a file, in the order of its lines.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        OSError: If it cannot be read.
+    """
+    if file.suffix in CUDA:
+        return [Use(BEGINNING, file.name, Kind.LOOK, "cuda-source")]
+    source = file.read_bytes()
+    tree = parsed(source, str(file))
+    return uses_of_tree(tree, decoded(source)) if mentions_any(source) else []
+
+
+def parsed(source: bytes, path: str) -> ast.Module:
+    """Return the tree of a module; what the parser warns of is not this program's matter.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source, path)
+
+
+def decoded(source: bytes) -> str:
+    """Return the text of a module by the encoding that it declares, its line ends as they are."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return source.decode(encoding)
+
+
+def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:
+    """Return the uses in a module's tree, in the order of its lines."""
+    return uses_of(Resolution(tree), text)
+
+
+def uses_of(resolution: Resolution, text: str) -> list[Use]:
+    """Return the uses in a module whose names are resolved, in the order of its lines."""
+    places = Places(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text))
+    finders = (names, texts, methods, variables, attention)
+    found = (each for finder in finders for each in finder(resolution))
+    uses = {Use(places.of(each.node), *each[1:], isinstance(each.node, ast.alias)) for each in found}
+    return sorted(uses, key=lambda use: (use.place, use.kind.value, use.name))
+
+
+def mentions_any(source: bytes) -> bool:
+    """Tell whether a file can have anything to find in it; most have not, and are only parsed."""
+    text = source.lower()
+    return any(word in text for word in MENTIONS) or any(
+        name in text and re.search(rb"[\s\"']" + name, text) for name in _packages()
+    )
+
+
+@functools.cache
+def _packages() -> tuple[bytes, ...]:
+    names = {*package_names(), *(each.partition(".")[0] for each in rules()["nvidia-package"].packages)}
+    return tuple(name.lower().encode() for name in sorted(names))
+
+
+def _unparsed(file: pathlib.Path, error: Exception) -> Unparsed:
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return Unparsed(file, line or 1, message.partition("\n")[0] or type(error).__name__)

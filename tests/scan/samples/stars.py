@@ -1,0 +1,7 @@
+"""What comes by star imports."""
+from torch import *
+from torch.cuda import *  #: torch.cuda
+
+synchronize()  #: torch.cuda.synchronize
+zeros(2, device="cuda")  #: "cuda"
+print(len([]))

@@ -1,0 +1,220 @@
+"""What a scan finds in source: in the samples, in torch's own, and in files that are no Python."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import pathlib
+import subprocess
+import textwrap
+
+import pytest
+
+from morph.aliases import table
+from morph.scan.files import NothingToScanError, files, locate
+from morph.scan.report import Report
+from morph.scan.rules import rules
+from morph.scan.scanning import mentions_any, scan, uses_of_file, uses_of_tree
+from morph.scan.uses import Kind, Use
+from tests.platforms import Platform, describe
+from tests.scan import samples
+
+TORCH = pathlib.Path(next(iter(importlib.util.find_spec("torch").submodule_search_locations)))  # type: ignore
+
+# as read in torch 2.13.0 by a person
+OF_TORCH = {
+    "multiprocessing/reductions.py": [
+        (100, "torch.cuda.Event.from_ipc_handle", ""),
+        (178, "torch.cuda._lazy_init", ""),
+        (341, '"cuda"', ""),
+        (593, ".is_cuda", ""),
+        (624, "torch.cuda.Event", ""),
+    ],
+    "utils/benchmark/utils/compile.py": [
+        (31, "torch.cuda.is_available", ""),
+        (32, "torch.backends.cuda.matmul.allow_tf32", ""),
+        (32, "torch.cuda.get_device_capability", ""),
+        (32, "torch.cuda.get_device_capability", "capability-check"),
+        (164, "torch.cuda.is_available", ""),
+        (169, "torch.cuda.is_available", ""),
+    ],
+    "utils/collect_env.py": [
+        (77, '"nccl"', ""),
+        (209, "torch.cuda.is_available", ""),
+        (211, "torch.cuda.get_device_properties", ""),
+        (218, "torch.cuda.get_device_name", ""),
+        (230, "'nvcc --version'", "nvidia-command"),
+        (237, "CUDA_PATH", "toolkit-path"),
+        (272, "'nvidia-smi'", "nvidia-command"),
+        (673, "torch.cuda.is_available", ""),
+        (674, "torch.cuda.init", ""),
+        (675, "CUDA_MODULE_LOADING", ""),
+        (712, "torch.cuda.is_available", ""),
+        (713, "torch.version.cuda", ""),
+        (754, "torch.version.cuda", ""),
+        (864, "torch.cuda.is_available", ""),
+    ],
+    "nn/parallel/parallel_apply.py": [
+        (7, "torch.cuda._utils._get_device_index", ""),
+        (70, "torch.cuda._utils._get_device_index", ""),
+    ],
+    "optim/lbfgs.py": [],
+}
+
+
+def uses(source: str) -> list[Use]:
+    text = textwrap.dedent(source)
+    return uses_of_tree(ast.parse(text), text)
+
+
+def scanned(*paths: pathlib.Path) -> Report:
+    return scan(files(map(str, paths)), table.backend_names())
+
+
+@pytest.mark.parametrize("file", samples.FILES, ids=lambda file: file.stem)
+def test_every_use_is_found_and_nothing_else(file: pathlib.Path) -> None:
+    assert samples.found(uses_of_file(file)) == samples.expected(file)
+
+
+def test_samples_show_every_rule() -> None:
+    shown = {use.rule for file in samples.FILES for use in uses_of_file(file)} - {""}
+    assert shown == set(rules()) - {"cuda-source", "unparsed"}
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_uses_in_torch_are_those_that_a_person_finds(name: str) -> None:
+    found = [(use.place.line, use.name, use.rule) for use in uses_of_file(TORCH / name)]
+    assert sorted(found) == sorted(OF_TORCH[name])
+
+
+def test_files_that_are_not_walked_have_nothing_to_find() -> None:
+    passed = [file for file in sorted((TORCH / "nn").rglob("*.py")) if not mentions_any(file.read_bytes())]
+    assert len(passed) > 50
+    for file in passed:
+        text = file.read_text(encoding="utf-8")
+        assert uses_of_tree(ast.parse(text), text) == []
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_every_name_that_a_run_asks_for_is_found_where_it_asks(
+    platform: Platform, tmp_path: pathlib.Path
+) -> None:
+    program, recorded = samples.FOLDER / "rehearsed.py", tmp_path / "recorded.json"
+    command = [*platform.command(morph=True), "--json", str(recorded), str(program)]
+    done = subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, describe(done)
+    asked = [
+        (each["line"], each["name"])
+        for each in json.loads(recorded.read_text())["names"]
+        if pathlib.Path(each["file"]) == program
+    ]
+    found = [(use.place.line, use.place.end_line, use.name) for use in uses_of_file(program)]
+    missed = [
+        (line, name)
+        for line, name in asked
+        if not any(first <= line <= last and f"{use}.".startswith(f"{name}.") for first, last, use in found)
+    ]
+    assert missed == []
+    assert len(asked) > 20
+
+
+def test_columns_count_characters() -> None:
+    [use] = uses("import torch\nx = 'ähnlich', torch.cuda.current_device()\n")[-1:]
+    assert (use.place.column, use.place.end_column) == (16, 41)
+
+
+def test_a_name_bound_in_many_ways_is_all_of_them() -> None:
+    source = """
+        import torch
+        try:
+            from torch.cuda.amp import autocast
+        except ImportError:
+            from contextlib import nullcontext as autocast
+        with autocast():
+            pass
+        torch = torch or None
+        x = x.y
+    """
+    assert [(use.place.line, use.name) for use in uses(source)] == [
+        (4, "torch.cuda.amp.autocast"),
+        (7, "torch.cuda.amp.autocast"),
+    ]
+
+
+def test_very_deep_source() -> None:
+    text = "import torch\nx = " + " + ".join(["torch.cuda.device_count()"] * 400)
+    assert len(uses_of_tree(ast.parse(text), text)) == 400
+
+
+def test_what_is_no_python_is_told_with_its_line(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "good.py").write_text("import torch.cuda\n")
+    (tmp_path / "old.py").write_text("import torch\n\nprint 'cuda'\n")
+    (tmp_path / "null.py").write_bytes(b"x = 1\0\n")
+    (tmp_path / "coded.py").write_bytes(b"# coding: cp1252\nx = '\xe4', 'cuda'\n")
+    (tmp_path / "wrong.py").write_bytes(b"x = '\xe4\xe4'\n")
+    report = scanned(tmp_path)
+    assert [(each.file.name, each.line) for each in report.unparsed] == [
+        ("null.py", 1),
+        ("old.py", 3),
+        ("wrong.py", 1),
+    ]
+    assert [(each.file.name, each.use.name) for each in report.findings] == [
+        ("coded.py", '"cuda"'),
+        ("good.py", "torch.cuda"),
+    ]
+    assert report.look
+
+
+def test_a_folder_is_scanned_without_caches_and_environments(tmp_path: pathlib.Path) -> None:
+    for name in ("a.py", "sub/b.py", ".git/c.py", "__pycache__/d.py", "venv/e.py", "csrc/f.cu", "g.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    names = [str(file.relative_to(tmp_path)) for file in files([str(tmp_path), str(tmp_path / "a.py")])]
+    assert names == ["a.py", "csrc/f.cu", "sub/b.py"]
+    [finding] = scanned(tmp_path / "csrc").findings
+    assert (finding.use.rule, finding.answers["rocm"].look, finding.answers["npu"].look) == (
+        "cuda-source",
+        False,
+        True,
+    )
+
+
+def test_packages_are_found_without_an_import() -> None:
+    assert locate("torch.nn") == TORCH / "nn"
+    assert locate("torch.nn.functional") == TORCH / "nn" / "functional.py"
+    for name in ("no_such_package", "torch.no_such_module", "torch._C", "sys"):
+        with pytest.raises(NothingToScanError, match=name):
+            locate(name)
+
+
+def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(
+        "import torch\n"
+        "torch.cuda.gds, torch.cuda.Event, torch.cuda.no_such_name\n"
+        "x.device.type == 'cuda'; x.cuda(); {'cuda': 1, 'npu': 2}\n"
+    )
+    answers = {each.use.name: each.answers for each in scanned(file).findings}
+    status = {
+        name: [each.status.value if each.status else each.look for each in answer.values()]
+        for name, answer in answers.items()
+    }
+    names = table.backend_names()
+    assert names[0] == "npu"
+    assert status["torch.cuda.gds"][0] == "missing"
+    assert dict(zip(names, status["torch.cuda.Event"], strict=True)) == {
+        **dict.fromkeys(names, "same"),
+        "cpu": "emulated",
+    }
+    assert set(status["torch.cuda.no_such_name"]) == {"missing"}
+    assert dict(zip(names, status[".cuda()"], strict=True)) == {
+        **dict.fromkeys(names, "renamed"),
+        "rocm": "same",
+    }
+    keys = [each for each in scanned(file).findings if each.use.rule == "dictionary-key"]
+    looked = {name for each in keys for name, answer in each.answers.items() if answer.look}
+    assert looked == {"mlu", "musa", "xpu"}
+    compared = [each for each in scanned(file).findings if each.use.kind is Kind.COMPARISON and not each.look]
+    assert [each.answers["npu"].note for each in compared] == ["accepts 'npu' and 'hccl' too"]
