@@ -6,8 +6,6 @@ import dataclasses
 import json
 import os
 import platform
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,10 +16,8 @@ import importlib_metadata
 from morph import __version__
 from morph.aliases import package as packages
 from morph.aliases import table
-from morph.backends import Backend, autoload
-from morph.diagnosis.probe import ANSWER
-
-TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
+from morph.backends import Backend
+from morph.diagnosis.processes import ask, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ def _look(backend: Backend) -> dict[str, Any]:
     facts = backend.table.facts
     if not facts.vendor and not facts.built:
         return {"devices": 1, "absence": None}  # the CPU
-    return _probe(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
+    return ask(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
 
 
 def _not_installed(backend: Backend) -> str:
@@ -178,7 +174,7 @@ def _not_installed(backend: Backend) -> str:
 
 
 def _activation() -> Activation:
-    found = _probe()
+    found = ask()
     devices = tuple(Device(**each) for each in found.pop("devices") or ())
     return Activation(
         backend=found.get("backend"),
@@ -186,30 +182,6 @@ def _activation() -> Activation:
         problem=found["absence"] or found.get("problem"),
         devices=devices,
     )
-
-
-def _probe(*arguments: str) -> dict[str, Any]:
-    """Return what ``morph.diagnosis.probe`` says; a process that dies says why by its last line."""
-    command = [sys.executable, "-m", "morph.diagnosis.probe", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT, env=_plain())
-    lines = [line for line in done.stdout.splitlines() if line.startswith(ANSWER)]
-    if lines:
-        found: dict[str, Any] = {"absence": None, **json.loads(lines[-1].removeprefix(ANSWER))}
-        return found
-    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    return {"devices": 0, "absence": f"looking for it ended with: {last}"}
-
-
-def _plain() -> dict[str, str]:
-    """Return the environment of a process that is not under morph already, and loads no vendor by itself."""
-    from morph.announcement import ANNOUNCED
-    from morph.launcher.children import SITE
-
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    kept = [path for path in (*paths, root) if path not in ("", SITE)]
-    own = {ANNOUNCED: "1", autoload.VARIABLE: "0", "PYTHONPATH": os.pathsep.join(kept)}
-    return {**os.environ, **own}
 
 
 def _reason(activation: Activation) -> str:
@@ -238,14 +210,7 @@ def _why_broken(package: packages.Package) -> str | None:
         what = f"import ctypes; ctypes.CDLL({package.library!r})"
     else:
         what = f"import {', '.join(package.probe or package.import_names[:1])}"
-    done = subprocess.run(
-        [sys.executable, "-c", what],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT,
-        env=_plain(),
-    )
+    done = run("-c", what)
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else None
 
 
