@@ -82,15 +82,15 @@ class Cache:
             return kernels.forward(attention, query, self.keys[own], self.values[own])
         parts = [
             kernels.forward(
-                attention.of_sequence(index), query[index : index + 1], *self._sequence(index, *each)
+                attention.of_sequence(index), query[index : index + 1], *self.sequence(index, *each)
             )
             for index, each in enumerate(ranges)
         ]
         out, lse = zip(*parts, strict=True)
         return torch.cat(out), torch.cat(lse)
 
-    def _sequence(self, index: int, start: int, end: int) -> tuple[Tensor, Tensor]:
-        """Return keys and values of a sequence, each of shape (1, tokens, key heads, head size)."""
+    def sequence(self, index: int, start: int, end: int) -> tuple[Tensor, Tensor]:
+        """Return keys and values of a sequence between two tokens: (1, tokens, key heads, head size)."""
         if self.table is None:
             row = index if self.rows is None else int(self.rows[index])
             return self.keys[row : row + 1, start:end], self.values[row : row + 1, start:end]

@@ -1,0 +1,1 @@
+"""flash_attn 3 as a package."""
