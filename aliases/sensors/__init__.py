@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 
 from morph import backends
 from morph.aliases.sensors.origin import Source
@@ -36,6 +37,10 @@ def device(index: int) -> Device:
 
 @functools.cache
 def _source(backend: str) -> Source:
-    module = importlib.import_module(f"morph.aliases.sensors.{backend}")
-    opened: Source = module.open_source()
+    name = f"{__name__}.{backend}"
+    if importlib.util.find_spec(name) is None:  # a backend that another distribution brings
+        from morph.aliases.sensors.torch_device import TorchSource
+
+        return TorchSource("torch", f"morph has no source of readings for backend {backend!r}")
+    opened: Source = importlib.import_module(name).open_source()
     return opened

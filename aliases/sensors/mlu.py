@@ -6,14 +6,12 @@ import platform
 import uuid
 from collections.abc import Sequence
 
-import torch
-
 from morph.aliases.sensors import cnmon
 from morph.aliases.sensors.cnmon import Card
 from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process
 from morph.aliases.sensors.tool import Tool
-from morph.aliases.sensors.torch_device import TorchDevice
+from morph.aliases.sensors.torch_device import TorchSource
 
 _MEBIBYTE = 1 << 20
 _NO_TOOL = "cnmon is not found; it comes with Cambricon's driver"
@@ -22,18 +20,7 @@ _NO_TOOL = "cnmon is not found; it comes with Cambricon's driver"
 def open_source() -> Source:
     """Return the source: the tool's, or torch's."""
     tool = Tool("cnmon")
-    return CambriconMonitor(tool) if tool.installed else TorchMlu()
-
-
-class TorchMlu(Source):
-    """What torch_mlu tells, where there is no tool."""
-
-    title = "torch_mlu"
-    why_unknown = _NO_TOOL
-
-    def devices(self) -> Sequence[Device]:
-        """Return the devices that torch_mlu sees."""
-        return [TorchDevice(index, _NO_TOOL) for index in range(torch.cuda.device_count())]
+    return CambriconMonitor(tool) if tool.installed else TorchSource("torch_mlu", _NO_TOOL)
 
 
 class CambriconMonitor(Source):

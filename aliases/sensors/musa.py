@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import torch
-
 from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, UnknownReadingError
-from morph.aliases.sensors.torch_device import TorchDevice
+from morph.aliases.sensors.torch_device import TorchSource
 
 _DOES_NOT_TELL = "MTML does not tell"
 
@@ -22,24 +20,13 @@ def open_source() -> Source:
         library: Any = importlib.import_module("pymtml")
         library.mtmlLibraryInit()
     except ImportError:
-        return TorchMusa("pymtml is not installed; pip install 'torch-morph[musa]'")
+        return TorchSource("torch_musa", "pymtml is not installed; pip install 'torch-morph[musa]'")
     except (OSError, library.MTMLError) as error:
         problem = str(error).partition("\n")[0]
-        return TorchMusa(f"pymtml cannot be used ({problem}); libmtml comes with Moore Threads' driver")
+        return TorchSource(
+            "torch_musa", f"pymtml cannot be used ({problem}); libmtml comes with Moore Threads' driver"
+        )
     return Mtml(library)
-
-
-class TorchMusa(Source):
-    """What torch_musa tells, where there is no MTML."""
-
-    title = "torch_musa"
-
-    def __init__(self, why_unknown: str) -> None:
-        self.why_unknown = why_unknown
-
-    def devices(self) -> Sequence[Device]:
-        """Return the devices that torch_musa sees."""
-        return [TorchDevice(index, self.why_unknown) for index in range(torch.cuda.device_count())]
 
 
 class Mtml(Source):

@@ -6,14 +6,12 @@ import platform
 import uuid
 from collections.abc import Sequence
 
-import torch
-
 from morph.aliases.sensors import npu_smi
 from morph.aliases.sensors.npu_smi import Chip
 from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
 from morph.aliases.sensors.tool import Tool
-from morph.aliases.sensors.torch_device import TorchDevice
+from morph.aliases.sensors.torch_device import TorchDevice, TorchSource
 from morph.backends import vendor_module
 
 _MEGABYTE = 1 << 20
@@ -24,18 +22,7 @@ _CLOCKS = {Clock.COMPUTE: ("common", "Aicore curFreq(MHZ)"), Clock.MEMORY: ("mem
 def open_source() -> Source:
     """Return the source: the tool's, or torch's."""
     tool = Tool("npu-smi")
-    return NpuSmi(tool) if tool.installed else TorchNpu()
-
-
-class TorchNpu(Source):
-    """What torch_npu tells, where there is no tool."""
-
-    title = "torch_npu"
-    why_unknown = _NO_TOOL
-
-    def devices(self) -> Sequence[Device]:
-        """Return the devices that torch_npu sees."""
-        return [BusyTorchDevice(index, _NO_TOOL) for index in range(torch.cuda.device_count())]
+    return NpuSmi(tool) if tool.installed else TorchSource("torch_npu", _NO_TOOL, BusyTorchDevice)
 
 
 class BusyTorchDevice(TorchDevice):

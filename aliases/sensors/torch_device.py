@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
 
+from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Device, Memory, UnknownReadingError
 from morph.errors import MissingNameError
 
@@ -61,3 +62,22 @@ class TorchDevice(Device):
     def properties(self) -> Any:
         """The device's properties."""
         return torch.cuda.get_device_properties(self.index)
+
+
+class TorchSource(Source):
+    """What torch tells, where there is no library or tool.
+
+    Args:
+        title: The vendor's package, or torch.
+        why_unknown: Why nothing else can be read, and what to install.
+        kind: What the devices are asked through.
+    """
+
+    def __init__(self, title: str, why_unknown: str, kind: type[TorchDevice] = TorchDevice) -> None:
+        self.title = title
+        self.why_unknown = why_unknown
+        self._kind = kind
+
+    def devices(self) -> Sequence[Device]:
+        """Return the devices that torch sees."""
+        return [self._kind(index, self.why_unknown) for index in range(torch.cuda.device_count())]

@@ -217,3 +217,15 @@ def test_a_pointer_to_the_processes_tells_how_many_there_are_first() -> None:
         fields = N._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")
         assert fields(handle, ctypes.c_int32(1), ctypes.byref(values)) == N.NVML_SUCCESS
         assert values[0].nvmlReturn == N.NVML_ERROR_NOT_SUPPORTED
+
+
+@pytest.mark.platforms("cpu")
+def test_a_backend_without_a_source_of_its_own_is_read_through_torch() -> None:
+    from morph.aliases.sensors import _source
+    from morph.aliases.sensors.reading import UnknownReadingError
+
+    source = _source("madeup")
+    (device,) = source.devices()
+    assert device.memory().total == torch.cuda.mem_get_info()[1]
+    with pytest.raises(UnknownReadingError, match="morph has no source of readings for backend 'madeup'"):
+        device.temperature()
