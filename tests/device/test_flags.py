@@ -59,6 +59,21 @@ def test_tf32_of_moore_threads_is_one_switch() -> None:
     assert not own.mudnn.allow_tf32
 
 
+@pytest.mark.platforms("simulated-xpu")
+def test_tf32_of_intel_is_one_switch() -> None:
+    onednn: Any = torch.backends.mkldnn
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert onednn.allow_tf32
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        assert not onednn.allow_tf32
+    assert onednn.allow_tf32
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    assert not onednn.allow_tf32
+    torch.backends.cudnn.conv.fp32_precision = "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert not onednn.allow_tf32
+
+
 @pytest.mark.platforms("npu")
 def test_the_newer_spelling_of_tf32_is_hf32_too() -> None:
     torch.backends.cudnn.conv.fp32_precision = "ieee"

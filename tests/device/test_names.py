@@ -56,12 +56,13 @@ def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: st
     assert [each for each in module.__all__ if hasattr(module, each)] == []
 
 
-@pytest.mark.platforms("npu", *(f"simulated-{backend}" for backend in TOOLS))
+@pytest.mark.platforms(*ACCELERATORS)
 def test_member_names_are_the_vendors_own_under_cudas_name() -> None:
     stream, event, own = torch.cuda.Stream(), torch.cuda.Event(), torch.device("cuda").type
+    names = ("sycl_queue", "sycl_event") if own == "xpu" else (f"{own}_stream", f"{own}_event")
     event.record(stream)
-    assert stream.cuda_stream == getattr(stream, f"{own}_stream")
-    assert event.cuda_event == getattr(event, f"{own}_event")
+    assert stream.cuda_stream == getattr(stream, names[0])
+    assert event.cuda_event == getattr(event, names[1])
     assert isinstance(stream.record_event(), torch.cuda.Event)
 
 

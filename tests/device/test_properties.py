@@ -8,6 +8,8 @@ import uuid
 import pytest
 import torch
 
+from tests.platforms import ACCELERATORS
+
 FIELDS = ("name", "major", "minor", "total_memory", "multi_processor_count", "warp_size", "is_integrated")
 NUMBERS = FIELDS[1:]
 
@@ -55,7 +57,7 @@ def test_the_capability_leads_to_bfloat16_and_not_beyond() -> None:
     assert capability < (8, 9)
 
 
-@pytest.mark.platforms("npu", "simulated-npu", "simulated-mlu", "simulated-musa")
+@pytest.mark.platforms(*ACCELERATORS)
 def test_a_field_of_gpus_alone_is_missing_by_name() -> None:
     properties = torch.cuda.get_device_properties(0)
     assert not hasattr(properties, "clock_rate")

@@ -52,7 +52,7 @@ PROGRAMS = [
 NAMES = [program.name for program in PROGRAMS]
 # one that asks at its beginning whether CUDA is in use already comes first
 ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
-PARALLEL = {"simulated-mlu": PROGRAMS[2], "simulated-musa": PROGRAMS[7]}
+PARALLEL = {"simulated-mlu": PROGRAMS[2], "simulated-musa": PROGRAMS[7], "simulated-xpu": PROGRAMS[2]}
 ACCURATE = {"digits": 97.0, "ddp": 90.0, "parallel": 90.0, "serve": 88.0}
 
 

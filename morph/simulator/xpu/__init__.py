@@ -13,7 +13,7 @@ from types import ModuleType
 from morph.journal import Journal
 from morph.simulator.character import Character
 from morph.simulator.machine import Machine
-from morph.simulator.xpu import collectives, runtime, sensors
+from morph.simulator.xpu import collectives, precision, runtime, sensors
 
 MODULE = "torch.xpu"
 TOOLKIT = "20250302"  # of the SYCL compiler that torch 2.13 is built with for Intel GPUs
@@ -41,6 +41,7 @@ def place(machine: Machine, journal: Journal) -> None:
     if not _executed:
         sensors.attach(importlib.import_module(MODULE))
         _executed.update(_loaded())
+    precision.attach(journal)
     collectives.register(journal)
 
 

@@ -84,9 +84,7 @@ class Graph:
         if self._steps is None:
             raise RuntimeError("capture_end() must have been called before calling instantiate")
         if not self._keeps:
-            raise RuntimeError(
-                "instantiate() is intended to be called by the user only when keep_graph=true"
-            )
+            raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
         self._instantiated = True
 
     def replay(self) -> None:
