@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "find what a program asks of CUDA, in its source, and how each backend serves it",
     "completion": "print what makes a shell complete the words of morph",
     "config": "print the settings that count, and where each is said",
+    "coverage": "show which CUDA names work on which backend, and how that is known",
     "doctor": "say what is wrong in this environment, and what to do about it",
     "explain": "say what serves a CUDA name on each backend, and why",
     "info": "show what is installed, which devices are there, and which backend would be chosen",

@@ -36,7 +36,7 @@ def test_the_wheel_holds_morph_and_every_file_of_it(built_wheel: pathlib.Path) -
     assert {name.partition("/")[0] for name in names} == {"morph"}
     for folder, package in FOLDERS.items():
         for path in (REPOSITORY / folder).rglob("*"):
-            if path.suffix in (".py", ".toml", ".json", ".cpp", ".h", ".md", ".typed"):
+            if path.suffix in (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed"):
                 inside = pathlib.PurePosixPath(
                     package.replace(".", "/"), path.relative_to(REPOSITORY / folder)
                 )

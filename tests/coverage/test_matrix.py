@@ -1,0 +1,127 @@
+"""The coverage table: put together from tables and evidence, and written as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+from morph.aliases import table
+from morph.aliases.decisions import decide
+from morph.aliases.table import Status
+from morph.coverage.evidence import Evidence, Rung, parse
+from morph.coverage.markdown import markdown
+from morph.coverage.matrix import Matrix, build
+from morph.launcher.command import main
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return build()
+
+
+def test_every_name_has_a_cell_on_every_backend(matrix: Matrix) -> None:
+    names = [facts.name for facts in matrix.backends]
+    assert names == table.backend_names()
+    assert len(matrix.rows) > 300
+    assert all(list(row.cells) == names for row in matrix.rows)
+    for name in names:
+        public = sum(not row.private for row in matrix.rows)
+        assert matrix.count(name).total() == matrix.count_rungs(name).total() == public
+
+
+def test_cells_are_what_tables_and_evidence_say(matrix: Matrix) -> None:
+    rows = {row.name: row.cells for row in matrix.rows}
+    graph = rows["torch.cuda.CUDAGraph"]
+    assert (graph["npu"].status, graph["npu"].target) == (Status.RENAMED, "torch.npu.NPUGraph")
+    assert (graph["npu"].rung, graph["mlu"].rung) == (Rung.VENDOR_WHEEL, Rung.SIMULATED)
+    assert (graph["cpu"].rung, graph["rocm"].rung) == (Rung.HARDWARE, Rung.RECORDED)
+    gds = rows["torch.cuda.gds.GdsFile"]["npu"]
+    assert (gds.status, gds.note) == (Status.MISSING, decide(table.load("npu"), "torch.cuda.gds").note)
+
+
+def test_a_name_that_no_row_decides_is_decided_by_the_surface() -> None:
+    npu, cpu = table.load("npu"), table.load("cpu")
+    same = decide(npu, "torch.cuda.memory_allocated")
+    assert (same.status, same.target) == (Status.SAME, "torch.npu.memory_allocated")
+    assert decide(npu, "torch.cuda.CUDAGraph.replay").target == "torch.npu.NPUGraph.replay"
+    assert decide(npu, "torch.cuda.no_such_name").status is Status.MISSING
+    assert decide(npu, "torch.backends.cudnn.enabled").note == "torch's own"
+    assert decide(cpu, "torch.cuda.Stream.query").status is Status.EMULATED
+    assert decide(cpu, "torch.cuda.Stream.no_such_member").status is Status.MISSING
+
+
+def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
+    seen = parse(
+        '{"torch": "2.13.0", "names": {"a": "cpu npu simulated-npu simulated-mlu", "b": "simulated-npu"}}'
+    )
+    rungs = [seen.rung("a", "cpu"), seen.rung("a", "npu"), seen.rung("a", "mlu"), seen.rung("a", "xpu")]
+    assert rungs == [Rung.HARDWARE, Rung.VENDOR_WHEEL, Rung.SIMULATED, Rung.RECORDED]
+    assert (seen.rung("b", "npu"), seen.rung("c", "npu")) == (Rung.SIMULATED, Rung.RECORDED)
+    other = seen.replaced("simulated-npu", ["c"])
+    assert other.platforms == {
+        "a": {"cpu", "npu", "simulated-mlu"},
+        "c": {"simulated-npu"},
+    }
+    assert parse(other.dumps()) == other == Evidence("2.13.0", other.platforms)
+    assert other.of("simulated-npu") == {"c"}
+
+
+def test_markdown(matrix: Matrix) -> None:
+    text = markdown(matrix)
+    lines = text.splitlines()
+    assert lines[0] == "# Coverage"
+    heading = f"| name | {' | '.join(table.backend_names())} |"
+    assert lines.count(heading) == len([line for line in lines if line.startswith("## ")]) - len(
+        matrix.backends
+    )
+    (graph,) = {line for line in lines if line.startswith("| `CUDAGraph` |")}  # torch.cuda's and graphs'
+    assert graph.startswith("| `CUDAGraph` | renamed W | renamed S |")
+    assert "| `torch.cuda.CUDAGraph` | renamed | `torch.npu.NPUGraph` |" in lines
+    # every line of a table has as many cells as its heading
+    widths = [line.replace("\\|", "").count("|") for line in lines]
+    tables = [(one, other) for one, other in zip(widths, widths[1:], strict=False) if one and other]
+    assert all(one == other for one, other in tables)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    for words in ([], ["--backend", "npu"], ["--backend", "npu", "--json"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["coverage", *words])
+        assert ended.value.code == 0
+        said = capsys.readouterr().out
+        if "--json" in words:
+            names = {each["name"]: each["backends"]["npu"] for each in json.loads(said)["names"]}
+            assert names["torch.cuda.CUDAGraph"]["status"] == "renamed"
+        elif words:
+            (line,) = (line for line in said.splitlines() if line.startswith("torch.cuda.CUDAGraph "))
+            assert line.split() == [
+                "torch.cuda.CUDAGraph",
+                "npu",
+                "renamed",
+                "vendor",
+                "wheel",
+                "torch.npu.NPUGraph",
+            ]
+        else:
+            assert [line.split()[0] for line in said.splitlines()] == ["backend", *table.backend_names()]
+    with pytest.raises(SystemExit):
+        main(
+            [
+                "coverage",
+                "--markdown",
+                str(tmp_path / "coverage.md"),
+                "--html",
+                str(tmp_path / "coverage.html"),
+            ]
+        )
+    assert (tmp_path / "coverage.md").read_text().startswith("# Coverage")
+    assert (tmp_path / "coverage.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["coverage", "--backend", "tpu"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("morph: there is no backend 'tpu'; the backends are cpu, ")
