@@ -40,8 +40,7 @@ class Counts(Dataset):
         return torch.tensor(torch.cuda.device_count())
 
 if __name__ == "__main__":
-    for method in ("fork", "spawn"):
-        list(DataLoader(Counts(), num_workers=1, multiprocessing_context=method))
+    list(DataLoader(Counts(), num_workers=1, multiprocessing_context="fork"))
     child = "import torch; torch.cuda.synchronize(); torch.cuda.gds"
     sys.exit(subprocess.call([sys.executable, "-c", child]))
 """
@@ -113,11 +112,11 @@ def test_children_are_rehearsed_too(tmp_path: pathlib.Path) -> None:
     found = json.loads(done.stdout)
     uses = {each["name"]: (each["count"], pathlib.Path(each["file"]).name) for each in found["names"]}
     assert uses == {
-        "torch.cuda.device_count": (8, "program.py"),
+        "torch.cuda.device_count": (4, "program.py"),
         "torch.cuda.synchronize": (1, "<string>"),
         "torch.cuda.gds": (1, "<string>"),
     }
-    assert found["processes"] == 4
+    assert found["processes"] == 3
     assert found["ending"]["error"] == "MissingNameError"
     assert found["said"].startswith(
         "on Huawei Ascend it would stop at <string>:1: MissingNameError: torch.cuda.gds "
@@ -136,12 +135,12 @@ def test_on_every_vendor(tmp_path: pathlib.Path) -> None:
     (heading,) = (line for line in said if line.startswith("name "))
     assert heading.split() == ["name", "first", "use", *vendors]
     rows = {line.split()[0]: line.split()[1:] for line in said if line.startswith("torch.cuda.")}
-    assert rows["torch.cuda.gds"][:4] == ["program.py:1", *["missing"] * 3]
+    assert rows["torch.cuda.gds"] == ["program.py:1", *["missing"] * len(vendors)]
     stop = "would stop at program.py:1: MissingNameError: torch.cuda.gds does not exist on backend 'mlu'"
     assert f"on Cambricon it {stop}" in done.stderr
     found = json.loads((tmp_path / "found.json").read_text())["backends"]
     assert list(found) == vendors
-    assert {found[name]["verdict"] for name in ("npu", "mlu", "musa")} == {"would stop"}
+    assert {each["verdict"] for each in found.values()} == {"would stop"}
 
 
 @pytest.mark.parametrize(
