@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..kernels import Attention
 from ..ops.triton.rotary import apply_rotary
 from .checks import (
     require,
@@ -85,7 +84,8 @@ def fwd_kvcache(
     cache.require(batch_size, head_size)
     causal = is_causal and (seqlen_q > 1 or alibi_slopes_ is not None)
     window = causal, window_size_left, window_size_right
-    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, cache.capacity)
+    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, seqlen_q, cache.capacity)
+    masked = causal or any(0 <= each < cache.capacity for each in window[1:])
     new = 0
     with kernels.full_precision(q):
         if k_ is not None:
@@ -93,7 +93,7 @@ def fwd_kvcache(
             v_ = _require_new(q, k_, v_, cache)
             if rotary_cos_ is not None:
                 angles = _require_rotary(q, rotary_cos_, rotary_sin_, cache.capacity)
-                q, k_ = _rotated(q, k_, *angles, cache, is_rotary_interleaved, attention)
+                q, k_ = _rotated(q, k_, *angles, cache, is_rotary_interleaved, masked)
             cache.append(k_, v_)
         else:
             require(rotary_cos_ is None, _ROTARY_WITHOUT_KEYS)
@@ -139,12 +139,12 @@ def _require_rotary(q: Tensor, cos: Tensor, sin: Tensor | None, capacity: int) -
 
 
 def _rotated(
-    q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, cache: Cache, interleaved: bool, attention: Attention
+    q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, cache: Cache, interleaved: bool, masked: bool
 ) -> tuple[Tensor, Tensor]:
     """Return queries and new keys at their positions, without a mask all queries at the first new one."""
     assert cache.lengths is not None
     k = apply_rotary(k, cos, sin, cache.lengths, interleaved=interleaved)
-    if attention.masked:
+    if masked:
         return apply_rotary(q, cos, sin, cache.lengths, interleaved=interleaved), k
     together = q.flatten(1, 2)[:, None]
     return apply_rotary(together, cos, sin, cache.lengths, interleaved=interleaved).view(q.shape), k

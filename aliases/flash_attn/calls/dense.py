@@ -60,7 +60,7 @@ def fwd(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
-    batch_size, _, num_heads, head_size = q.shape
+    batch_size, seqlen_q, num_heads, head_size = q.shape
     seqlen_k, num_heads_k = k.shape[1:3]
     require_inputs(q, k, v)
     require_heads(batch_size, num_heads, num_heads_k, head_size)
@@ -71,7 +71,8 @@ def fwd(
     require(not return_softmax or p_dropout > 0, "return_softmax is only supported when p_dropout > 0.0")
     state = rng_state(q, p_dropout)
     window = is_causal, window_size_left, window_size_right
-    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, seqlen_k, p_dropout, state)
+    lengths = seqlen_q, seqlen_k
+    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, *lengths, p_dropout, state)
     with kernels.full_precision(q):
         out, lse = kernels.forward(attention, q, k, v)
         softmax = _softmax(attention, q, k, lse) if return_softmax else q.new_empty(0)
@@ -138,7 +139,8 @@ def bwd(
     _require_shapes(q, k, v, out=out, dout=dout)
     require_gradients({"dq": (dq_, q), "dk": (dk_, k), "dv": (dv_, v)})
     window = is_causal, window_size_left, window_size_right
-    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, k.shape[1], p_dropout, rng_state)
+    lengths = seqlen_q, k.shape[1]
+    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, *lengths, p_dropout, rng_state)
     with kernels.full_precision(q):
         grads = kernels.backward(attention, dout, q, k, v, out, softmax_lse)
         softmax_d = q.new_zeros(batch_size, num_heads, rounded(seqlen_q), dtype=torch.float32)

@@ -17,6 +17,7 @@ def attention_of(
     window_size_right: int,
     softcap: float,
     alibi_slopes: Tensor | None,
+    max_queries: int,
     max_keys: int,
     p_dropout: float = 0.0,
     rng_state: Tensor | None = None,
@@ -30,12 +31,13 @@ def attention_of(
         window_size_right: How many keys after its own position a query sees; negative for all.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
         alibi_slopes: float32, of shape (heads,) or (batch, heads).
-        max_keys: How many keys there are at most: a window as wide hides none.
+        max_queries: The most queries of a sequence.
+        max_keys: The most keys of a sequence.
         p_dropout: The probability that a weight is dropped.
         rng_state: Which weights are dropped, as :func:`rng_state` has drawn it.
     """
     left = -1 if window_size_left >= max_keys else window_size_left
-    right = 0 if causal else -1 if window_size_right >= max_keys else window_size_right
+    right = 0 if causal else -1 if window_size_right >= max_queries else window_size_right
     seed = 0 if rng_state is None or p_dropout == 0 else int(rng_state[0])
     return Attention(softmax_scale, left, right, softcap, alibi_slopes, p_dropout, seed)
 

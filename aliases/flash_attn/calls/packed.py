@@ -95,7 +95,8 @@ def varlen_fwd(
     require(not return_softmax or p_dropout > 0, "return_softmax is only supported when p_dropout > 0.0")
     state = rng_state(q, p_dropout)
     window = is_causal, window_size_left, window_size_right
-    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, max_seqlen_k, p_dropout, state)
+    longest = max_seqlen_q, max_seqlen_k
+    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, *longest, p_dropout, state)
     with kernels.full_precision(q):
         keys = _used(ranges(cu_seqlens_k), seqused_k, leftpad_k_)
         if block_table_ is None:
@@ -158,9 +159,8 @@ def varlen_bwd(
         require_shape(name, each, total_q=total_q, num_heads=num_heads, head_size=head_size)
     require_gradients({"dq": (dq_, q), "dk": (dk_, k), "dv": (dv_, v)})
     window = is_causal, window_size_left, window_size_right
-    attention = attention_of(
-        softmax_scale, *window, softcap, alibi_slopes_, max_seqlen_k, p_dropout, rng_state
-    )
+    longest = max_seqlen_q, max_seqlen_k
+    attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, *longest, p_dropout, rng_state)
     packing = Packing(ranges(cu_seqlens_q), ranges(cu_seqlens_k))
     with kernels.full_precision(q):
         grads = kernels.backward_packed(attention, dout, q, k, v, out, softmax_lse, packing)

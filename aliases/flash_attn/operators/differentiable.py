@@ -99,7 +99,7 @@ def backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
     q, k, v, out, lse, rng_state = ctx.saved_tensors
     inputs = padded(dout), q, k, v, out, lse
     if not torch.compiler.is_compiling():
-        attention = _attention(ctx, k.shape[1], rng_state)
+        attention = _attention(ctx, q.shape[1], k.shape[1], rng_state)
         with kernels.full_precision(q):
             return delivered(targets, kernels.backward(attention, *inputs), q.dtype)
     grads = _allocated(targets, (q, k, v))
@@ -161,7 +161,8 @@ def varlen_backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
     q, k, v, out, lse, rng_state, cu_seqlens_q, cu_seqlens_k = ctx.saved_tensors
     inputs = padded(dout), q, k, v, out, lse
     if not torch.compiler.is_compiling():
-        attention = _attention(ctx, ctx.longest[1], rng_state)
+        longest_q, longest_k = ctx.longest
+        attention = _attention(ctx, longest_q, longest_k, rng_state)
         packing = Packing(ranges(cu_seqlens_q), ranges(cu_seqlens_k))
         with kernels.full_precision(q):
             return delivered(targets, kernels.backward_packed(attention, *inputs, packing), q.dtype)
@@ -178,9 +179,9 @@ def padded(tensor: Tensor) -> Tensor:
     return functional.pad(tensor, [0, missing]) if missing else tensor
 
 
-def _attention(ctx: Any, max_keys: int, rng_state: Tensor) -> kernels.Attention:
+def _attention(ctx: Any, max_queries: int, max_keys: int, rng_state: Tensor) -> kernels.Attention:
     left, right = ctx.window_size
-    options = ctx.softcap, ctx.alibi_slopes, max_keys, ctx.dropout_p
+    options = ctx.softcap, ctx.alibi_slopes, max_queries, max_keys, ctx.dropout_p
     return attention_of(ctx.softmax_scale, ctx.causal, left, right, *options, rng_state)
 
 

@@ -1,0 +1,101 @@
+"""Attention from its documented formulas, with a matrix of all scores, in any dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    dtype: torch.dtype = torch.float64,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Tensor | None = None,
+    attention_chunk: int = 0,
+    kept: Tensor | None = None,
+    dropout_p: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """Return output and logarithm of the sums, as flash_attn_func does, computed in `dtype` on the CPU."""
+    scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
+    group = q.shape[2] // k.shape[2]
+    q, k, v = (x.cpu().to(dtype).transpose(1, 2) for x in (q, k, v))
+    k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+    scores = q @ (k * scale).mT
+    if softcap:
+        scores = torch.tanh(scores / softcap) * softcap
+    position = torch.arange(q.shape[2])[:, None] + k.shape[2] - q.shape[2]
+    key = torch.arange(k.shape[2])
+    if alibi_slopes is not None:
+        slopes = alibi_slopes.cpu().to(dtype).expand(q.shape[0], -1)
+        scores = scores - slopes[:, :, None, None] * (position - key).abs()
+    left, right = window_size
+    hidden = torch.zeros_like(position - key, dtype=torch.bool)
+    if left >= 0:
+        hidden |= key < position - left
+    if causal or right >= 0:
+        hidden |= key > position + (0 if causal else right)
+    if attention_chunk:
+        hidden |= key // attention_chunk != position // attention_chunk
+    scores = scores.masked_fill(hidden, -math.inf)
+    weights = scores.softmax(-1).nan_to_num(0.0)
+    if kept is not None:
+        weights = weights * kept.cpu() / (1 - dropout_p)
+    return (weights @ v).transpose(1, 2), scores.logsumexp(-1)
+
+
+def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tensor]:
+    """Return normally distributed tensors on the device that want gradients, the same on every platform."""
+    generator = torch.Generator("cpu").manual_seed(seed)
+    return [torch.randn(*shape, generator=generator).to("cuda", dtype).requires_grad_() for shape in shapes]
+
+
+def check(
+    actual: Callable[..., Any], expected: Callable[..., Any], inputs: Sequence[Tensor], about: object = ""
+) -> None:
+    """Compares outputs and gradients with float64, by flash_attn's own rule.
+
+    The error may be twice that of a plain implementation in the inputs' dtype, three times in gradients, which
+    flash_attn's own tests allow.
+
+    Args:
+        actual: Called with the inputs; returns the output.
+        expected: Called with copies of the inputs and a `dtype` to compute in; returns the output.
+        inputs: On the device, wanting gradients.
+        about: What to say of a failure.
+    """
+    out = actual(*inputs)
+    generator = torch.Generator("cpu").manual_seed(1)
+    grad = torch.randn(out.shape, generator=generator).to(out.dtype)
+    grads = torch.autograd.grad(out, inputs, grad.to(out.device))
+    exact, plain = (_run(expected, inputs, grad, dtype) for dtype in (torch.float64, inputs[0].dtype))
+    assert out.dtype == inputs[0].dtype
+    for index, result in enumerate((out, *grads)):
+        error = distance(result, exact[index])
+        allowed = (3 if index else 2) * distance(plain[index], exact[index]) + 1e-5
+        assert error <= allowed, f"{about}: result {index} is off by {error}, and may be by {allowed}"
+
+
+def distance(first: Tensor, second: Tensor) -> float:
+    """Return the largest difference of two tensors of one shape."""
+    assert first.shape == second.shape
+    difference = first.detach().cpu().double() - second.detach().cpu().double()
+    return float(difference.abs().max()) if difference.numel() else 0.0
+
+
+def _run(
+    expected: Callable[..., Any], inputs: Sequence[Tensor], grad: Tensor, dtype: torch.dtype
+) -> list[Tensor]:
+    copies = [each.detach().cpu().to(dtype).requires_grad_() for each in inputs]
+    out = expected(*copies, dtype=dtype)
+    grads = torch.autograd.grad(out, copies, grad.to(out.dtype), allow_unused=True)
+    return [out, *(torch.zeros_like(x) if g is None else g for g, x in zip(grads, copies, strict=True))]
