@@ -9,6 +9,7 @@ import json
 import pathlib
 
 from morph import surfaces
+from morph.announcement import report
 from morph.surfaces import Surface, UnknownSurfaceError
 from morph.surfaces.comparison import Comparison, compare
 
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(arguments: argparse.Namespace) -> int:
     from morph.surfaces.subjects import Subject
 
-    text = surfaces.dumps(Subject.of(arguments.what, arguments.module or ()).record())
+    text = surfaces.dumps(Subject.of(arguments.what, arguments.module or ()).record(report))
     if arguments.output:
         pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
     else:
@@ -73,7 +74,7 @@ def _surface(name: str) -> Surface:
             raise
     from morph.surfaces.subjects import Subject
 
-    return Subject.of(name).record()
+    return Subject.of(name).record(report)
 
 
 def _told(found: Comparison) -> str:

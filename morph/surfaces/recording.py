@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -33,7 +33,9 @@ class RecordingError(MorphError):
     """A module cannot be recorded."""
 
 
-def record(package: str, version: str, modules: Sequence[str], origin: str) -> Surface:
+def record(
+    package: str, version: str, modules: Sequence[str], origin: str, report: Callable[[str], None] = print
+) -> Surface:
     """Record the public names of modules, which are imported.
 
     Args:
@@ -41,13 +43,14 @@ def record(package: str, version: str, modules: Sequence[str], origin: str) -> S
         version: Its release.
         modules: Dotted names, the main one first, ``["torch.npu"]``; submodules are recorded too.
         origin: What it is recorded from, for the readers of the file.
+        report: Called with one line for each submodule that fails to load, and so is left out.
 
     Raises:
         RecordingError: If a module does not exist.
     """
     with warnings.catch_warnings(action="ignore"):
         _import(package)
-        recorder = _Recorder()
+        recorder = _Recorder(report)
         for name in modules:
             recorder.add(name, _module(name))
     return Surface(
@@ -62,12 +65,12 @@ def record(package: str, version: str, modules: Sequence[str], origin: str) -> S
     )
 
 
-def _import(package: str) -> None:
+def _import(name: str) -> ModuleType:
     try:
-        importlib.import_module(package)
+        return importlib.import_module(name)
     except Exception as error:  # a vendor's package may raise anything
         problem = str(error).strip().partition("\n")[0]
-        raise RecordingError(f"{package} fails to load: {type(error).__name__}: {problem}") from None
+        raise RecordingError(f"{name} fails to load: {type(error).__name__}: {problem}") from None
 
 
 def _module(name: str) -> ModuleType:
@@ -81,7 +84,8 @@ def _module(name: str) -> ModuleType:
 
 
 class _Recorder:
-    def __init__(self) -> None:
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
         self.modules: set[str] = set()
         self.functions: dict[str, str] = {}
         self.classes: dict[str, Class] = {}
@@ -95,8 +99,17 @@ class _Recorder:
         for each, value in sorted(_names(module).items()):
             if public.has(each, value):
                 self._add_name(f"{name}.{each}", value)
-        for each, submodule in _submodules(module):
-            self.add(f"{name}.{each}", submodule, is_root=False)
+        for each in _submodules(module):
+            self._add_submodule(name, module, each)
+
+    def _add_submodule(self, name: str, module: ModuleType, last: str) -> None:
+        try:
+            submodule = _import(f"{module.__name__}.{last}")
+        except RecordingError as error:
+            self._report(f"{name}.{last} is left out: {error}")
+            return
+        if getattr(module, last) is submodule:  # and not something in it that is called the same
+            self.add(f"{name}.{last}", submodule, is_root=False)
 
     def _add_name(self, name: str, value: Any) -> None:
         if isinstance(value, type):
@@ -140,17 +153,13 @@ def _names(module: ModuleType) -> dict[str, Any]:
     """Return what a module binds; a flag of a module that has properties is one of its names."""
     wrapped = getattr(module, "m", None)  # torch.backends.cudnn is an object in front of its module
     shown = {*dir(module), *dir(type(module)), *(dir(wrapped) if inspect.ismodule(wrapped) else ())}
-    names = shown - set(dir(ModuleType)) - {"m"}
-    values = {name: getattr(module, name, None) for name in names}
+    values = {name: getattr(module, name, None) for name in shown - set(dir(ModuleType))}
     return {name: value for name, value in values.items() if not inspect.ismodule(value)}
 
 
-def _submodules(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
-    for found in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        if not found.name.startswith("_"):
-            submodule = importlib.import_module(f"{module.__name__}.{found.name}")
-            if getattr(module, found.name) is submodule:  # and not something in it that is called the same
-                yield found.name, submodule
+def _submodules(module: ModuleType) -> list[str]:
+    found = (each.name for each in pkgutil.iter_modules(getattr(module, "__path__", [])))
+    return [name for name in found if not name.startswith("_")]
 
 
 def _members(owner: type) -> dict[str, str]:

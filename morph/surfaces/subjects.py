@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from morph import surfaces
@@ -48,15 +48,18 @@ class Subject:
                 return cls(name, _recorded_modules(backend.facts.module, backend.facts.surface))
         raise RecordingError(f"no table tells the modules of {name}; name them by --module torch.NAME")
 
-    def record(self) -> Surface:
+    def record(self, report: Callable[[str], None]) -> Surface:
         """Record the modules of the installed release; the package is imported.
+
+        Args:
+            report: Called with one line for each submodule that fails to load.
 
         Raises:
             RecordingError: If the package is not installed, cannot be imported, or lacks a module.
         """
         version = _version(self.package)
         origin = f"an import of {self.package} {version}, its Python sources and torch's stubs"
-        return record(self.package, version.partition("+")[0], self.modules, origin)
+        return record(self.package, version.partition("+")[0], self.modules, origin, report)
 
 
 def _recorded_modules(module: str, surface: str) -> tuple[str, ...]:

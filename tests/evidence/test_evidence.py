@@ -54,7 +54,8 @@ def test_the_shipped_evidence_is_what_this_run_shows(
     shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
     assert shipped.torch == TORCH, "record it anew with --record-evidence"
     kept = shipped.of(platform.name)
-    assert (sorted(seen - kept), sorted(kept - seen)) == ([], [])
+    differences = {"only in this run": sorted(seen - kept), "only in the file": sorted(kept - seen)}
+    assert not any(differences.values()), f"{differences}; record it anew with --record-evidence"
 
 
 def test_there_is_evidence_of_these_platforms_only() -> None:

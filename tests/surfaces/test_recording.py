@@ -88,13 +88,19 @@ def specimen(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
     package.mkdir()
     (package / "__init__.py").write_text(textwrap.dedent(SPECIMEN))
     (package / "memory.py").write_text("__all__ = ['used']\ndef used(): ...\ndef unlisted(): ...\n")
+    (package / "broken.py").write_text("import no_such_dependency\n")
     (package / "_private.py").write_text("def nothing(): ...\n")
     monkeypatch.syspath_prepend(tmp_path)
     return "torch_specimen"
 
 
 def test_what_is_recorded_of_a_module(specimen: str) -> None:
-    surface = record(specimen, "1.0", [specimen], "a test")
+    said: list[str] = []
+    surface = record(specimen, "1.0", [specimen], "a test", said.append)
+    assert said == [
+        "torch_specimen.broken is left out: torch_specimen.broken fails to load: "
+        "ModuleNotFoundError: No module named 'no_such_dependency'"
+    ]
     assert surface.modules == {"torch_specimen", "torch_specimen.memory"}
     assert surface.functions == {
         "torch_specimen._lazy_init": "(*args, sep=' ', end='\\n', file=None, flush=False)",
