@@ -12,6 +12,7 @@ from tests.installation import FreshEnvironment, build, copy_sources, create
 from tests.platforms import REPOSITORY, Platform, describe
 
 PROGRAM = "import torch; x = torch.ones(3).cuda(); assert x.is_cuda; print(int(x.sum()), torch.cuda.__name__)"
+SUFFIXES = (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
 FOLDERS = {"morph": "morph", "finders": "morph.finders", "aliases": "morph.aliases"}
 TREES = [
     REPOSITORY / "aliases" / "extensions",
@@ -36,7 +37,7 @@ def test_the_wheel_holds_morph_and_every_file_of_it(built_wheel: pathlib.Path) -
     assert {name.partition("/")[0] for name in names} == {"morph"}
     for folder, package in FOLDERS.items():
         for path in (REPOSITORY / folder).rglob("*"):
-            if path.suffix in (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed"):
+            if path.suffix in SUFFIXES:
                 inside = pathlib.PurePosixPath(
                     package.replace(".", "/"), path.relative_to(REPOSITORY / folder)
                 )
