@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+from typing_extensions import deprecated
 
 from morph.simulator import devices
 from morph.simulator.devices import AnyDevice
@@ -16,13 +17,25 @@ from morph.simulator.machine import Machine, started
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives the vendor's older names on this subject."""
-    return {
+    """Gives the vendor's older names on this subject, which are deprecated."""
+    newer = {
         "memory_cached": memory_reserved,
         "max_memory_cached": max_memory_reserved,
         "reset_max_memory_allocated": reset_peak_memory_stats,
         "reset_max_memory_cached": reset_peak_memory_stats,
     }
+    module = machine.facts.module
+    return {
+        name: _deprecated(f"{module}.{name} is now {module}.{new.__name__}", new)
+        for name, new in newer.items()
+    }
+
+
+def _deprecated(message: str, new: Callable[..., Any]) -> Callable[..., Any]:
+    def call(device: AnyDevice = None) -> Any:
+        return new(device)
+
+    return deprecated(message, category=FutureWarning)(call)
 
 
 def _index(device: AnyDevice) -> int:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from typing_extensions import deprecated
 
 from morph.simulator import amp, devices, graphs, runtime, streams
 from morph.simulator.character import Character
@@ -71,6 +72,12 @@ class SyncLaunchStream(Stream):
     """A queue that bypasses torch_npu's task queue, which makes no difference here."""
 
 
+class Event(streams.Event):
+    """A mark in a stream, which measures time whether it was asked to or not."""
+
+    _always_timed = True
+
+
 class StreamContext(streams.StreamContext):
     """torch_npu's context, whose parameter has another name than CUDA's."""
 
@@ -105,6 +112,18 @@ class GradScaler(amp.GradScaler):
         enabled: bool = True,
     ) -> None:
         super().__init__(init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+@deprecated("Please use `torch.amp.custom_fwd(args..., device_type='npu')` instead.", category=FutureWarning)
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
+    """``torch.amp.custom_fwd`` of this device type."""
+    return amp.custom_fwd(fwd, cast_inputs=cast_inputs)
+
+
+@deprecated("Please use `torch.amp.custom_bwd(args..., device_type='npu')` instead.", category=FutureWarning)
+def custom_bwd(bwd: Callable[..., Any]) -> Any:
+    """``torch.amp.custom_bwd`` of this device type."""
+    return amp.custom_bwd(bwd)
 
 
 class CubeMathType(enum.IntEnum):

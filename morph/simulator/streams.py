@@ -64,7 +64,7 @@ class Stream(torch.Stream):
 
     def record_event(self, event: torch.Event | None = None) -> torch.Event:
         """Records an event, a new one unless given, and returns it."""
-        event = Event() if event is None else event
+        event = namespace().Event() if event is None else event
         event.record(self)
         return event
 
@@ -100,12 +100,17 @@ class ExternalStream(Stream):
 class Event(torch.Event):
     """A mark in a stream, with the time when the stream reached it."""
 
+    _always_timed = False
+    _timed: bool
+
     def __new__(
         cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> Event:
         """Makes an event on the current device."""
         options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
-        return super().__new__(cls, devices._get_device(devices.current_device()), **options)
+        event = super().__new__(cls, devices._get_device(devices.current_device()), **options)
+        event._timed = enable_timing or cls._always_timed
+        return event
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Marks the end of a stream's work, the current stream's unless given."""
@@ -116,10 +121,12 @@ class Event(torch.Event):
         super().wait(current_stream() if stream is None else stream)
 
     def elapsed_time(self, end_event: torch.Event) -> float:
-        """Returns the milliseconds from this event to another."""
+        """Returns the milliseconds from this event to another; both must have been made to measure time."""
         # torch.Event's own takes no subclass for the other event
         if not (self.event_id and end_event.event_id):
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        if not (self._timed and getattr(end_event, "_timed", False)):
+            raise RuntimeError(f"{started().character.title} error: invalid resource handle")
         return float(started().native.elapsed_time(self.event_id, end_event.event_id))
 
     @property

@@ -109,5 +109,16 @@ def test_tf32_of_cambricon_is_switched_where_the_vendor_replaces_torchs_switch(
     assert not cnnl.allow_tf32
 
 
+@pytest.mark.usefixtures("flags")
+def test_a_flag_whose_setter_cambricon_replaces_is_read_as_it_was_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch._C, "_set_cublas_allow_fp16_reduced_precision_reduction", _warn)
+    matmul = precision.switches.matmul
+    for value in (False, True):
+        matmul.allow_fp16_reduced_precision_reduction = value
+        assert matmul.allow_fp16_reduced_precision_reduction is value
+
+
 def _warn(value: bool) -> None:
     warnings.warn("no effect", stacklevel=2)

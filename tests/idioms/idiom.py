@@ -23,9 +23,19 @@ def run(namespace):
     functions = {name: value for name, value in namespace.items() if _is_idiom(name, value)}
     with open(results, "a", encoding="utf-8") as file:
         for name in names or functions:
-            # written before it runs, so that one that kills the process is known
-            print(json.dumps({"name": name}), file=file, flush=True)
-            print(json.dumps({"name": name, "failure": _failure(functions[name])}), file=file, flush=True)
+            attempt(name, functions[name], file)
+
+
+def attempt(name, function, file):
+    """Runs an idiom and writes what became of it.
+
+    Args:
+        name: What to call it there.
+        function: The idiom.
+        file: Takes a line of JSON before it runs, so that what kills the process is known, and one after.
+    """
+    print(json.dumps({"name": name}), file=file, flush=True)
+    print(json.dumps({"name": name, "failure": _failure(function)}), file=file, flush=True)
 
 
 def _is_idiom(name, value):

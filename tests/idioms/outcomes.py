@@ -54,13 +54,31 @@ def outcomes(platform: Platform, subject: str, command: list[str] | None = None)
     Returns:
         For each idiom None, or the end of what it failed with.
     """
+    return _collect(platform, command or platform.command(morph=True), subject, idioms(subject))
+
+
+def outcomes_together(platform: Platform) -> dict[str, str | None]:
+    """Runs the idioms of all files in one process, which imports the files that else are the program itself.
+
+    Args:
+        platform: Where to run them.
+
+    Returns:
+        As `outcomes`, by the names of the file and the idiom: `"streams.pool_of_graphs"`.
+    """
+    names = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
+    return _collect(platform, platform.command(morph=True), "together", names)
+
+
+def _collect(
+    platform: Platform, command: list[str], script: str, waiting: list[str]
+) -> dict[str, str | None]:
     known: dict[str, str | None] = {}
-    waiting = idioms(subject)
     with tempfile.TemporaryDirectory() as folder:
         while waiting:
             results = pathlib.Path(folder, "results.jsonl")
             results.touch()
-            end = _run(platform, command or platform.command(morph=True), subject, results, waiting)
+            end = _run(platform, command, script, results, waiting)
             for line in results.read_text(encoding="utf-8").splitlines():
                 result = json.loads(line)
                 known[result["name"]] = result.get("failure", end)
@@ -71,11 +89,9 @@ def outcomes(platform: Platform, subject: str, command: list[str] | None = None)
     return known
 
 
-def _run(
-    platform: Platform, command: list[str], subject: str, results: pathlib.Path, names: list[str]
-) -> str:
+def _run(platform: Platform, command: list[str], script: str, results: pathlib.Path, names: list[str]) -> str:
     """Starts one process and returns how it ended, with the last of what it said."""
-    whole = [*command, str(FOLDER / f"{subject}.py"), str(results), *names]
+    whole = [*command, str(FOLDER / f"{script}.py"), str(results), *names]
     variables, output = dict(platform.environment), results.with_suffix(".txt")
     with output.open("w") as log:
         try:

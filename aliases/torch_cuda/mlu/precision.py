@@ -11,12 +11,15 @@ from morph.aliases.torch_cuda.precision import Switches
 
 
 class Matmul(precision.Matmul):
-    """``torch.backends.cuda.matmul`` where torch_mlu replaces what torch calls for ``allow_tf32``."""
+    """``torch.backends.cuda.matmul`` where torch_mlu replaces what torch calls for two of its flags."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "allow_tf32":
             torch.set_float32_matmul_precision("high" if value else "highest")
             self._follow_torch()
+        elif name == "allow_fp16_reduced_precision_reduction":
+            # the replacement takes fewer arguments than torch gives it; MLUs always add up in float32
+            object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
 
