@@ -1,5 +1,64 @@
 """NVIDIA's apex, on any accelerator: what it is now, and what was in it before."""
 
-from . import amp, fp16_utils, normalization, optimizers, parallel
+from __future__ import annotations
 
-__all__ = ["amp", "fp16_utils", "normalization", "optimizers", "parallel"]
+import logging
+import warnings
+from typing import Any
+
+import torch
+
+from . import amp, fp16_utils, normalization, optimizers, parallel, transformer
+from .transformer.parallel_state import get_rank_info
+
+__all__ = ["amp", "fp16_utils", "normalization", "optimizers", "parallel", "transformer"]
+
+
+class DeprecatedFeatureWarning(FutureWarning):
+    """Something will go away."""
+
+
+def deprecated_warning(msg: str) -> None:
+    """Warn, in the first process."""
+    distributed = torch.distributed
+    if not distributed.is_initialized() or distributed.get_rank() == 0:
+        warnings.warn(msg, DeprecatedFeatureWarning, stacklevel=2)
+
+
+def check_cudnn_version_and_warn(global_option: str, required_cudnn_version: int) -> bool:
+    """Tell whether torch has cuDNN of a version, and warn if it has not.
+
+    Args:
+        global_option: What needs it.
+        required_cudnn_version: The oldest version that will do.
+    """
+    cudnn: Any = torch.backends.cudnn
+    version = cudnn.version() if cudnn.is_available() else None
+    if version is None or version < required_cudnn_version:
+        found = "cuDNN is not available" if version is None else version
+        message = f"`{global_option}` depends on cuDNN {required_cudnn_version} or later, but {found}"
+        warnings.warn(message, stacklevel=2)
+        return False
+    return True
+
+
+class RankInfoFormatter(logging.Formatter):
+    """Says in every line where the process is in its groups."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        record.rank_info = get_rank_info()
+        return super().format(record)
+
+
+_library_root_logger = logging.getLogger(__name__)
+handler = logging.StreamHandler()
+handler.setFormatter(
+    RankInfoFormatter(
+        "%(asctime)s - PID:%(process)d - rank:%(rank_info)s - %(filename)s:%(lineno)d - %(levelname)s - "
+        "%(message)s",
+        "%y-%m-%d %H:%M:%S",
+    )
+)
+_library_root_logger.addHandler(handler)
+_library_root_logger.propagate = False

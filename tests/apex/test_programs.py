@@ -32,7 +32,7 @@ def run(
 @pytest.mark.platforms("cpu")
 def test_two_processes_are_as_one_with_both_batches(platform: Platform) -> None:
     done = run(platform, "two_processes.py", processes=2)
-    assert done.stdout.count("holds") == 6
+    assert done.stdout.count("holds") == 7
 
 
 @pytest.mark.platforms("cpu")

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import tensor_parallel
 import torch
 import torch.distributed as dist
 from apex.parallel import (
@@ -184,6 +185,7 @@ def main() -> None:
         check_batch_normalisation,
         check_conversion,
         check_flat_collectives,
+        tensor_parallel.main,
     ):
         check(rank)
         if rank == 0:

@@ -1,0 +1,81 @@
+"""Softmax of scaled scores, masked or causal, computed in float32."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+LOW_PRECISION = (torch.float16, torch.bfloat16)
+# what apex puts in place of a masked score
+MASKED = -10000.0
+WARP, WARPS = 32, 4
+
+
+def forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
+    """Return the softmax over the last dimension.
+
+    Args:
+        input: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
+        scale: What they are multiplied by first.
+
+    Raises:
+        RuntimeError: If the shape or the dtype is another.
+    """
+    _check(input, 4)
+    return (input.float() * float(scale)).softmax(-1).to(input.dtype)
+
+
+def masked_forward(input: Tensor, mask: Tensor, scale: float | Tensor, /) -> Tensor:
+    """Do what ``forward`` does, without the scores where ``mask`` is 1.
+
+    Args:
+        input: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
+        mask: Of shape (batch or 1, 1, queries, keys).
+        scale: What the scores are multiplied by first.
+
+    Returns:
+        The probabilities; a row that is masked throughout is zero.
+    """
+    _check(input, 4)
+    _require(mask.dim() == 4, "expected 4D tensor")
+    scores = (input.float() * float(scale)).masked_fill(mask == 1, MASKED)
+    empty = (mask == 1).all(-1, keepdim=True)
+    return scores.softmax(-1).masked_fill(empty, 0.0).to(input.dtype)
+
+
+def causal_forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
+    """Do what ``forward`` does, without the keys behind each query.
+
+    Args:
+        input: The scores, of shape (attentions, queries, keys), with as many keys as queries.
+        scale: What they are multiplied by first.
+    """
+    _check(input, 3)
+    hidden = torch.ones(input.shape[1:], dtype=torch.bool, device=input.device).triu(1)
+    scores = (input.float() * float(scale)).masked_fill(hidden, float("-inf"))
+    return scores.softmax(-1).to(input.dtype)
+
+
+def backward(output_grads: Tensor, softmax_results: Tensor, scale: float | Tensor, /) -> Tensor:
+    """Return the gradient of the scores, from the probabilities and their gradient."""
+    grad, result = output_grads.float(), softmax_results.float()
+    product = grad * result
+    total = product.sum(-1, keepdim=True)
+    return ((product - result * total) * float(scale)).to(output_grads.dtype)
+
+
+def get_batch_per_block(query_seq_len: int, key_seq_len: int, batches: int, attn_heads: int, /) -> int:
+    """Return how many rows a block of apex's kernel takes, which Megatron asks for."""
+    power = 1 << max(key_seq_len - 1, 0).bit_length()
+    warp = min(power, WARP)
+    return WARP * WARPS // warp * (2 if power <= 128 else 1)
+
+
+def _check(input: Tensor, dimensions: int) -> None:
+    _require(input.dim() == dimensions, f"expected {dimensions}D tensor")
+    _require(input.dtype in LOW_PRECISION, "Only fp16 and bf16 are supported")
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise RuntimeError(message)

@@ -1,0 +1,160 @@
+"""Samplers of the batches of one process, which can begin where a run has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+__all__ = ["MegatronPretrainingRandomSampler", "MegatronPretrainingSampler"]
+
+
+class _Sampler:
+    """What both samplers share.
+
+    Args:
+        total_samples: How many samples there are.
+        consumed_samples: How many were taken before, by all processes together.
+        local_minibatch_size: How many a batch of one process has.
+        data_parallel_rank: Which process this is.
+        data_parallel_size: How many processes there are.
+    """
+
+    def __init__(
+        self,
+        total_samples: int,
+        consumed_samples: int,
+        local_minibatch_size: int,
+        data_parallel_rank: int,
+        data_parallel_size: int,
+    ) -> None:
+        self.total_samples = total_samples
+        self.consumed_samples = consumed_samples
+        self.data_parallel_rank = data_parallel_rank
+        self.data_parallel_size = data_parallel_size
+        self.local_minibatch_size = local_minibatch_size
+
+    def __len__(self) -> int:
+        return self.total_samples
+
+    @property
+    def local_minibatch_size(self) -> int:
+        """How many samples a batch of one process has."""
+        return self._local_minibatch_size
+
+    @local_minibatch_size.setter
+    def local_minibatch_size(self, size: int) -> None:
+        self._local_minibatch_size = size
+        self.local_minibatch_times_data_parallel_size = size * self.data_parallel_size
+
+
+class MegatronPretrainingSampler(_Sampler):
+    """Takes samples in order: a batch for each process, and then the next for each.
+
+    Args:
+        total_samples: How many samples there are.
+        consumed_samples: How many were taken before, by all processes together.
+        local_minibatch_size: How many a batch of one process has.
+        data_parallel_rank: Which process this is.
+        data_parallel_size: How many processes there are.
+        drop_last: Whether an incomplete batch is left out.
+
+    Raises:
+        RuntimeError: If there is nothing to take, or a number makes no sense.
+    """
+
+    def __init__(
+        self,
+        total_samples: int,
+        consumed_samples: int,
+        local_minibatch_size: int,
+        data_parallel_rank: int,
+        data_parallel_size: int,
+        drop_last: bool = True,
+    ) -> None:
+        for holds, message in (
+            (total_samples > 0, f"no sample to consume: {total_samples}"),
+            (
+                consumed_samples < total_samples,
+                f"no samples left to consume: {consumed_samples}, {total_samples}",
+            ),
+            (
+                local_minibatch_size > 0,
+                f"local minibatch size must be greater than 0: {local_minibatch_size}",
+            ),
+            (data_parallel_size > 0, f"data parallel size must be greater than 0: {data_parallel_size}"),
+            (
+                data_parallel_rank < data_parallel_size,
+                "data_parallel_rank should be smaller than data size: "
+                f"{data_parallel_rank}, {data_parallel_size}",
+            ),
+        ):
+            if not holds:
+                raise RuntimeError(message)
+        counts = total_samples, consumed_samples, local_minibatch_size
+        super().__init__(*counts, data_parallel_rank, data_parallel_size)
+        self.drop_last = drop_last
+
+    def get_start_end_idx(self) -> tuple[int, int]:
+        """Return where this process's part of a batch begins and ends."""
+        start = self.data_parallel_rank * self.local_minibatch_size
+        return start, start + self.local_minibatch_size
+
+    def __iter__(self) -> Iterator[list[int]]:
+        size = self.local_minibatch_times_data_parallel_size
+        start, end = self.get_start_end_idx()
+        for first in range(self.consumed_samples, self.total_samples, size):
+            batch = range(first, min(first + size, self.total_samples))
+            if len(batch) == size or not self.drop_last:
+                yield list(batch[start:end])
+
+
+class MegatronPretrainingRandomSampler(_Sampler):
+    """Takes samples at random: every process from a part of its own, in another order in each epoch.
+
+    Args:
+        total_samples: How many samples there are.
+        consumed_samples: How many were taken before, by all processes together.
+        local_minibatch_size: How many a batch of one process has.
+        data_parallel_rank: Which process this is.
+        data_parallel_size: How many processes there are.
+
+    Raises:
+        ValueError: If there is nothing to take, or a number makes no sense.
+    """
+
+    def __init__(
+        self,
+        total_samples: int,
+        consumed_samples: int,
+        local_minibatch_size: int,
+        data_parallel_rank: int,
+        data_parallel_size: int,
+    ) -> None:
+        for holds, message in (
+            (total_samples > 0, f"no sample to consume: total_samples of {total_samples}"),
+            (local_minibatch_size > 0, f"Invalid local_minibatch_size: {local_minibatch_size}"),
+            (data_parallel_size > 0, f"Invalid data_parallel_size: {data_parallel_size}"),
+            (
+                data_parallel_rank < data_parallel_size,
+                "data_parallel_rank should be smaller than data parallel size: "
+                f"{data_parallel_rank} < {data_parallel_size}",
+            ),
+        ):
+            if not holds:
+                raise ValueError(message)
+        counts = total_samples, consumed_samples, local_minibatch_size
+        super().__init__(*counts, data_parallel_rank, data_parallel_size)
+        self.last_batch_size = total_samples % self.local_minibatch_times_data_parallel_size
+
+    def __iter__(self) -> Iterator[list[int]]:
+        usable = self.total_samples - self.last_batch_size
+        self.epoch, taken = divmod(self.consumed_samples, usable)
+        own = usable // self.data_parallel_size
+        generator = torch.Generator().manual_seed(self.epoch)
+        order = torch.randperm(own, generator=generator)[taken // self.data_parallel_size :]
+        places = (order + self.data_parallel_rank * own).tolist()
+        size = self.local_minibatch_size
+        for first in range(0, len(places) - size + 1, size):
+            self.consumed_samples += self.local_minibatch_times_data_parallel_size
+            yield places[first : first + size]

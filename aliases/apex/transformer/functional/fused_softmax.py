@@ -1,0 +1,144 @@
+"""The softmax of Megatron's attention, by the functions for low precision where apex has a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...kernels.scaled_softmax import get_batch_per_block
+from ..enums import AttnMaskType as AttnMaskType
+from .softmax_functions import GenericScaledMaskedSoftmax as GenericScaledMaskedSoftmax
+from .softmax_functions import ScaledMaskedSoftmax as ScaledMaskedSoftmax
+from .softmax_functions import ScaledSoftmax as ScaledSoftmax
+from .softmax_functions import ScaledUpperTriangMaskedSoftmax as ScaledUpperTriangMaskedSoftmax
+from .softmax_functions import generic_scaled_masked_softmax as generic_scaled_masked_softmax
+from .softmax_functions import scaled_masked_softmax as scaled_masked_softmax
+from .softmax_functions import scaled_upper_triang_masked_softmax as scaled_upper_triang_masked_softmax
+
+LONGEST = 16384
+
+
+class FusedScaleMaskSoftmax(nn.Module):
+    """The softmax of scaled and masked scores.
+
+    Args:
+        input_in_fp16: Whether scores are in float16.
+        input_in_bf16: Whether scores are in bfloat16.
+        attn_mask_type: What the mask hides.
+        scaled_masked_softmax_fusion: Whether the functions for low precision may be taken.
+        mask_func: Else masks scores: called with them and the mask.
+        softmax_in_fp32: Whether the softmax is computed in float32 else.
+        scale: What scores are multiplied by, or None.
+
+    Raises:
+        RuntimeError: If both dtypes are named, or scores are to be scaled in low precision.
+        ValueError: If the mask is of an unknown type.
+    """
+
+    def __init__(
+        self,
+        input_in_fp16: bool,
+        input_in_bf16: bool,
+        attn_mask_type: AttnMaskType,
+        scaled_masked_softmax_fusion: bool,
+        mask_func: Callable[[Tensor, Tensor], Tensor],
+        softmax_in_fp32: bool,
+        scale: float | None,
+    ) -> None:
+        super().__init__()
+        if input_in_fp16 and input_in_bf16:
+            raise RuntimeError("both fp16 and bf16 flags cannot be active at the same time.")
+        if not (scale is None or softmax_in_fp32):
+            raise RuntimeError("softmax should be in fp32 when scaled")
+        self.input_in_fp16 = input_in_fp16
+        self.input_in_bf16 = input_in_bf16
+        self.input_in_float16 = input_in_fp16 or input_in_bf16
+        self.attn_mask_type = attn_mask_type
+        self.scaled_masked_softmax_fusion = scaled_masked_softmax_fusion
+        self.mask_func = mask_func
+        self.softmax_in_fp32 = softmax_in_fp32
+        self.scale = scale
+        if scaled_masked_softmax_fusion:
+            self.fused_softmax_func = self._function(attn_mask_type)
+
+    @staticmethod
+    def _function(attn_mask_type: AttnMaskType) -> Callable[..., Tensor]:
+        if attn_mask_type == AttnMaskType.causal:
+            return scaled_upper_triang_masked_softmax
+        if attn_mask_type == AttnMaskType.padding:
+            return scaled_masked_softmax
+        raise ValueError("Invalid attn_mask_type.")
+
+    def forward(self, input: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the probabilities.
+
+        Args:
+            input: The scores, of shape (batch, heads, queries, keys).
+            mask: What ``mask_func`` takes; true where a score does not count.
+        """
+        assert input.dim() == 4
+        if self.is_kernel_available(mask, *input.size()):
+            return self.forward_fused_softmax(input, mask)
+        return self.forward_torch_softmax(input, mask)
+
+    def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
+        """Tell whether apex has a kernel for scores of a shape."""
+        attentions = b * np
+        divisible = sq % 4 == sk % 4 == attentions % 4 == 0
+        known = self.attn_mask_type in (AttnMaskType.causal, AttnMaskType.padding)
+        allowed = self.scaled_masked_softmax_fusion and self.input_in_float16
+        if not (allowed and known and divisible and 16 < sk <= LONGEST):
+            return False
+        rows = attentions if self.attn_mask_type == AttnMaskType.causal else sq
+        return rows % self.get_batch_per_block(sq, sk, b, np) == 0
+
+    def forward_fused_softmax(self, input: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the probabilities by the function for low precision."""
+        return self.fused_softmax_func(input, mask, 1.0 if self.scale is None else self.scale)
+
+    def forward_torch_softmax(self, input: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the probabilities by torch's softmax."""
+        dtype = torch.float16 if self.input_in_fp16 else torch.bfloat16
+        widened = self.input_in_float16 and self.softmax_in_fp32
+        scores = input.float() if widened else input
+        scores = scores if self.scale is None else scores * self.scale
+        probabilities = (scores if mask is None else self.mask_func(scores, mask)).softmax(-1)
+        return probabilities.to(dtype) if widened else probabilities
+
+    @staticmethod
+    def get_batch_per_block(sq: int, sk: int, b: int, np: int) -> int:
+        """Return how many rows a block of apex's kernel takes."""
+        return get_batch_per_block(sq, sk, b, np)
+
+
+class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
+    """The softmax of scaled and masked scores, of any number of keys.
+
+    Args:
+        input_in_fp16: Whether scores are in float16.
+        input_in_bf16: Whether scores are in bfloat16.
+        scaled_masked_softmax_fusion: Whether the function for low precision may be taken.
+        mask_func: Else masks scores: called with them and the mask.
+        softmax_in_fp32: Whether the softmax is computed in float32 else.
+        scale: What scores are multiplied by, or None.
+    """
+
+    def __init__(
+        self,
+        input_in_fp16: bool,
+        input_in_bf16: bool,
+        scaled_masked_softmax_fusion: bool,
+        mask_func: Callable[[Tensor, Tensor], Tensor],
+        softmax_in_fp32: bool,
+        scale: float | None,
+    ) -> None:
+        kind, fusion = AttnMaskType.padding, scaled_masked_softmax_fusion
+        super().__init__(input_in_fp16, input_in_bf16, kind, fusion, mask_func, softmax_in_fp32, scale)
+        self.fused_softmax_func = generic_scaled_masked_softmax
+
+    def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
+        """Tell whether the function for low precision may be taken."""
+        return self.scaled_masked_softmax_fusion and sk > 0
