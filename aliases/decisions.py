@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from morph import surfaces
 from morph.aliases.rows import Row, Status, Table
 from morph.backends import resolve
@@ -33,7 +35,7 @@ def decide(table: Table, name: str) -> Row:
 
 def _member(name: str, owner: Row) -> Row:
     """Return how the member of a class of morph's, or of one that it adapts, is served."""
-    made = resolve(owner.adapter.replace(":", "."))
+    made = _resolved(owner.adapter.replace(":", "."))
     if isinstance(made, type) and not owner.target and not hasattr(made, name.rpartition(".")[2]):
         return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")
     return Row(name, owner.status, note=owner.note)
@@ -56,9 +58,16 @@ def _exists(table: Table, place: str) -> bool:
     if table.facts.surface:
         return surfaces.load(table.facts.surface).has(place)
     try:
-        return resolve(place) is not None
+        return _resolved(place) is not None
     except AttributeError:
         return False
+
+
+def _resolved(name: str) -> Any:
+    from morph.backends.autoload import import_torch
+
+    import_torch()  # without a vendor's package, which may be broken and is not asked
+    return resolve(name)
 
 
 def _is_private(name: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Callable
+from types import ModuleType
 
 import importlib_metadata
 
@@ -26,14 +29,30 @@ class Autoload:
         self._setting = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = "0"
 
-    def resume(self, report: Callable[[str], None]) -> None:
-        """Restore the user's setting and, if it allows, load the extensions that no table describes."""
+    def restore(self) -> None:
+        """Restore the user's setting."""
         if self._setting is None:
             os.environ.pop(VARIABLE, None)
         else:
             os.environ[VARIABLE] = self._setting
+
+    def resume(self, report: Callable[[str], None]) -> None:
+        """Restore the user's setting and, if it allows, load the extensions that no table describes."""
+        self.restore()
         if self._setting in (None, "1"):
             _load_others(report)
+
+
+def import_torch() -> ModuleType:
+    """Import torch, if it is not imported yet, without the device extensions that it would load."""
+    if "torch" not in sys.modules:
+        autoload = Autoload()
+        autoload.suspend()
+        try:
+            importlib.import_module("torch")
+        finally:
+            autoload.restore()
+    return sys.modules["torch"]
 
 
 def _load_others(report: Callable[[str], None]) -> None:

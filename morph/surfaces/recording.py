@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from morph.backends import resolve
+from morph.backends.autoload import import_torch
 from morph.errors import MorphError
 from morph.surfaces import Class, Surface
 from morph.surfaces.sources import names_defined_in, signature_of, stub
@@ -49,6 +50,7 @@ def record(
         RecordingError: If a module does not exist.
     """
     with warnings.catch_warnings(action="ignore"):
+        import_torch()  # which must not fail because of a vendor's package that is not asked for
         _import(package)
         recorder = _Recorder(report)
         for name in modules:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -14,6 +16,7 @@ from morph.coverage.evidence import Evidence, Rung, parse
 from morph.coverage.markdown import markdown
 from morph.coverage.matrix import Matrix, build
 from morph.launcher.command import main
+from tests import platforms
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,17 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
         )
     assert (tmp_path / "coverage.md").read_text().startswith("# Coverage")
     assert (tmp_path / "coverage.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_vendor_whose_package_is_broken_is_no_matter(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "torch_npu").mkdir()
+    (tmp_path / "torch_npu" / "__init__.py").write_text("raise OSError('no driver')")
+    environment = {**platforms.platform("npu", {}).environment}
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+    command = [sys.executable, "-m", "morph", "coverage"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "npu (Huawei Ascend)" in done.stdout
 
 
 def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
