@@ -26,10 +26,11 @@ def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None
         if value:
             kept, rest = variable.split(value)
             _set(variable, value, kept, journal)
-            lost += [f"{variable.name}={rest}"] if rest else []
+            why = f" ({variable.ignored})" if variable.ignored else ""
+            lost += [f"{variable.name}={rest}{why}"] if rest else []
     if lost:
         means = "means" if len(lost) == 1 else "mean"
-        report(f"{' '.join(lost)} {means} nothing on {table.facts.title}")
+        report(f"{', '.join(lost)} {means} nothing on {table.facts.title}")
 
 
 def _set(variable: Variable, value: str, kept: str, journal: Journal) -> None:

@@ -44,11 +44,11 @@ settings = ["max_split_size_mb", "roundup_power2_divisions"] }
         ({"NCCL_DEBUG": "INFO"}, {"SCCL_LOG": "1"}, ""),
         ({"NCCL_DEBUG": "VERSION"}, {}, ""),
         ({"NCCL_DEBUG": "TRACE"}, {}, "NCCL_DEBUG=TRACE means nothing on Specimen"),
-        ({"NCCL_ALGO": "Ring"}, {}, "NCCL_ALGO=Ring means nothing on Specimen"),
+        ({"NCCL_ALGO": "Ring"}, {}, "NCCL_ALGO=Ring (SCCL knows best) means nothing on Specimen"),
         (
             {"NCCL_ALGO": "Ring", "NCCL_DEBUG": "TRACE"},
             {},
-            "NCCL_DEBUG=TRACE NCCL_ALGO=Ring mean nothing on Specimen",
+            "NCCL_DEBUG=TRACE, NCCL_ALGO=Ring (SCCL knows best) mean nothing on Specimen",
         ),
         ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, {}, ""),
         (
