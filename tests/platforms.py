@@ -49,9 +49,12 @@ class Platform:
         """Returns the command that runs what follows it on this platform.
 
         Args:
-            morph: Whether under `python -m morph`, or by Python alone.
+            morph: Whether under `python -m morph`; else by Python alone, which has a simulated device too.
         """
-        return [sys.executable, "-m", "morph", *self.options] if morph else [sys.executable]
+        if morph:
+            return [sys.executable, "-m", "morph", *self.options]
+        started = ["-m", "tests.simulator.started", self.device_type] if self.is_simulated else []
+        return [sys.executable, *started]
 
     def run(
         self,

@@ -7,7 +7,7 @@ import warnings
 import pytest
 import torch
 
-pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
 
 FACTORIES = [
     'torch.empty(2, device="cuda")',

@@ -8,7 +8,7 @@ import threading
 import pytest
 import torch
 
-pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
 
 
 def test_streams_become_current() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
 
 BOUND_EARLY = torch.Tensor.cuda
 

@@ -12,7 +12,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-pytestmark = [pytest.mark.platforms("cpu", "npu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
 
 
 def program(x: torch.Tensor) -> torch.Tensor:

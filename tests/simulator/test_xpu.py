@@ -90,6 +90,8 @@ def test_quirks_of_torch_xpu() -> None:
     assert isinstance(xpu().power_draw(), float)
     with pytest.raises(torch.OutOfMemoryError, match="GPU 0 has a total capacity of 64.00 GiB of which"):
         torch.empty(1 << 42, device="xpu")
+    with pytest.raises(ValueError, match="invalid fraction:2. Please set within"):
+        xpu().set_per_process_memory_fraction(2.0)
     assert set(xpu().memory_stats_as_nested_dict()) == {
         f"{kind}_bytes" for kind in ("active", "allocated", "requested", "reserved")
     }

@@ -43,7 +43,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_xpu_resetAccumulatedMemoryStats": native.reset_accumulated_memory_stats,
         "_xpu_getMemoryInfo": native.mem_get_info,
         "_xpu_getMemoryFraction": native.memory_fraction,
-        "_xpu_setMemoryFraction": lambda fraction, index: native.set_memory_fraction(index, fraction),
+        "_xpu_setMemoryFraction": set_memory_fraction,
         "_xpu_memorySnapshot": memory_snapshot,
         "_xpu_recordMemoryHistory": record_memory_history,
         **_pools(machine),
@@ -102,6 +102,13 @@ def memory_stats(index: int) -> dict[str, Any]:
     """Answers ``torch._C._xpu_memoryStats``: the four kinds of bytes that its allocator counts."""
     stats = started().native.memory_stats(index)
     return {kind: stats[kind] for kind in COUNTED}
+
+
+def set_memory_fraction(fraction: float, index: int) -> None:
+    """Answers ``torch._C._xpu_setMemoryFraction``: limits the allocator to a part of a device's memory."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"invalid fraction:{fraction:g}. Please set within (0, 1].")
+    started().native.set_memory_fraction(index, fraction)
 
 
 def memory_snapshot(pool: pools.PoolId | None) -> dict[str, Any]:
