@@ -1,7 +1,11 @@
 // A device guard for CUDA: forwards to the vendor's guard, or gives the CPU one device with streams and events.
 #include "seam.h"
 
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <pybind11/pybind11.h>
 
 #include <atomic>
 #include <chrono>
@@ -87,8 +91,7 @@ struct HostGuard final : DeviceGuardImplInterface {
   Device getDevice() const override { return only(); }
   void setDevice(Device device) const override { checked(device); }
   void uncheckedSetDevice(Device) const noexcept override {}
-  // The work is the CPU's: with a device here autograd would start a thread for it, which can outlive the interpreter.
-  DeviceIndex deviceCount() const noexcept override { return 0; }
+  DeviceIndex deviceCount() const noexcept override { return 1; }
   c10::DeviceCapability getDeviceCapability(Device device) const override {
     return c10::impl::getDeviceGuardImpl(DeviceType::CPU)->getDeviceCapability(translate(device));
   }
@@ -118,6 +121,17 @@ struct HostGuard final : DeviceGuardImplInterface {
   }
 };
 
+// Autograd starts a thread for each device at its first backward; on the CPU it needs none, and one that asks for the
+// interpreter while that ends aborts the process. Nor could a process fork after it.
+void start_autograd_without_devices() {
+  pybind11::gil_scoped_release without_interpreter;
+  c10::InferenceMode no_inference(false);
+  c10::AutoGradMode with_gradients(true);
+  at::Tensor leaf = at::ones({});
+  leaf.set_requires_grad(true);
+  leaf.clone().backward();
+}
+
 std::atomic<const DeviceGuardImplInterface*>& registered() {
   return c10::impl::device_guard_impl_registry[static_cast<size_t>(DeviceType::CUDA)];
 }
@@ -132,7 +146,10 @@ void engage_guard() {
   static const HostGuard host_guard;
   c10::impl::getDeviceGuardImpl(target());  // raises where torch has no such device
   const DeviceGuardImplInterface* guard = &vendor_guard;
-  if (on_host()) guard = &host_guard;
+  if (on_host()) {
+    start_autograd_without_devices();
+    guard = &host_guard;
+  }
   previous = registered().exchange(guard);
   exchanged = true;
 }

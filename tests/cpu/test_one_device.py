@@ -108,3 +108,17 @@ print(psutil.Process().num_threads() - before)
 """
     served = platform.run(program.format(device="cuda")).stdout
     assert served == platform.run(program.format(device="cpu"), morph=False).stdout == "0\n"
+
+
+def test_a_process_may_fork_after_its_first_backward(platform: Platform) -> None:
+    program = """
+import os, torch
+x = torch.ones(2, device="cuda", requires_grad=True)
+x.sum().backward()
+child = os.fork()
+if child == 0:
+    x.sum().backward()
+    os._exit(x.grad.tolist() != [2.0, 2.0])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert platform.run(program).stdout == "0\n"
