@@ -216,7 +216,7 @@ def _why_broken(package: packages.Package) -> str | None:
 
 def _version(distribution: str) -> str | None:
     """Return the version of what is really installed, also where morph answers for it."""
-    wanted = importlib_metadata.DistributionFinder.Context(name=distribution)
+    wanted = importlib_metadata.DistributionFinder.Context(name=distribution)  # type: ignore[no-untyped-call]
     found = next(iter(importlib_metadata.MetadataPathFinder.find_distributions(wanted)), None)
     return found.version if found else None
 

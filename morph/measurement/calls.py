@@ -59,8 +59,7 @@ def figures(device_type: str) -> Iterator[Figure]:
     names = {"torch": torch, "host": torch.ones(4), "there": torch.ones(4, device=device_type)}
     for cuda, spelling in CALLS.items():
         try:
-            both = [_evaluator(source, names) for source in (cuda, spelling.format(**own))]
-            result = compare(cuda, *both)
+            result = compare(cuda, _evaluator(cuda, names), _evaluator(spelling.format(**own), names))
             yield Figure(cuda, result.cuda, result.own)
         except Exception as error:  # a way that cannot do a call is a finding
             yield Figure(cuda, error=str(error).partition("\n")[0])

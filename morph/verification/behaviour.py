@@ -40,7 +40,7 @@ def custom_functions(device: str) -> None:
             return x * 2
 
         @staticmethod
-        def backward(ctx: object, grad: Tensor) -> Tensor:  # type: ignore[override]
+        def backward(ctx: object, grad: Tensor) -> Tensor:
             assert grad.is_cuda
             return grad * 2
 
@@ -65,7 +65,7 @@ def gradient_scaling(device: str) -> None:
     weight = nn.Parameter(torch.ones(2, device=device))
     optimizer = torch.optim.SGD([weight], lr=1.0)
     scaler = torch.amp.GradScaler("cuda", init_scale=4.0)
-    scaler.scale((weight * float("inf")).sum()).backward()
+    scaler.scale((weight * float("inf")).sum()).backward()  # type: ignore[no-untyped-call]
     scaler.step(optimizer)
     scaler.update()
     assert weight.tolist() == [1.0, 1.0], "the step was not skipped"
@@ -97,7 +97,7 @@ def distributions(device: str) -> None:
 def streams(device: str) -> None:
     """Work on another stream is seen after waiting for it."""
     with torch.cuda.device(device):
-        stream, x = torch.cuda.Stream(), torch.ones(1000, device=device)
+        stream, x = torch.cuda.Stream(), torch.ones(1000, device=device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             y = x * 3
@@ -108,12 +108,12 @@ def streams(device: str) -> None:
 def events(device: str) -> None:
     """Events measure time that passes."""
     with torch.cuda.device(device):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         start.record()
         torch.ones(300, 300, device=device) @ torch.ones(300, 300, device=device)
         end.record()
         torch.cuda.synchronize()
-    assert end.query()
+    assert end.query()  # type: ignore[no-untyped-call]
     assert start.elapsed_time(end) >= 0
 
 
@@ -158,7 +158,7 @@ def _losses(network: nn.Module, optimizer: torch.optim.Optimizer, device: str) -
         y = torch.randint(3, (8,), generator=generator).to(device)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(network(x), y)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         losses.append(loss.item())
     return losses
