@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.platforms import Platform
 from tests.worker import Worker
 
 PLATFORMS = ("cpu", "npu", "simulated-xpu")
@@ -14,6 +15,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Keeps tests that name no platforms to those of this folder."""
     if metafunc.definition.get_closest_marker("platforms") is None:
         metafunc.definition.add_marker(pytest.mark.platforms(*PLATFORMS))
+
+
+@pytest.fixture
+def platform_name(platform: Platform) -> str:
+    """The name of the platform, for a test that runs on it."""
+    return platform.name
 
 
 @pytest.fixture(autouse=True)

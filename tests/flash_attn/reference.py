@@ -64,8 +64,8 @@ def check(
 ) -> None:
     """Compares outputs and gradients with float64, by flash_attn's own rule.
 
-    The error may be twice that of a plain implementation in the inputs' dtype, three times in gradients, which
-    flash_attn's own tests allow.
+    The error may be twice that of a plain implementation in the inputs' dtype; three times in gradients,
+    which flash_attn's own tests allow.
 
     Args:
         actual: Called with the inputs; returns the output.

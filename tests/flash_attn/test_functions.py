@@ -39,9 +39,7 @@ def test_output_and_gradients(dtype):
 
     for shape, options in itertools.product(SHAPES, OPTIONS):
         batch, queries, keys, heads, key_heads, size = shape
-        inputs = tensors(
-            0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=dtype
-        )
+        inputs = tensors(0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=dtype)
         check(
             lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
             lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],

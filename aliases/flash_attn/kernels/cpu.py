@@ -82,8 +82,11 @@ def _rows(attention: Attention, query: Tensor, key: Tensor) -> list[Tile]:
     """Cut the scores so that one call of the kernel computes each part."""
     batch, queries, heads, _ = query.shape
     whole = attention.tile(queries, key.shape[1])
-    if attention.alibi_slopes is None and (not attention.cuts(whole) or attention.is_causal_square(whole)):
-        return [whole] if whole.first < whole.last else []
+    if whole.first == whole.last:
+        return []
+    needs_no_mask = not attention.cuts(whole) or attention.is_causal_square(whole)
+    if needs_no_mask and attention.alibi_slopes is None:
+        return [whole]
     slopes = attention.alibi_slopes
     masks = 1 if slopes is None else heads if slopes.dim() == 1 else batch * heads
     size = min(_QUERIES, max(32, _ELEMENTS // ((whole.end - whole.start) * masks)))

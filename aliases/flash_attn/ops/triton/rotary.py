@@ -40,6 +40,7 @@ def apply_rotary(
     _require(x, cos, sin, seqlen_offsets, seqlen, batch)
     cos, sin = _at_positions(x, cos, sin, seqlen_offsets, cu_seqlens)
     rotary_dim = 2 * cos.shape[-1]
+    given, x = x, x.data  # autograd knows nothing of this, nor of a change of views which others keep
     out = x if inplace else torch.empty_like(x)
     if not inplace:
         out[..., rotary_dim:] = x[..., rotary_dim:]
@@ -49,7 +50,7 @@ def apply_rotary(
     sin = -sin if conjugate else sin
     rotated = a * cos - b * sin, a * sin + b * cos
     out[..., first], out[..., second] = rotated
-    return out
+    return given if inplace else out
 
 
 def _sizes(x: Tensor, cu_seqlens: Tensor | None, max_seqlen: int | None) -> tuple[int, int]:

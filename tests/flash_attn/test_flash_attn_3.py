@@ -1,0 +1,217 @@
+"""flash_attn 3, against float64."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.flash_attn.reference import attention, check, distance, tensors
+
+SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 32))
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"causal": True},
+    {"window_size": (5, 3)},
+    {"softcap": 3.0},
+    {"softmax_scale": 0.1},
+)
+
+
+def integers(*values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.int32, device="cuda")
+
+
+def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
+    assert distance(actual, expected) < allowed
+
+
+@pytest.mark.parametrize("values", [32, 48])
+def test_output_and_gradients(values):
+    """Values may have another size than keys."""
+    from flash_attn_interface import flash_attn_func
+
+    inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
+    for options in OPTIONS:
+        check(
+            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
+            lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],
+            inputs,
+            options,
+        )
+
+
+def test_logarithm_of_the_sums_of_a_query_without_keys():
+    from flash_attn_interface import flash_attn_func
+
+    q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
+    out, lse = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
+    expected = attention(q, k, v, causal=True)[1]
+    assert not out[:, :4].any()
+    assert (lse[:, :, :4] == -math.inf).all()
+    close(lse[:, :, 4:], expected[:, :, 4:], 5e-4)
+
+
+def test_chunks():
+    from flash_attn_interface import flash_attn_func
+
+    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
+    for chunk, causal in itertools.product((16, 30), (False, True)):
+        out = flash_attn_func(q, k, v, attention_chunk=chunk, causal=causal)
+        close(out, attention(q, k, v, attention_chunk=chunk, causal=causal)[0])
+    q.requires_grad_()
+    with pytest.raises(AssertionError, match="FA3 backward does not support attention_chunk"):
+        flash_attn_func(q, k, v, attention_chunk=16).sum().backward()
+
+
+def test_values_in_the_scores():
+    from flash_attn_interface import flash_attn_func
+
+    q, k, v = (x.detach() for x in tensors(0, *SHAPES[:2], (2, 50, 2, 48), dtype=torch.bfloat16))
+    (qv,) = (x.detach() for x in tensors(1, (2, 30, 4, 48), dtype=torch.bfloat16))
+    padded = torch.cat([v, torch.zeros_like(k)], -1)
+    expected = attention(torch.cat([q, qv], -1), torch.cat([k, v], -1), padded)[0]
+    close(flash_attn_func(q, k, v, qv=qv), expected[..., :48])
+
+
+@pytest.mark.platforms("cpu")
+def test_inputs_of_8_bits():
+    from flash_attn_interface import flash_attn_func
+
+    scales = torch.rand(3, 2, 2, generator=torch.Generator("cpu").manual_seed(0)) + 0.5
+    small = [x.detach().to(torch.float8_e4m3fn) for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
+    wide = [
+        x.double() * scale.repeat_interleave(x.shape[2] // 2, 1)[:, None, :, None]
+        for x, scale in zip(small, scales, strict=True)
+    ]
+    q_scale, k_scale, v_scale = scales
+    out = flash_attn_func(*small, causal=True, q_descale=q_scale, k_descale=k_scale, v_descale=v_scale)
+    assert out.dtype == torch.bfloat16
+    close(out, attention(*wide, causal=True)[0])
+
+
+def test_sequences_and_how_much_of_them_counts():
+    from flash_attn_interface import flash_attn_varlen_func
+
+    q, k, v = tensors(0, (20, 4, 32), (30, 2, 32), (30, 2, 32), dtype=torch.bfloat16)
+    bounds = integers(0, 8, 20), integers(0, 10, 30), 12, 20
+    out, lse = flash_attn_varlen_func(
+        q,
+        k,
+        v,
+        *bounds,
+        seqused_k=integers(7, 20),
+        seqused_q=integers(8, 5),
+        causal=True,
+        return_attn_probs=True,
+    )
+    assert out.shape == (20, 4, 32)
+    assert lse.shape == (4, 20)
+    expected = attention(q[None, :8], k[None, :7], v[None, :7], causal=True)
+    close(out[:8], expected[0][0])
+    close(out[8:13], attention(q[None, 8:13], k[None, 10:], v[None, 10:], causal=True)[0][0])
+    assert not out[13:].any()
+    assert (lse[:, 13:] == -math.inf).all()
+    grads = torch.autograd.grad(out.float().square().sum(), (q, k, v))
+    assert not grads[0][13:].any()
+    assert not grads[1][7:10].any()
+    assert all(grad[:7].any() for grad in grads)
+
+
+def test_cache_in_small_pages_with_sequences_of_queries():
+    from flash_attn_interface import flash_attn_with_kvcache
+
+    shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
+    q, keys, values, new_k, new_v = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    table, lengths = integers([3, 1, 0], [7, 8, 2]), integers(2, 9)
+    options = {"page_table": table, "causal": True}
+    out, lse, *rest = flash_attn_with_kvcache(
+        q, keys, values, new_k, new_v, cache_seqlens=lengths, return_softmax_lse=True, **options
+    )
+    assert len(rest) == 2
+    for index, length in enumerate((5, 12)):
+        own = [each[table[index].long()].flatten(0, 1)[None, :length] for each in (keys, values)]
+        assert torch.equal(own[0][0, -3:], new_k[index])
+        expected, sums = attention(q[index : index + 1], *own, causal=True)
+        close(out[index : index + 1], expected, 5e-3)
+        close(lse[index : index + 1], sums, 5e-4)
+    packed = torch.cat([q[0, 1:], q[1]])
+    again = flash_attn_with_kvcache(
+        packed,
+        keys,
+        values,
+        cache_seqlens=lengths + 3,
+        cu_seqlens_q=integers(0, 2, 5),
+        max_seqlen_q=3,
+        **options,
+    )
+    close(again, torch.cat([out[0, 1:], out[1]]), 3e-3)
+
+
+def test_rotated_cache():
+    from flash_attn import flash_attn_with_kvcache as of_flash_attn_2
+    from flash_attn_interface import flash_attn_with_kvcache
+
+    shapes = (2, 3, 4, 32), (2, 16, 2, 32), (2, 16, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32), (16, 8), (16, 8)
+    q, k, v, new_k, new_v, cos, sin = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    for causal, interleaved in itertools.product((False, True), (False, True)):
+        options = {"causal": causal, "rotary_interleaved": interleaved, "rotary_cos": cos, "rotary_sin": sin}
+        caches = [[k.clone(), v.clone()] for _ in range(2)]
+        results = [
+            function(q, *cache, new_k, new_v, cache_seqlens=integers(2, 9), **options)
+            for function, cache in zip((of_flash_attn_2, flash_attn_with_kvcache), caches, strict=True)
+        ]
+        close(*results, 1e-6)
+        assert torch.equal(caches[0][0], caches[1][0])
+
+
+def test_combined_parts():
+    from flash_attn_interface import flash_attn_combine, flash_attn_func
+
+    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
+    parts = [
+        flash_attn_func(q, k[:, own], v[:, own], return_attn_probs=True) for own in (slice(20), slice(20, 50))
+    ]
+    outs, sums = zip(*parts, strict=True)
+    out, lse = flash_attn_combine(torch.stack(outs).float(), torch.stack(sums).transpose(-1, -2))
+    expected = attention(q, k, v)
+    close(out, expected[0])
+    close(lse.transpose(-1, -2), expected[1], 5e-4)
+    assert out.dtype == torch.float32
+
+
+def test_packed_heads_and_operators():
+    import flash_attn_3.flash_attn_interface as packaged
+    import flash_attn_interface
+
+    assert packaged.flash_attn_func is flash_attn_interface.flash_attn_func
+    (qkv,) = tensors(0, (2, 12, 8, 32), dtype=torch.bfloat16)
+    out = flash_attn_interface.flash_attn_qkvpacked_func(qkv, causal=True, num_heads_q=4)
+    separate = [each.detach().requires_grad_() for each in qkv.split([4, 2, 2], 2)]
+    expected, _, _, _ = flash_attn_interface._flash_attn_forward(*separate, causal=True)
+    assert torch.equal(out, expected)
+    for each in (out, expected):
+        each.float().square().sum().backward()
+    assert torch.equal(qkv.grad, torch.cat([each.grad for each in separate], 2))
+    metadata = flash_attn_interface.get_scheduler_metadata(2, 1, 8, 4, 2, 32, integers(3, 4))
+    assert metadata.dtype == torch.int32
+
+
+@pytest.mark.platforms("cpu")
+def test_compiled_whole():
+    from flash_attn_interface import flash_attn_func
+
+    # Dynamo makes an object of torch.autograd.Function
+    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
+    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
+    results = [
+        (out := function(q, k, v, causal=True), *torch.autograd.grad(out.float().square().sum(), (q, k, v)))
+        for function in (flash_attn_func, compiled)
+    ]
+    assert all(map(torch.equal, *results))

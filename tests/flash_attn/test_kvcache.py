@@ -1,0 +1,170 @@
+"""Attention over a cache, which new keys and values are added to in place, against float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.flash_attn.reference import attention, distance
+
+ROOM = 300
+
+
+# new tokens, causal, how neighbours are rotated (None: not at all), window
+CASES = (
+    (1, False, None, (-1, -1)),
+    (3, True, None, (20, 0)),
+    (3, False, True, (-1, -1)),
+    (3, True, True, (-1, -1)),
+    (1, True, False, (-1, -1)),
+    (3, False, False, (20, 5)),
+)
+
+
+def tensor(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator("cpu").manual_seed(sum(shape) + seed)
+    return torch.randn(*shape, generator=generator).to("cuda", torch.float16)
+
+
+def integers(*values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.int32, device="cuda")
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor, first: int, interleaved: bool, together: bool) -> Tensor:
+    """Return `x` of shape (tokens, heads, size), rotated from a position on, in float64."""
+    count, half = len(x), cos.shape[1]
+    place = torch.full((count,), first) if together else first + torch.arange(count)
+    c, s = (each.cpu().double()[place][:, None] for each in (cos, sin))
+    x = x.cpu().double().clone()
+    one, two = (
+        (slice(0, 2 * half, 2), slice(1, 2 * half, 2))
+        if interleaved
+        else (slice(half), slice(half, 2 * half))
+    )
+    a, b = x[..., one].clone(), x[..., two].clone()
+    x[..., one], x[..., two] = a * c - b * s, a * s + b * c
+    return x
+
+
+def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
+    """Compares with float64 by flash_attn's own rule for caches: three times a plain one's error."""
+    expected = attention(*inputs, **options)[0]
+    plain = attention(*inputs, **options, dtype=actual.dtype)[0]
+    assert distance(actual, expected) <= 3 * distance(plain, expected) + 1e-5
+
+
+@pytest.mark.parametrize("paged", [False, True])
+def test_append_rotate_and_attend(paged):
+    from flash_attn import flash_attn_with_kvcache
+
+    for new, causal, interleaved, window in CASES:
+        q, k, v = tensor(2, new, 4, 64), tensor(2, new, 2, 64, seed=1), tensor(2, new, 2, 64, seed=2)
+        lengths, places = (17, 260), (3, 1)
+        caches = [tensor(5, ROOM, 2, 64, seed=3), tensor(5, ROOM, 2, 64, seed=4)]
+        held = [
+            [cache[place, :length].clone() for place, length in zip(places, lengths, strict=True)]
+            for cache in caches
+        ]
+        options: dict[str, Any] = {"cache_batch_idx": integers(*places)}
+        if paged:
+            caches, options = in_pages(held)
+        angles = torch.rand(512, 16, generator=torch.Generator("cpu").manual_seed(1)).to("cuda") * 6
+        cos, sin = angles.cos().half(), angles.sin().half()
+        if interleaved is not None:
+            options |= {"rotary_cos": cos, "rotary_sin": sin, "rotary_interleaved": interleaved}
+        options |= {"causal": causal, "window_size": window, "cache_seqlens": integers(*lengths)}
+        out = flash_attn_with_kvcache(q, *caches, k, v, **options)
+        for index, length in enumerate(lengths):
+            own_q, own_k = q[index].cpu().double(), k[index].cpu().double()
+            if interleaved is not None:
+                local = causal or window != (-1, -1)
+                own_q = turned(own_q, cos, sin, length, interleaved, not local)
+                own_k = turned(own_k, cos, sin, length, interleaved, False)
+            keys = torch.cat([held[0][index].cpu().double(), own_k.half().double()])
+            values = torch.cat([held[1][index].cpu(), v[index].cpu()])
+            close(
+                out[index : index + 1],
+                own_q[None],
+                keys[None],
+                values[None],
+                causal=causal,
+                window_size=window,
+            )
+            written = [stored(cache, options, index, length, new) for cache in caches]
+            assert distance(written[0], own_k) < 5e-3
+            assert torch.equal(written[1], v[index])
+
+
+def in_pages(held: list[list[Tensor]]) -> tuple[list[Tensor], dict[str, Any]]:
+    """Return the sequences in pages of 256 tokens, and the table of them."""
+    table, caches = integers([6, 2], [0, 5]), []
+    for sequences in held:
+        pages = tensor(7, 256, 2, 64, seed=9)
+        for row, sequence in zip(table.tolist(), sequences, strict=True):
+            for page, part in zip(row, sequence.split(256), strict=False):
+                pages[page, : len(part)] = part
+        caches.append(pages)
+    return caches, {"block_table": table}
+
+
+def stored(cache: Tensor, options: dict[str, Any], index: int, start: int, count: int) -> Tensor:
+    if "block_table" in options:
+        rows = cache[options["block_table"][index].long()].flatten(0, 1)
+    else:
+        rows = cache[int(options["cache_batch_idx"][index])]
+    return rows[start : start + count]
+
+
+def test_whole_cache_and_lengths_as_a_number():
+    from flash_attn import flash_attn_with_kvcache
+
+    q, k, v = tensor(2, 2, 4, 32), tensor(2, 20, 2, 32), tensor(2, 20, 2, 32, seed=1)
+    out, lse = flash_attn_with_kvcache(q, k, v, causal=True, return_softmax_lse=True)
+    close(out, q, k, v, causal=True)
+    assert lse.shape == (2, 4, 2)
+    assert lse.dtype == torch.float32
+    assert distance(lse, attention(q, k, v, causal=True)[1]) < 5e-4
+    out = flash_attn_with_kvcache(q, k, v, cache_seqlens=7, num_splits=3, softcap=1.5)
+    close(out, q, k[:, :7], v[:, :7], softcap=1.5)
+    new = tensor(2, 2, 2, 32, seed=5)
+    flash_attn_with_kvcache(q, k, v, new, new, cache_seqlens=7)
+    assert torch.equal(k[:, 7:9], new)
+
+
+def test_left_padding_alibi_and_odd_head_sizes():
+    from flash_attn import flash_attn_with_kvcache
+
+    q, k, v = tensor(2, 3, 4, 36), tensor(2, 40, 2, 36), tensor(2, 40, 2, 36, seed=1)
+    slopes = torch.rand(2, 4, generator=torch.Generator("cpu").manual_seed(0)).to("cuda")
+    lengths, pads = (30, 12), (4, 12)
+    options = {"causal": True, "alibi_slopes": slopes}
+    out, lse = flash_attn_with_kvcache(
+        q,
+        k,
+        v,
+        cache_seqlens=integers(*lengths),
+        cache_leftpad=integers(*pads),
+        return_softmax_lse=True,
+        **options,
+    )
+    close(out[:1], q[:1], k[:1, 4:30], v[:1, 4:30], causal=True, alibi_slopes=slopes[:1])
+    assert not out[1].any()
+    assert lse[1].isposinf().all()
+
+
+def test_a_whole_generation():
+    """Token by token in a cache is the same as all at once."""
+    from flash_attn import flash_attn_func, flash_attn_with_kvcache
+
+    q, k, v = tensor(2, 6, 4, 32), tensor(2, 6, 2, 32), tensor(2, 6, 2, 32, seed=1)
+    at_once = flash_attn_func(q, k, v, causal=True)
+    caches = torch.zeros(2, 2, 10, 2, 32, dtype=q.dtype, device="cuda")
+    for token in range(6):
+        own = slice(token, token + 1)
+        out = flash_attn_with_kvcache(
+            q[:, own], *caches, k[:, own], v[:, own], cache_seqlens=token, causal=True
+        )
+        assert distance(out, at_once[:, own]) < 3e-3

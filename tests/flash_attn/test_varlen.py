@@ -1,0 +1,211 @@
+"""Attention within sequences of several lengths in one tensor, against float64, forwards and backwards."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import pytest
+import torch
+from torch import Tensor
+
+from tests.flash_attn.reference import attention, check, distance, tensors
+
+LENGTHS = (([5, 0, 17, 1], [5, 3, 17, 1]), ([1, 1, 1], [9, 1, 30]), ([12, 7], [4, 0]))
+OPTIONS: tuple[dict[str, Any], ...] = ({}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0})
+
+
+def bounds(lengths: list[int]) -> Tensor:
+    return torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32, device="cuda")
+
+
+def by_sequence(
+    q: Tensor, k: Tensor, v: Tensor, lengths: tuple[list[int], list[int]], **options: Any
+) -> tuple[Tensor, Tensor]:
+    """Return the output and the logarithms of the sums of each sequence alone, after each other."""
+    slopes = options.pop("alibi_slopes", None)
+    parts = []
+    for index, (own, keys) in enumerate(
+        zip(*(x.split(n) for x, n in zip((q, k), lengths, strict=True)), strict=True)
+    ):
+        values = v.split(lengths[1])[index]
+        slope = slopes if slopes is None or slopes.dim() == 1 else slopes[index]
+        parts.append(attention(own[None], keys[None], values[None], alibi_slopes=slope, **options))
+    return torch.cat([out[0] for out, _ in parts]), torch.cat([lse[0] for _, lse in parts], 1)
+
+
+def inputs_for(lengths: tuple[list[int], list[int]], dtype: torch.dtype, size: int = 32) -> list[Tensor]:
+    queries, keys = map(sum, lengths)
+    return tensors(0, (queries, 4, size), (keys, 2, size), (keys, 2, size), dtype=dtype)
+
+
+def arguments(lengths: tuple[list[int], list[int]]) -> tuple[Tensor, Tensor, int, int]:
+    return bounds(lengths[0]), bounds(lengths[1]), max(lengths[0]), max(lengths[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_output_and_gradients(dtype):
+    from flash_attn import flash_attn_varlen_func
+
+    for lengths, options in itertools.product(LENGTHS, OPTIONS):
+        check(
+            lambda q, k, v, n=lengths, options=options: flash_attn_varlen_func(
+                q, k, v, *arguments(n), **options
+            ),
+            lambda q, k, v, dtype, n=lengths, options=options: by_sequence(
+                q, k, v, n, dtype=dtype, **options
+            )[0],
+            inputs_for(lengths, dtype),
+            (lengths, options),
+        )
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 4)])
+def test_alibi(shape):
+    from flash_attn import flash_attn_varlen_func
+
+    slopes = torch.rand(*shape, generator=torch.Generator("cpu").manual_seed(2)).to("cuda")
+    options: dict[str, Any] = {"alibi_slopes": slopes, "causal": True}
+    lengths = LENGTHS[0]
+    check(
+        lambda q, k, v: flash_attn_varlen_func(q, k, v, *arguments(lengths), **options),
+        lambda q, k, v, dtype: by_sequence(q, k, v, lengths, dtype=dtype, **options)[0],
+        inputs_for(lengths, torch.float16),
+    )
+
+
+def test_logarithm_of_the_sums():
+    from flash_attn import flash_attn_varlen_func
+
+    for lengths in LENGTHS:
+        q, k, v = inputs_for(lengths, torch.float16)
+        _, lse, _ = flash_attn_varlen_func(q, k, v, *arguments(lengths), causal=True, return_attn_probs=True)
+        expected = by_sequence(q, k, v, lengths, causal=True)[1]
+        assert lse.dtype == torch.float32
+        assert lse.shape == (4, len(q))
+        blind = expected == -math.inf
+        assert torch.equal(lse.cpu() == math.inf, blind)
+        assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
+
+
+def test_packed_forms():
+    from flash_attn import (
+        flash_attn_varlen_func,
+        flash_attn_varlen_kvpacked_func,
+        flash_attn_varlen_qkvpacked_func,
+    )
+
+    lengths = [5, 0, 14]
+    (qkv,) = tensors(0, (19, 3, 4, 24), dtype=torch.bfloat16)
+    q, kv = qkv[:, 0].detach().requires_grad_(), qkv[:, 1:].detach().requires_grad_()
+    separate = [qkv[:, index].detach().requires_grad_() for index in range(3)]
+    cu = bounds(lengths)
+    expected = flash_attn_varlen_func(*separate, cu, cu, 14, 14, causal=True)
+    results = (
+        flash_attn_varlen_qkvpacked_func(qkv, cu, 14, causal=True),
+        flash_attn_varlen_kvpacked_func(q, kv, cu, cu, 14, 14, causal=True),
+    )
+    for each in (expected, *results):
+        each.float().square().sum().backward()
+        assert torch.equal(each, expected)
+    assert torch.equal(qkv.grad, torch.stack([each.grad for each in separate], 1))
+    assert torch.equal(q.grad, separate[0].grad)
+    assert torch.equal(kv.grad, torch.stack([each.grad for each in separate[1:]], 1))
+
+
+def test_dropout():
+    from flash_attn import flash_attn_varlen_func
+
+    lengths = ([40, 3], [50, 20])
+    q, k, v = inputs_for(lengths, torch.bfloat16)
+    torch.cuda.manual_seed(3)
+    _, _, weights = flash_attn_varlen_func(
+        q, k, v, *arguments(lengths), dropout_p=0.3, return_attn_probs=True
+    )
+    assert weights.shape == (2, 4, 128, 128)
+    kept = [weights[0, :, :40, :50] >= 0, weights[1, :, :3, :20] >= 0]
+
+    def dropped(q: Tensor, k: Tensor, v: Tensor, dtype: torch.dtype) -> Tensor:
+        parts = []
+        for index, rows in enumerate(
+            zip(q.split([40, 3]), k.split([50, 20]), v.split([50, 20]), strict=True)
+        ):
+            inputs = (each[None] for each in rows)
+            parts.append(attention(*inputs, dtype=dtype, kept=kept[index][None], dropout_p=0.3)[0][0])
+        return torch.cat(parts)
+
+    torch.cuda.manual_seed(3)
+    call = arguments(lengths)
+    check(lambda q, k, v: flash_attn_varlen_func(q, k, v, *call, dropout_p=0.3), dropped, [q, k, v])
+
+
+def test_keys_in_pages():
+    from flash_attn import flash_attn_varlen_func
+
+    lengths = ([3, 9], [300, 20])
+    q, k, v = inputs_for(lengths, torch.float16)
+    pages = torch.zeros(5, 256, 2, 32, dtype=q.dtype, device="cuda")
+    key_pages, value_pages = pages.clone(), pages.clone()
+    table = torch.tensor([[4, 1], [2, 0]], dtype=torch.int32, device="cuda")
+    for packed, paged in ((k, key_pages), (v, value_pages)):
+        first, second = packed.detach().split(lengths[1])
+        paged[4], paged[1, :44], paged[2, :20] = first[:256], first[256:], second
+    with torch.no_grad():
+        expected = flash_attn_varlen_func(q, k, v, *arguments(lengths), causal=True)
+        paged_out = flash_attn_varlen_func(
+            q, key_pages, value_pages, *arguments(lengths), causal=True, block_table=table
+        )
+    assert torch.equal(expected, paged_out)
+
+
+def test_any_lengths():
+    """Property: sequences of any lengths agree with float64."""
+    from flash_attn import flash_attn_varlen_func
+
+    length = st.integers(0, 24)
+
+    @hypothesis.settings(
+        max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+    @hypothesis.given(
+        pairs=st.lists(st.tuples(length, length), min_size=1, max_size=4),
+        causal=st.booleans(),
+        window=st.tuples(st.integers(-1, 20), st.integers(-1, 20)),
+    )
+    def agree(pairs, causal, window):
+        hypothesis.assume(sum(q for q, _ in pairs) > 0)
+        lengths = [q for q, _ in pairs], [k for _, k in pairs]
+        options = {"causal": causal, "window_size": window}
+        check(
+            lambda q, k, v: flash_attn_varlen_func(q, k, v, *arguments(lengths), **options),
+            lambda q, k, v, dtype: by_sequence(q, k, v, lengths, dtype=dtype, **options)[0],
+            inputs_for(lengths, torch.float16, size=16),
+            (lengths, options),
+        )
+
+    agree()
+
+
+def test_unpadded_and_padded_again():
+    """A padded batch gives the same through bert_padding as each sequence alone."""
+    from flash_attn import flash_attn_varlen_func
+    from flash_attn.bert_padding import pad_input, unpad_input
+
+    mask = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]], device="cuda")
+    q, k, v = tensors(0, *[(3, 5, 2, 32)] * 3, dtype=torch.bfloat16)
+    tokens, indices, cu, longest, used = unpad_input(q, mask)
+    keys, values = (unpad_input(each, mask)[0] for each in (k, v))
+    out = pad_input(flash_attn_varlen_func(tokens, keys, values, cu, cu, longest, longest), indices, 3, 5)
+    assert (longest, used.tolist(), cu.tolist()) == (5, [4, 2, 5], [0, 4, 6, 11])
+    for index, length in enumerate((4, 2, 5)):
+        own = slice(index, index + 1), slice(length)
+        expected = attention(q[own], k[own], v[own])[0]
+        plain = attention(q[own], k[own], v[own], dtype=torch.bfloat16)[0]
+        assert distance(out[own], expected) <= 2 * distance(plain, expected) + 1e-5
+        assert not out[index, length:].any()
+    (grad,) = torch.autograd.grad(out.float().sum(), v)
+    assert not grad[0, 4:].any()
+    assert grad[0, :4].any()
