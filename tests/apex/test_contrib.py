@@ -180,6 +180,7 @@ def test_products_of_chosen_rows() -> None:
 @pytest.mark.parametrize("act", [None, "silu", "Swish"])
 def test_group_norm(act: str | None) -> None:
     from apex.contrib.group_norm import GroupNorm
+    from apex.contrib.group_norm.group_norm import cuda_group_norm_v2_nhwc
 
     module = GroupNorm(4, 16, eps=1e-4, act=act).cuda()
     nn.init.normal_(module.weight)
@@ -190,6 +191,12 @@ def test_group_norm(act: str | None) -> None:
     expected = F.silu(model(input)) if act else model(input)
     assert_close(module(input), expected)
     assert_close(module(input.half()), expected.half(), rtol=1e-2, atol=1e-2)
+    parameters = (module.weight, module.bias)
+    with pytest.raises(AssertionError, match="Only support NHWC layout"):
+        cuda_group_norm_v2_nhwc(input, 4, *parameters, 1e-4, act)
+    if input.device.type != "npu":  # which has no such memory format
+        channels_last = input.to(memory_format=torch.channels_last)
+        assert_close(cuda_group_norm_v2_nhwc(channels_last, 4, *parameters, 1e-4, act), expected)
     assert repr(module).endswith(f"act={act.lower()})" if act else "affine=True)")
     with pytest.raises(ValueError, match="num_channels must be divisible by num_groups"):
         GroupNorm(3, 16)

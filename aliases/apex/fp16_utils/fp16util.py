@@ -18,6 +18,9 @@ clip_grad_norm = torch.nn.utils.clip_grad_norm_
 class tofp16(nn.Module):
     """Casts its input to float16."""
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def forward(self, input: Tensor) -> Tensor:
         """Return the input in float16."""
         return input.half()

@@ -12,13 +12,13 @@ _flatten: Any = torch._utils._flatten_dense_tensors
 _unflatten: Any = torch._utils._unflatten_dense_tensors
 
 
-def flatten(tensors: Sequence[Tensor], /) -> Tensor:
+def flatten(bucket: Sequence[Tensor]) -> Tensor:
     """Return the elements of all tensors, which have one type, in one dimension."""
-    flat: Tensor = _flatten(tensors)
+    flat: Tensor = _flatten(bucket)
     return flat
 
 
-def unflatten(flat: Tensor, tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
-    """Return views of a flat tensor, in the shapes of ``tensors``."""
-    views: tuple[Tensor, ...] = _unflatten(flat, tensors)
+def unflatten(coalesced: Tensor, bucket: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return views of a flat tensor, in the shapes of those in ``bucket``."""
+    views: tuple[Tensor, ...] = _unflatten(coalesced, bucket)
     return views

@@ -10,6 +10,43 @@ from torch.nn import functional as F
 
 __all__ = ["GroupNorm"]
 
+SWISH = ("silu", "swish")
+
+
+def torch_group_norm(
+    x: Tensor, g: int, w: Tensor | None, b: Tensor | None, eps: float, act: str | None = ""
+) -> Tensor:
+    """Normalise groups of channels, in the parameters' dtype, and apply the activation.
+
+    Args:
+        x: Of shape (N, channels, ...).
+        g: How many groups there are.
+        w: The weight, of shape (channels,); None for 1.
+        b: The bias, of shape (channels,); None for 0.
+        eps: Added to the variance.
+        act: ``"silu"`` or ``"swish"``, which are the same; anything else for none.
+
+    Returns:
+        The output, of the input's shape and dtype.
+    """
+    output = F.group_norm(x if w is None else x.to(w.dtype), g, w, b, eps)
+    return (F.silu(output) if act in SWISH else output).to(x.dtype)
+
+
+def cuda_group_norm_nhwc_one_pass(
+    x: Tensor, G: int, weight: Tensor, bias: Tensor, eps: float, act: str | None = None
+) -> Tensor:
+    """Do as ``torch_group_norm`` with an input whose channels lie together (``torch.channels_last``)."""
+    act = act.lower() if act else act
+    assert x.is_contiguous(memory_format=torch.channels_last), "Only support NHWC layout."
+    assert weight.numel() == bias.numel() == x.shape[1], "Unexpected parameter count."
+    assert x.shape[1] % G == 0, "C % G != 0."
+    assert not act or act in SWISH, "Unsupported activation."
+    return torch_group_norm(x, G, weight, bias, eps, act)
+
+
+cuda_group_norm_nhwc_two_pass = cuda_group_norm_v2_nhwc = cuda_group_norm_nhwc_one_pass
+
 
 class GroupNorm(nn.Module):
     """Normalisation of groups of channels, as ``torch.nn.GroupNorm``, with an activation.
@@ -73,11 +110,7 @@ class GroupNorm(nn.Module):
         Returns:
             The output, of the input's shape, dtype and memory format.
         """
-        dtype = self.weight.dtype if self.affine else input.dtype
-        output = F.group_norm(input.to(dtype), self.num_groups, self.weight, self.bias, self.eps)
-        if self.act in ("silu", "swish"):
-            output = F.silu(output)
-        return output.to(input.dtype)
+        return torch_group_norm(input, self.num_groups, self.weight, self.bias, self.eps, self.act)
 
     def extra_repr(self) -> str:
         """Return the options for ``repr``."""
