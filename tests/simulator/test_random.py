@@ -87,3 +87,11 @@ def test_checkpointed_dropout_draws_the_same_again() -> None:
     result.sum().backward()
     assert x.grad is not None
     assert torch.equal(x.grad, result.detach())
+
+
+@own.only_simulated
+def test_a_generator_of_the_host_is_refused() -> None:
+    with pytest.raises(
+        RuntimeError, match=f"Expected a '{own.device()}' device type for generator but found 'cpu'"
+    ):
+        torch.rand(3, generator=torch.Generator(), device=own.device())

@@ -130,8 +130,9 @@ class Call {
 class Seeded {
  public:
   Seeded(const std::optional<at::Generator>& wanted, c10::Device device) {
-    at::Generator mine = wanted && wanted->device().type() == settings().type
-                             ? *wanted : at::globalContext().defaultGenerator(device);
+    at::Generator mine = wanted && wanted->defined() ? *wanted : at::globalContext().defaultGenerator(device);
+    TORCH_CHECK(mine.device().type() == settings().type, "Expected a '", c10::DeviceTypeName(settings().type, true),
+                "' device type for generator but found '", c10::DeviceTypeName(mine.device().type(), true), "'");
     uint64_t seed = next_seed(mine);
     std::lock_guard<std::mutex> lock(host_.mutex());
     saved_ = host_.unsafeGetGeneratorImpl()->get_state();
