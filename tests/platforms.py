@@ -83,27 +83,27 @@ class Platform:
         what = [str(program)] if isinstance(program, pathlib.Path) else ["-c", program]
         command = [*self.command(morph=morph), *what, *map(str, arguments)]
         variables = {**self.environment, **(environment or {})}
-        done = completed(command, env=variables, cwd=cwd, timeout=timeout)
+        done = self.complete(command, env=variables, cwd=cwd, timeout=timeout)
         if check:
             assert done.returncode == 0, f"{describe(done)}"
         return done
 
+    def complete(
+        self, command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end, and once more where a thread of autograd's aborted its interpreter's end.
 
-def completed(
-    command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
-) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end, and once more if a process of it was aborted while its interpreter ended.
-
-    The real torch_npu does so without morph, in about one process of fifty on a busy machine. On the CPU it
-    was seen once, under morph, and is not explained: the second run must not be taken for an answer.
-    """
-    for _ in range(2):
-        done = subprocess.run(
-            command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
-        )
-        if done.returncode == 0 or ABORTED not in done.stderr:
-            break
-    return done
+        torch starts a thread for each device at the first backward, and one that has not begun when the
+        interpreter ends aborts the process: the real torch_npu does so without morph too, in about one process
+        of fifty on a busy machine. On the CPU there is no such thread, and so no second run.
+        """
+        for _ in range(1 if self.name == "cpu" else 2):
+            done = subprocess.run(
+                command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0 or ABORTED not in done.stderr:
+                break
+        return done
 
 
 def platform(name: str, variables: Mapping[str, str]) -> Platform:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import platforms
-from tests.platforms import Platform, completed, describe
+from tests.platforms import Platform, describe
 
 FOLDER = pathlib.Path(__file__).parent
 TIMEOUT = 180
@@ -68,7 +68,7 @@ def run(
     command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(script)]
     # one thread, so that a sum has one order whichever way it is spelled
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
-    done = completed([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
+    done = platform.complete([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
     assert done.returncode == 0, describe(done)
     return done
 
