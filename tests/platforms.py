@@ -91,11 +91,11 @@ class Platform:
     def complete(
         self, command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, and once more where a thread of autograd's aborted its interpreter's end.
+        """Runs a command to its end, and once more where a thread of autograd's aborted its end.
 
         torch starts a thread for each device at the first backward, and one that has not begun when the
-        interpreter ends aborts the process: the real torch_npu does so without morph too, in about one process
-        of fifty on a busy machine. On the CPU there is no such thread, and so no second run.
+        interpreter ends aborts the process: the real torch_npu does so without morph too, in about one
+        process of fifty on a busy machine. On the CPU there is no such thread, and so no second run.
         """
         for _ in range(1 if self.name == "cpu" else 2):
             done = subprocess.run(

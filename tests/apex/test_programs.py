@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.platforms import Platform, completed, describe
+from tests.platforms import Platform, describe
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 
@@ -24,7 +24,7 @@ def run(
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command = [*platform.command(morph=True), *(torchrun if processes > 1 else []), str(PROGRAMS / script)]
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
-    done = completed([*command, *map(str, arguments)], env=environment, timeout=110)
+    done = platform.complete([*command, *map(str, arguments)], env=environment, timeout=110)
     assert done.returncode == 0, describe(done)
     return done
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.installation import copy_sources
-from tests.platforms import completed, describe
+from tests.platforms import describe
 
 TREES = pathlib.Path(__file__).parent / "trees"
 OURS = ("MORPH_BACKEND", "MORPH_REPLACED", "MORPH_SCOPE")
@@ -36,7 +36,15 @@ class Checkout:
         launcher = ["-m", "morph", "--backend", "cpu"] if morph else []
         command = [sys.executable, *launcher, "-c", textwrap.dedent(code)]
         environment = {**kept, "PYTHONPATH": path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **variables}
-        done = completed(command, env=environment, cwd=self.folder.parent, timeout=120)
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=self.folder.parent,
+            timeout=120,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert not check or done.returncode == 0, describe(done)
         return done
 
