@@ -66,7 +66,9 @@ def is_import(frame: FrameType) -> bool:
 
 def _importer(frame: FrameType | None) -> FrameType | None:
     """Return the frame whose code asks the import system for something."""
-    while frame is not None and _module_of(frame).startswith(_IMPORT_SYSTEM):
+    while frame is not None and (
+        _module_of(frame) == "morph" or _module_of(frame).startswith(_IMPORT_SYSTEM)
+    ):
         frame = frame.f_back
     return frame
 

@@ -11,7 +11,7 @@ from importlib.util import cache_from_source
 from types import CodeType
 from zipimport import zipimporter
 
-from morph.startup import WORDS
+from morph import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

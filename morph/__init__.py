@@ -1,23 +1,124 @@
-"""CUDA-only PyTorch code, unchanged, on any accelerator."""
+"""CUDA-only PyTorch code, unchanged, on any accelerator.
 
-import os
+This is all that an interpreter under morph imports of it when it starts. The start-up file that
+``morph enable`` writes calls ``wait_for_torch``, and so does the ``sitecustomize`` of child processes of
+``python -m morph``: this module then stands first on ``sys.meta_path``, until a module is looked for that is
+not of Python's own library.
+"""
+# Every interpreter of an enabled environment pays for this file when it starts and, when it ends, for what it
+# refers to, which is taken apart piece by piece. So nothing is imported outside functions.
 
-TYPE_CHECKING = False  # importing typing would cost a start-up file 6 ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
     from morph.activation import Status, activate, activated, deactivate, status
+    from morph.launcher.claimed import ScriptEntry
 
 __version__ = "0.1.0"
 __all__ = ["Status", "activate", "activated", "deactivate", "status"]
 
-_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if not os.path.isdir(os.path.join(os.path.dirname(__file__), "finders")) and _root not in __path__:
-    __path__.append(_root)  # a bare checkout: finders/ and aliases/ lie beside morph/
+WORDS = b"cuda", b"nccl", b"NCCL"
+SWITCH = "MORPH_STARTUP"
+NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # Jython's, which copy and pickle look for
+
+was_started = is_required = False
 
 
 def __getattr__(name: str) -> object:
-    """Import the public interface at its first use: a start-up file only reaches a finder."""
+    """Import the public interface at its first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from morph import activation
 
     return getattr(activation, name)
+
+
+def _find_checkout() -> None:
+    import os
+
+    folder = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(folder)
+    if not os.path.isdir(os.path.join(folder, "finders")) and root not in __path__:
+        __path__.append(root)  # a bare checkout: finders/ and aliases/ lie beside morph/
+
+
+def wait_for_torch(*, required: bool = False) -> None:
+    """Have morph activated when torch is imported, packages served, and the program rewritten when read.
+
+    Once in a process: ``site`` may read a start-up file twice. An interpreter that runs with other rights
+    than the user's is left alone, since morph loads what it has built from a folder of the user's; so is one
+    that ``MORPH_STARTUP=0`` is set for.
+
+    Args:
+        required: Whether torch is not to be imported without a backend that was asked for.
+    """
+    import os
+    import sys
+
+    global is_required, was_started
+    if has_other_rights() or (os.environ.get(SWITCH) == "0" and not sys.flags.ignore_environment):
+        return
+    is_required |= required
+    if not was_started:
+        was_started = True
+        sys.meta_path.insert(0, sys.modules[__name__])
+        sys.path_hooks.append(claim_script)
+
+
+def has_other_rights() -> bool:
+    """Tell whether the process runs with the rights of another user or group than started it (setuid)."""
+    import os
+
+    return os.geteuid() != os.getuid() or os.getegid() != os.getgid()
+
+
+def find_spec(
+    fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+) -> "ModuleSpec | None":
+    """Return the spec of a module that is not Python's own as all finders give it (PEP 451)."""
+    import sys
+
+    if path is not None or fullname in sys.stdlib_module_names or fullname in NOT_OF_PROGRAMS:
+        return None
+    from morph import startup
+
+    return startup.find_spec(fullname, path, target)
+
+
+def find_distributions(context: "Any" = None) -> "Iterable[Any]":
+    """Return the served packages' distributions, as a finder does."""
+    from morph import startup
+
+    return startup.find_distributions(context)
+
+
+def claim_script(path: str) -> "ScriptEntry":
+    """Answer for the script that is the program, if it has to be rewritten (a path hook of PEP 302).
+
+    Raises:
+        ImportError: If ``path`` is anything else.
+    """
+    import os
+    import sys
+
+    if not os.path.isfile(path) or not _mentions_cuda(path):
+        raise ImportError(path)
+    from morph.launcher import claimed
+
+    return claimed.claim(path, of_interpreter=sys._getframe().f_back is None)
+
+
+def _mentions_cuda(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return False  # the interpreter says what is wrong with it
+    return any(word in content for word in WORDS)
+
+
+_find_checkout()

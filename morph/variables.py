@@ -4,7 +4,7 @@
 import os
 import sys
 
-from morph.startup import has_other_rights
+from morph import has_other_rights
 
 BACKEND = "MORPH_BACKEND"
 PACKAGES = "MORPH_PACKAGES"

@@ -33,11 +33,15 @@ class FreshEnvironment:
 
     def install(self, *what: object) -> None:
         """Installs distributions without what they depend on, and without asking an index."""
-        options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
-        pip = [sys.executable, "-m", "pip", "--python", self.python, "install"]
-        done = subprocess.run(
-            [str(word) for word in [*pip, *options, *what]], capture_output=True, text=True, check=False
-        )
+        self._pip("install", "--no-deps", "--no-index", "--no-build-isolation", *what)
+
+    def uninstall(self, distribution: str) -> None:
+        """Uninstalls a distribution."""
+        self._pip("uninstall", "--yes", distribution)
+
+    def _pip(self, *words: object) -> None:
+        command = [sys.executable, "-m", "pip", "--python", self.python, "--quiet", *words]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, describe(done)
 
     def run(

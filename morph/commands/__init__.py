@@ -16,9 +16,12 @@ COMMANDS = {
     "completion": "print what makes a shell complete the words of morph",
     "config": "print the settings that count, and where each is said",
     "coverage": "show which CUDA names work on which backend, and how that is known",
+    "disable": "have no Python of this environment run under morph by itself any more",
     "doctor": "say what is wrong in this environment, and what to do about it",
+    "enable": "have every Python of this environment run under morph by itself",
     "explain": "say what serves a CUDA name on each backend, and why",
     "info": "show what is installed, which devices are there, and which backend would be chosen",
+    "status": "tell whether every Python of this environment runs under morph",
     "surface": "record the names of an installed package, and compare recordings",
     "verify": "check that the device computes what the CPU does",
 }

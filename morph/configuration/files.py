@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from morph import has_other_rights
 from morph.configuration.checking import check
 from morph.configuration.lines import line_of, line_of_syntax_error
 from morph.errors import ConfigurationError
-from morph.startup import has_other_rights
 
 NAME = "morph.toml"
 PROJECT = "pyproject.toml"

@@ -1,4 +1,4 @@
-"""Runs a script that :mod:`morph.startup` has claimed, with what only a plain run has put right.
+"""Runs a script that :mod:`morph` has claimed, with what only a plain run has put right.
 
 The interpreter compiles a script itself, and asks nobody. But first it asks ``sys.path_hooks`` whether the
 script is something to import from, as a zip file is; the answer is yes, and so morph gets to run it. The same
@@ -12,8 +12,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from morph import claim_script
 from morph.launcher import startup
-from morph.startup import claim_script
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec

@@ -1,5 +1,5 @@
 # don't import any costly modules: most Pythons under morph reach this one
-"""What waits in a process for torch: the finders that :mod:`morph.startup` leaves in its place."""
+"""What waits in a process for torch: the finders that take the place of what started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from morph.finders.finder import find_elsewhere
 from morph.finders.packages import packages
 from morph.finders.rewriting import rewriter
 from morph.finders.scope import LEFT_ALONE, Policy, Scope
-from morph.startup import ImportLockReleased, say_inactive
+from morph.importing import ImportLockReleased
+from morph.startup import say_inactive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ def start_morph() -> None:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.path.insert(0, root)
     try:
-        from morph import startup
+        import morph
     finally:
         sys.path.remove(root)
-    startup.start(required=True)
+    morph.wait_for_torch(required=True)
 
 
 def give_way() -> None:

@@ -1,0 +1,46 @@
+"""``morph enable``: every Python of an environment under morph."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from morph import environment
+from morph.commands import LAUNCHER
+
+EXAMPLE = "enable --backend npu --package sam2"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument(
+        "--backend", metavar="NAME", help="the backend; otherwise the first whose device is there"
+    )
+    help = "a top-level package whose code is to see CUDA, and none but those that are named; can be repeated"
+    parser.add_argument("--package", metavar="NAME", dest="packages", action="append", help=help)
+    add_dry_run(parser)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Describe the option that both this command and its opposite have."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be changed, and change nothing"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the changes, make them, and return 0."""
+    changes = environment.enabling(environment.find(), arguments.backend, arguments.packages)
+    return make(changes, f"every Python of {sys.prefix} runs under morph", dry_run=arguments.dry_run)
+
+
+def make(changes: list[environment.Change], outcome: str, *, dry_run: bool) -> int:
+    """Show the changes, make them unless it is a dry run, and return 0."""
+    for change in changes:
+        print(change)
+    if dry_run:
+        print("nothing was changed" if changes else "nothing is to be changed")
+        return 0
+    environment.apply(changes)
+    print(f"{outcome}; see {LAUNCHER} status")
+    return 0

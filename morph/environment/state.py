@@ -1,0 +1,72 @@
+"""How an environment stands: enabled, not enabled, or enabled by files that something is wrong with."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from morph.configuration.files import site_folders
+from morph.environment import record, startup_files
+from morph.environment.place import NotInstalledError, Place, find, root_folder
+from morph.environment.startup_files import PTH, SETTINGS, START, content_of, others_may_write
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the environment stands.
+
+    Attributes:
+        prefix: The environment.
+        enabled: Whether its Pythons run under morph by themselves.
+        files: The start-up files that are there.
+        problems: What is wrong with them, a line each.
+        obstacle: Why it cannot be enabled; None if it can.
+    """
+
+    prefix: str
+    enabled: bool
+    files: tuple[str, ...]
+    problems: tuple[str, ...]
+    obstacle: str | None
+
+
+def state() -> State:
+    """Return how the environment of this interpreter stands."""
+    place, obstacle = None, None
+    try:
+        place = find()
+    except NotInstalledError as error:
+        obstacle = str(error)
+    found = [folder / name for folder in site_folders() for name in (PTH, START, SETTINGS)]
+    there = [path for path in found if path.exists()]
+    problems = [problem for path in there for problem in _problems_of(path, place)]
+    starting = [path for path in there if path.name == _COUNTS]
+    if place is not None and starting:
+        problems += _missing(place)
+    return State(sys.prefix, bool(starting), tuple(map(os.fspath, there)), tuple(problems), obstacle)
+
+
+_COUNTS = START if sys.version_info >= (3, 15) else PTH  # which of the two the interpreter executes
+
+
+def _problems_of(path: pathlib.Path, place: Place | None) -> Iterator[str]:
+    if others_may_write(path):
+        yield f"{path} can be changed by others than its owner; chmod go-w it"
+    if path.name == SETTINGS:
+        return
+    content = content_of(path) or ""
+    if not startup_files.is_ours(content):
+        yield f"{path} is not morph's"
+    elif content != startup_files.startup_files(root_folder())[path.name]:
+        yield f"{path} is not what this morph writes: it is damaged, or another's; enable again"
+    elif place is not None and path.name not in record.listed(place.record):
+        yield f"{path} would be left by an uninstallation; enable again"
+
+
+def _missing(place: Place) -> Iterator[str]:
+    for name in (PTH, START):
+        if not (place.folder / name).exists():
+            yield f"{place.folder / name} is missing; enable again"
