@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from morph import surfaces
 from morph.aliases.torch_cuda.xpu import amp, properties
@@ -230,6 +231,18 @@ def test_ranges_tell_how_deep_they_are() -> None:
         assert torch.cuda.nvtx.range_push("innermost") == 3
         assert torch.cuda.nvtx.range_pop() == 3
     assert [torch.cuda.nvtx.range_pop() for _ in range(3)] == [1, 0, -1]
+
+
+@on_the_device
+def test_groups_take_the_options_of_nccls(tmp_path: pathlib.Path) -> None:
+    dist.init_process_group("nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        options = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+        group = dist.new_group([0], pg_options=options)
+        assert isinstance(group._get_backend(torch.device("cuda")), dist.ProcessGroupNCCL)
+        assert dist.get_backend(group) == "xccl"
+    finally:
+        dist.destroy_process_group()
 
 
 @pytest.mark.platforms("simulated-xpu")

@@ -12,6 +12,7 @@ from morph.journal import Journal
 from morph.simulator import distributed
 from morph.simulator.machine import library
 
+PACKAGE = "torch.distributed"
 C10D = "torch.distributed.distributed_c10d"
 
 
@@ -41,12 +42,16 @@ def register(journal: Journal) -> None:
         journal: Records every rebinding.
     """
     on_import(C10D, lambda module: _provide(module, journal), journal)
+    on_import(PACKAGE, lambda module: _show(module, journal), journal)
 
 
 def _provide(module: ModuleType, journal: Journal) -> None:
-    if not module.is_gloo_available():
-        return
-    journal.set_attribute(module, "_XCCL_AVAILABLE", True)
+    if module.is_gloo_available():
+        journal.set_attribute(module, "_XCCL_AVAILABLE", True)
+        _show(module, journal)
+
+
+def _show(module: ModuleType, journal: Journal) -> None:
     journal.set_attribute(module, "ProcessGroupXCCL", ProcessGroupXCCL)
 
 
