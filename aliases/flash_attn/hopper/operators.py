@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -44,6 +45,7 @@ def _flash_attn_forward_fake(q: Tensor, k: Tensor, v: Tensor, *args: Any, **kwar
     return out, q.new_empty(shape, dtype=torch.float32), empty, empty.clone()
 
 
+@functools.wraps(backward)
 def _gradients(*args: Any, **kwargs: Any) -> Tensor:
     return backward(*args, **kwargs)[1]
 
