@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement, startup
+from morph import announcement, configuration, startup
 from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.finders.packages import packages as served_packages
@@ -67,10 +67,10 @@ def activate(
     Activating again with the same backend, or with none given, changes nothing.
 
     Args:
-        backend: The backend's name; None takes ``MORPH_BACKEND``, else the first whose device is there.
+        backend: The backend's name; None takes the configured one, else the first whose device is there.
         packages: The top-level packages whose code alone is told that there is CUDA, and whose comparisons
-            against CUDA literals accept the backend's spelling; None takes all code. What is imported already
-            compares as it did.
+            against CUDA literals accept the backend's spelling; None takes the configured ones, else all
+            code. What is imported already compares as it did.
         simulated: Run on the simulated device, with exactly the names that the vendor's package has.
         observer: Called with each CUDA name that is asked for.
 
@@ -80,9 +80,13 @@ def activate(
     Raises:
         UnknownBackendError: If there is no such backend.
         AbsentBackendError: If its package or its device is absent.
+        ConfigurationError: If a configuration file says something that cannot be meant.
         ActivationError: If another backend is active already.
     """
-    scope = Scope(None if packages is None else {name: Policy() for name in packages})
+    if packages is None:
+        scope = configuration.effective().scope
+    else:
+        scope = Scope({name: Policy() for name in packages})
     return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope))
 
 
@@ -189,6 +193,8 @@ class _Arming:
         except Exception as error:  # whatever it is, torch can be imported
             if self._request.required:
                 raise
+            served_packages.uninstall()
+            rewriter.uninstall()
             startup.say_inactive(error)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from morph import variables
@@ -117,6 +118,8 @@ class TorchFinder:
         except Exception as error:
             if self.required:
                 raise
+            packages.uninstall()
+            rewriter.uninstall()
             say_inactive(error)
         return finder.find_spec(fullname, path, target)
 
@@ -128,13 +131,15 @@ def _arm(*, required: bool) -> None:
     if found is None:
         return
     rehearse = variables.read(variables.REHEARSE)
-    observer = _observer() if rehearse else None
+    observer = _observer()
     simulated = rehearse is not None
     activation.arm(rehearse, simulated=simulated, observer=observer, scope=found.scope, required=required)
 
 
 def _observer() -> Observer | None:
-    """Return what records the names that a rehearsed program asks for in this process."""
+    """Return what records the names that a program asks for in this process, if they are to be recorded."""
+    if variables.RECORDS not in os.environ:
+        return None
     from morph.launcher.rehearsing import observer
 
     return observer()
