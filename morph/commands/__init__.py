@@ -21,6 +21,7 @@ COMMANDS = {
     "enable": "have every Python of this environment run under morph by itself",
     "explain": "say what serves a CUDA name on each backend, and why",
     "info": "show what is installed, which devices are there, and which backend would be chosen",
+    "port": "rewrite CUDA-only source to device-agnostic PyTorch",
     "status": "tell whether every Python of this environment runs under morph",
     "surface": "record the names of an installed package, and compare recordings",
     "verify": "check that the device computes what the CPU does",

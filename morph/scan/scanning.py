@@ -24,6 +24,7 @@ from morph.scan.uses import Kind, Place, Places, Use
 from morph.scan.variables import variables
 
 BEGINNING = Place(1, 1, 1, 1)
+UNREADABLE = (SyntaxError, ValueError, RecursionError, OSError)
 MENTIONS = tuple(
     word.encode()
     for word in (
@@ -58,16 +59,16 @@ def scan(
         backends: Whose answers are asked for.
         progress: Called with the file that is about to be read.
     """
-    names, findings, unparsed = tuple(backends), [], []
+    names, findings, problems = tuple(backends), [], []
     for number, file in enumerate(files, 1):
         progress(f"{number} of {len(files)}, {file}")
         try:
             uses = uses_of_file(file)
-        except (SyntaxError, ValueError, RecursionError, OSError) as error:
-            unparsed.append(_unparsed(file, error))
+        except UNREADABLE as error:
+            problems.append(unparsed(file, error))
             continue
         findings += [Finding(file, use, {name: answer(use, name) for name in names}) for use in uses]
-    return Report(names, len(files), tuple(findings), tuple(unparsed))
+    return Report(names, len(files), tuple(findings), tuple(problems))
 
 
 def uses_of_file(file: pathlib.Path) -> list[Use]:
@@ -129,7 +130,8 @@ def _packages() -> tuple[bytes, ...]:
     return tuple(name.lower().encode() for name in sorted(names))
 
 
-def _unparsed(file: pathlib.Path, error: Exception) -> Unparsed:
+def unparsed(file: pathlib.Path, error: Exception) -> Unparsed:
+    """Return what ``error`` says of a file."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return Unparsed(file, line or 1, message.partition("\n")[0] or type(error).__name__)

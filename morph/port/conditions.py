@@ -1,0 +1,78 @@
+"""Where source has seen to it that there is an accelerator."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from morph.port.replacements import facts
+from morph.port.source import Source
+from morph.scan.uses import Kind
+
+EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
+
+
+def is_guarded(source: Source, node: cst.CSTNode) -> bool:
+    """Tell whether ``node`` is evaluated only where there is an accelerator."""
+    parent = source.parent(node)
+    while parent is not None:
+        match parent:
+            case cst.If() | cst.IfExp() if node is parent.body and _asks(source, parent.test):
+                return True
+            case cst.BooleanOperation(operator=cst.And()) if node is parent.right and _asks(
+                source, parent.left
+            ):
+                return True
+            case cst.Arg(keyword=cst.Name(keyword)) if keyword in _device_numbers(source, parent):
+                return True
+        node, parent = parent, source.parent(parent)
+    return False
+
+
+def _device_numbers(source: Source, argument: cst.Arg) -> tuple[str, ...]:
+    """Return the parameters of the call of an argument that are None where there is no accelerator."""
+    call = source.parent(argument)
+    names = source.names(call.func) if isinstance(call, cst.Call) else []
+    return next((facts().device_numbers[name] for name in names if name in facts().device_numbers), ())
+
+
+def demands(source: Source, statement: cst.CSTNode) -> bool:
+    """Tell whether a statement does nothing but stop the program where there is no CUDA."""
+    match statement:
+        case cst.SimpleStatementLine(body=[cst.Assert(test=test)]):
+            return source.says_available(test)
+        case cst.If(test=cst.UnaryOperation(operator=cst.Not(), expression=test), orelse=None, body=body):
+            return source.says_available(test) and _stops(source, body)
+    return False
+
+
+def _asks(source: Source, test: cst.BaseExpression) -> bool:
+    """Tell whether ``test`` is true only where there is an accelerator."""
+    match test:
+        case cst.BooleanOperation(operator=cst.And(), left=left, right=right):
+            return _asks(source, left) or _asks(source, right)
+        case cst.Comparison(
+            left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]
+        ):
+            if not isinstance(operator, cst.Equal | cst.In):
+                return False
+            compared = [*source.uses_at(left, Kind.COMPARISON), *source.uses_at(right, Kind.COMPARISON)]
+            return any(use.name == '"cuda"' for use in compared)
+    return source.says_available(test)
+
+
+def _stops(source: Source, body: cst.BaseSuite) -> bool:
+    match body:
+        case cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[*_, last])]):
+            return _is_exit(source, last)
+        case cst.SimpleStatementSuite(body=[*_, last]):
+            return _is_exit(source, last)
+    return False
+
+
+def _is_exit(source: Source, statement: cst.BaseSmallStatement) -> bool:
+    match statement:
+        case cst.Raise():
+            return True
+        case cst.Expr(value=cst.Call(func=function)):
+            return bool(EXITS & {*source.names(function)})
+    return False

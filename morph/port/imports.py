@@ -1,0 +1,95 @@
+"""The import statements of ported modules: those that nothing needs any more go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import libcst as cst
+
+from morph.port.prelude import names_in
+from morph.port.replacements import facts
+from morph.port.source import Source
+from morph.scan.names import kind_of
+from morph.scan.uses import Kind
+
+
+def cleaned(module: cst.Module, source: Source, *, exports: bool) -> cst.Module:
+    """Return ``module`` without the imports of CUDA's names that it no longer uses.
+
+    Args:
+        module: The rewritten module.
+        source: What it was.
+        exports: Whether other modules may import what it imports, as from a package's ``__init__``.
+    """
+    if exports:
+        return module
+    return module.visit(_Imports(names_in(module) | _exported(source)))
+
+
+def _exported(source: Source) -> set[str]:
+    """Return the names in ``__all__``."""
+    found: set[str] = set()
+    for statement in source.resolution.tree.body:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)
+            ):
+                found.update(str(each.value) for each in names if isinstance(each, ast.Constant))
+    return found
+
+
+class _Imports(cst.CSTTransformer):
+    def __init__(self, needed: set[str]) -> None:
+        super().__init__()
+        self._needed = needed
+
+    def leave_Import(
+        self, original_node: cst.Import, updated_node: cst.Import
+    ) -> cst.Import | cst.RemovalSentinel:
+        kept = [*filter(None, map(self._module, updated_node.names))]
+        return updated_node.with_changes(names=_without_comma(kept)) if kept else cst.RemoveFromParent()
+
+    def leave_ImportFrom(
+        self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom
+    ) -> cst.ImportFrom | cst.RemovalSentinel:
+        if isinstance(updated_node.names, cst.ImportStar) or updated_node.relative:
+            return updated_node
+        module = _dotted(updated_node.module)
+        kept = [each for each in updated_node.names if not self._is_needless(each, f"{module}.")]
+        if len(kept) == len(updated_node.names):
+            return updated_node
+        return updated_node.with_changes(names=_without_comma(kept)) if kept else cst.RemoveFromParent()
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
+        return updated_node if updated_node.body else cst.RemoveFromParent()
+
+    def _module(self, alias: cst.ImportAlias) -> cst.ImportAlias | None:
+        """Return what ``import torch.cuda`` and the like become."""
+        if alias.asname is None and is_cuda(alias.evaluated_name):
+            return alias.with_changes(name=cst.Name("torch")) if "torch" in self._needed else None
+        return None if self._is_needless(alias, "") else alias
+
+    def _is_needless(self, alias: cst.ImportAlias, prefix: str) -> bool:
+        bound = alias.evaluated_alias or alias.evaluated_name
+        return is_cuda(prefix + alias.evaluated_name) and bound not in self._needed
+
+
+def is_cuda(name: str) -> bool:
+    """Tell whether a dotted name is one of torch's for CUDA, and not right without CUDA."""
+    return kind_of(name) is Kind.NAME and not facts().keeps(name)
+
+
+def _dotted(node: cst.CSTNode | None) -> str:
+    match node:
+        case cst.Attribute(value=value, attr=cst.Name(name)):
+            return f"{_dotted(value)}.{name}"
+        case cst.Name(name):
+            return name
+    return ""
+
+
+def _without_comma(names: Sequence[cst.ImportAlias]) -> list[cst.ImportAlias]:
+    return [*names[:-1], names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]

@@ -1,0 +1,94 @@
+"""What names of CUDA's become, read from ``replacements.toml``."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+DEVICE = "{device}"
+_INNER_MODULE = re.compile(
+    r"(?<=torch\.cuda)\.(memory|random|streams)(?=\.)|(?<=torch\.cuda\.amp)\.(autocast_mode|grad_scaler)(?=\.)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What one name becomes; the keys of its row in ``replacements.toml``, which documents them."""
+
+    to: str = ""
+    stand_in: str = ""
+    parameters: tuple[str, ...] = ()
+    pass_by: str = ""
+    first: str = ""
+    last: str = ""
+    without: str = ""
+    reference: str | None = None
+    argument: bool = False
+    drop: str = ""
+    look: str = ""
+
+    @property
+    def as_reference(self) -> str:
+        """What a name that is not called becomes; empty if there is nothing that it can become."""
+        if self.reference is not None:
+            return self.reference
+        return "" if self.without else self.to or self.stand_in
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that ``replacements.toml`` says.
+
+    Attributes:
+        names: What each name becomes.
+        kept: Names that are right without CUDA, and what is below them.
+        text_functions: Functions whose devices are text, and what is below them.
+        text_parameters: Parameters whose devices are text.
+        device_numbers: Parameters that are None where there is no accelerator, by function.
+    """
+
+    names: Mapping[str, Replacement]
+    kept: tuple[str, ...]
+    text_functions: tuple[str, ...]
+    text_parameters: tuple[str, ...]
+    device_numbers: Mapping[str, tuple[str, ...]]
+
+    def replacement(self, name: str) -> Replacement | None:
+        """Return what a dotted name becomes, whichever inner module of torch.cuda it is reached by."""
+        return self.names.get(_INNER_MODULE.sub("", name))
+
+    def keeps(self, name: str) -> bool:
+        """Tell whether a dotted name is right as it is."""
+        return _is_below(name, self.kept)
+
+    def takes_text(self, function: str) -> bool:
+        """Tell whether a function takes its device as text."""
+        return _is_below(function, self.text_functions)
+
+
+@functools.cache
+def facts() -> Facts:
+    """Return what ``replacements.toml`` says."""
+    text = importlib.resources.files(__package__).joinpath("replacements.toml").read_text(encoding="utf-8")
+    sections = tomllib.loads(text)
+    return Facts(
+        {name: _replacement(row) for name, row in sections["torch"].items()},
+        tuple(sections["kept"]),
+        tuple(sections["text"]["functions"]),
+        tuple(sections["text"]["parameters"]),
+        {name: tuple(parameters) for name, parameters in sections["device_numbers"].items()},
+    )
+
+
+def _replacement(row: Mapping[str, Any]) -> Replacement:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    return Replacement(**values)
+
+
+def _is_below(name: str, owners: Iterable[str]) -> bool:
+    return any(name == owner or name.startswith(f"{owner}.") for owner in owners)

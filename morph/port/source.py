@@ -1,0 +1,98 @@
+"""A module that is to be ported: its text as a tree that keeps every blank, and what a scan finds in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from morph.scan.resolution import Resolution
+from morph.scan.scanning import decoded, parsed, uses_of
+from morph.scan.uses import Kind, Place, Places, Use
+
+AVAILABLE = ("torch.cuda.is_available", "torch.accelerator.is_available")
+
+
+class Source:
+    """A module's source.
+
+    Args:
+        data: The file's bytes.
+        path: What errors call it.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+    """
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.resolution = Resolution(parsed(data, path))
+        text = decoded(data)
+        self.uses = uses_of(self.resolution, text)
+        wrapper = MetadataWrapper(cst.parse_module(data), unsafe_skip_copy=True)
+        self.module = wrapper.module
+        self._ranges: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
+        self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
+        self._by_place = self._uses_by_place()
+        self._expressions = self._expressions_by_place(Places(text.splitlines(keepends=True)))
+
+    def _uses_by_place(self) -> dict[Place, list[Use]]:
+        found: dict[Place, list[Use]] = {}
+        for use in self.uses:
+            found.setdefault(use.place, []).append(use)
+        return found
+
+    def _expressions_by_place(self, places: Places) -> dict[Place, ast.expr]:
+        found: dict[Place, ast.expr] = {}
+        for node in ast.walk(self.resolution.tree):
+            if isinstance(node, ast.expr):
+                found.setdefault(places.of(node), node)
+        return found
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """Return where ``node`` is."""
+        span = self._ranges[node]
+        return Place(span.start.line, span.start.column + 1, span.end.line, span.end.column + 1)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """Return the node around ``node``; None for the module."""
+        return self._parents.get(node)
+
+    def uses_at(self, node: cst.CSTNode, *kinds: Kind) -> list[Use]:
+        """Return the uses of these kinds that ``node`` itself is."""
+        return [use for use in self._by_place.get(self.place(node), ()) if use.kind in kinds]
+
+    def names(self, node: cst.CSTNode) -> list[str]:
+        """Return the dotted names that an expression may stand for."""
+        expression = self._expressions.get(self.place(node))
+        return self.resolution.names(expression) if expression else []
+
+    def says_available(self, node: cst.CSTNode) -> bool:
+        """Tell whether an expression is what ``torch.cuda.is_available()`` or the accelerator's returns."""
+        expression = self._expressions.get(self.place(node))
+        origins = self.resolution.origins(expression) if expression else ()
+        is_simple = isinstance(node, cst.Call | cst.Name)
+        return (
+            is_simple and bool(origins) and all(each.name in AVAILABLE and each.is_result for each in origins)
+        )
+
+    def makes_device(self, node: cst.CSTNode) -> bool:
+        """Tell whether an expression is what ``torch.device()`` returns."""
+        expression = self._expressions.get(self.place(node))
+        origins = self.resolution.origins(expression) if expression else ()
+        return {(each.name, each.is_result) for each in origins} == {("torch.device", True)}
+
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """Every name that the module uses or binds, in any scope."""
+        found: set[str] = set()
+        for node in ast.walk(self.resolution.tree):
+            match node:
+                case ast.Name(id=name) | ast.arg(arg=name):
+                    found.add(name)
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    found.add(name)
+                case ast.alias(name=name, asname=alias):
+                    found.add(alias or name.partition(".")[0])
+        return frozenset(found)

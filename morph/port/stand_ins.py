@@ -1,0 +1,189 @@
+"""What ported modules get copies of, each as much as it uses; nothing of morph's is in it.
+
+``default_device`` and ``accelerator`` come first, functions and classes after them. Where the name of one is
+taken in a module, the copy gets another; the annotations are for this file only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+import types
+from typing import Any
+
+import torch
+
+default_device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+accelerator = default_device.type if torch.accelerator.is_available() else "no accelerator"
+
+
+def device_at(index: Any) -> torch.device:
+    """Return the accelerator with a number; the CPU where there is no accelerator."""
+    if index is None or not torch.accelerator.is_available():
+        return default_device
+    return torch.device(f"{default_device.type}:{index}" if str(index).isdigit() else index)
+
+
+def on_device(device: Any) -> Any:
+    """Make a device the current one for the length of a ``with`` block."""
+    if device is None or not torch.accelerator.is_available():
+        return contextlib.nullcontext()
+    return torch.accelerator.device_index(device_at(device).index)
+
+
+def device_name(device: Any = None) -> Any:
+    """Return what people call a device."""
+    if not torch.accelerator.is_available():
+        return platform.processor() or "CPU"
+    return torch.get_device_module(default_device).get_device_name(device)
+
+
+def device_properties(device: Any = None) -> Any:
+    """Return a device's properties; every vendor has ``name`` and ``total_memory``."""
+    if torch.accelerator.is_available():
+        return torch.get_device_module(default_device).get_device_properties(device)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return types.SimpleNamespace(
+        name=device_name(), total_memory=memory, multi_processor_count=os.cpu_count(), major=0, minor=0
+    )
+
+
+def device_capability(device: Any = None) -> Any:
+    """Return the generation of an NVIDIA GPU; (0, 0) for every other device."""
+    if torch.version.cuda is None or not torch.accelerator.is_available():
+        return 0, 0
+    return torch.get_device_module(default_device).get_device_capability(device)
+
+
+def bfloat16_supported(including_emulation: bool = True) -> Any:
+    """Tell whether the accelerator computes in bfloat16."""
+    if not torch.accelerator.is_available():
+        return False
+    return torch.get_device_module(default_device).is_bf16_supported()
+
+
+def memory_info(device: Any = None) -> tuple[int, int]:
+    """Return the bytes that are free and that there are; the host's where there is no accelerator."""
+    if torch.accelerator.is_available():
+        return torch.accelerator.get_memory_info(device)
+    page = os.sysconf("SC_PAGE_SIZE")
+    return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> Any:
+    """Return a table of what the accelerator's allocator holds; empty where there is none."""
+    if not torch.accelerator.is_available():
+        return ""
+    return torch.get_device_module(default_device).memory_summary(device, abbreviated)
+
+
+def device_rng_state(device: Any = None) -> Any:
+    """Return the state of a device's random numbers."""
+    if not torch.accelerator.is_available():
+        return torch.get_rng_state()
+    return torch.get_device_module(default_device).get_rng_state(device or default_device)
+
+
+def set_device_rng_state(new_state: torch.Tensor, device: Any = None) -> None:
+    """Put back the state of a device's random numbers."""
+    if torch.accelerator.is_available():
+        torch.get_device_module(default_device).set_rng_state(new_state, device or default_device)
+    else:
+        torch.set_rng_state(new_state)
+
+
+def device_rng_states() -> Any:
+    """Return the states of all the accelerators' random numbers."""
+    if not torch.accelerator.is_available():
+        return []
+    return torch.get_device_module(default_device).get_rng_state_all()
+
+
+def set_device_rng_states(new_states: list[torch.Tensor]) -> None:
+    """Put back the states of all the accelerators' random numbers."""
+    if torch.accelerator.is_available():
+        torch.get_device_module(default_device).set_rng_state_all(new_states)
+
+
+class HostEvent:
+    """Stands in for torch.Event where there is no accelerator: what was asked for is done."""
+
+    def record(self, stream: Any = None) -> None:
+        """Take the time."""
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, end_event: HostEvent) -> float:
+        """Return the milliseconds until another event."""
+        return 1000 * (end_event.time - self.time)
+
+    def query(self) -> bool:
+        """Tell whether what was asked for is done."""
+        return True
+
+    def wait(self, stream: Any = None) -> None:
+        """Do nothing, since nothing is awaited."""
+
+    def synchronize(self) -> None:
+        """Do nothing, since nothing is awaited."""
+
+
+def make_event(enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Any:
+    """Return an event of the accelerator, or one of the host's."""
+    if not torch.accelerator.is_available():
+        return HostEvent()
+    return torch.Event(enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+
+class HostStream:
+    """Stands in for torch.Stream where there is no accelerator: everything is done in order."""
+
+    def __enter__(self) -> HostStream:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HostStream)
+
+    __hash__ = object.__hash__
+
+    def record_event(self, event: Any = None) -> Any:
+        """Record an event."""
+        event = event or HostEvent()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        """Tell whether what was asked for is done."""
+        return True
+
+    def wait_event(self, event: Any) -> None:
+        """Do nothing, since nothing is awaited."""
+
+    def wait_stream(self, stream: Any) -> None:
+        """Do nothing, since nothing is awaited."""
+
+    def synchronize(self) -> None:
+        """Do nothing, since nothing is awaited."""
+
+
+def make_stream(device: Any = None, priority: int = 0) -> Any:
+    """Return a stream of the accelerator, or one of the host's."""
+    if not torch.accelerator.is_available():
+        return HostStream()
+    return torch.Stream(device=device, priority=priority) if device else torch.Stream(priority=priority)
+
+
+def current_stream(device: Any = None) -> Any:
+    """Return the stream that a device works on now."""
+    return torch.accelerator.current_stream(device) if torch.accelerator.is_available() else HostStream()
+
+
+def default_stream(device: Any = None) -> Any:
+    """Return the stream that a device works on at first."""
+    if not torch.accelerator.is_available():
+        return HostStream()
+    return torch.get_device_module(default_device).default_stream(device)

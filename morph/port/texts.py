@@ -1,0 +1,232 @@
+"""Rewrites devices and backends that are text, and the arguments that are devices."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from morph.port.expressions import joined, named, parse
+from morph.port.replacements import facts
+from morph.port.source import Source
+from morph.port.vocabulary import AVAILABLE, Vocabulary
+from morph.scan.uses import Kind, Use
+
+DEFAULT_BACKEND = "torch.distributed.get_default_backend_for_device({device})"
+CUDA_PARAMETERS = ("device", "non_blocking", "memory_format")
+COUNTED = re.compile(r"cuda:(%[ds]|\{\})?")
+
+
+class Texts:
+    """Rewrites the texts of a module.
+
+    Args:
+        source: The module.
+        vocabulary: Gives names to what the module gets.
+        done: Takes the uses that are rewritten.
+    """
+
+    def __init__(self, source: Source, vocabulary: Vocabulary, done: set[Use]) -> None:
+        self._source = source
+        self._vocabulary = vocabulary
+        self._done = done
+
+    def text(self, original: cst.BaseString, updated: cst.BaseString) -> cst.BaseExpression:
+        """Return what a text becomes where it stands."""
+        for use in self._source.uses_at(original, Kind.DEVICE, Kind.COMPARISON, Kind.COLLECTIVE):
+            became = self._became(use, original, updated)
+            if became is not None:
+                self._done.add(use)
+                return became.with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return updated
+
+    def _became(
+        self, use: Use, original: cst.BaseString, updated: cst.BaseString
+    ) -> cst.BaseExpression | None:
+        if isinstance(self._source.parent(original), cst.MatchValue | cst.ConcatenatedString):
+            return None
+        if "nccl" in use.name:
+            is_value = use.kind is Kind.COLLECTIVE and use.name == '"nccl"'
+            return parse(self._vocabulary.spelled(DEFAULT_BACKEND)) if is_value else None
+        if use.kind is Kind.COMPARISON:
+            return self._compared(use, original, updated)
+        return self._device(original, updated)
+
+    def _compared(
+        self, use: Use, original: cst.BaseString, updated: cst.BaseString
+    ) -> cst.BaseExpression | None:
+        """Return the type of the accelerator, with the number that the text has."""
+        if use.rule in ("identity-comparison", "dictionary-key"):
+            return None
+        number = self._number(updated)
+        if number is None:
+            return parse(self.accelerator(original)) if use.name == '"cuda"' else None
+        inserted = f"{{{_code(number)}}}" if not isinstance(number, cst.Integer) else number.value
+        return parse(f'f"{{{self.accelerator(original)}}}:{inserted}"')
+
+    def accelerator(self, node: cst.CSTNode) -> str:
+        """Return what a device type at ``node`` is compared with.
+
+        Where there is no accelerator a condition should be false, but an assertion true: what the program
+        demands of its device is then demanded of the CPU.
+        """
+        parent: cst.CSTNode | None = node
+        while parent is not None and not isinstance(parent, cst.BaseStatement | cst.Lambda):
+            if isinstance(parent, cst.Assert):
+                return f"{self._vocabulary.device}.type"
+            parent = self._source.parent(parent)
+        return self._vocabulary.accelerator
+
+    def _device(self, original: cst.BaseString, updated: cst.BaseString) -> cst.BaseExpression | None:
+        """Return the module's device, or its type, or the device of a number."""
+        as_object = self._takes_object(original)
+        number = self._number(updated)
+        if number is not None:
+            device = self.numbered(number)
+            return device if as_object else cst.Call(cst.Name("str"), [cst.Arg(device)])
+        if isinstance(updated, cst.SimpleString) and updated.evaluated_value == "cuda":
+            return parse(self._vocabulary.device + ("" if as_object else ".type"))
+        return None
+
+    def numbered(self, number: cst.BaseExpression) -> cst.BaseExpression:
+        """Return the device of a number."""
+        return cst.Call(cst.Name(self._vocabulary.name("device_at")), [cst.Arg(number)])
+
+    def _number(self, text: cst.BaseString) -> cst.BaseExpression | None:
+        """Return the number in a device's text: that of ``"cuda:0"``, or what is inserted into one."""
+        match text:
+            case cst.SimpleString(evaluated_value=str(value)) if re.fullmatch(r"cuda:\d+", value):
+                return cst.Integer(str(int(value.partition(":")[2])))
+            case cst.FormattedString(
+                parts=[
+                    cst.FormattedStringText(value="cuda:"),
+                    cst.FormattedStringExpression(expression=number, conversion=None, format_spec=None),
+                ]
+            ):
+                return number
+        return None
+
+    def _takes_object(self, node: cst.CSTNode) -> bool:
+        """Tell whether what ``node`` is passed to takes a torch.device."""
+        parent = self._source.parent(node)
+        call = self._source.parent(parent) if isinstance(parent, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(parent, cst.Arg):
+            return False
+        keyword = parent.keyword.value if parent.keyword else ""
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in ("to", "cuda"):
+            return True
+        names = self._source.names(call.func)
+        is_torch = bool(names) and all(name.startswith("torch.") for name in names)
+        as_text = keyword in facts().text_parameters or any(map(facts().takes_text, names))
+        return is_torch and not as_text
+
+    def call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Return a call with its devices rewritten: ``torch.device("cuda", 0)``, ``"cuda:{}".format(0)``."""
+        names = self._source.names(original.func)
+        if names == ["torch.device"]:
+            return self._torch_device(original, updated)
+        match original.func, updated.args:
+            case cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name("format")), [only]:
+                return self._formatted(text, only.value) or updated
+        for name in names:
+            if name in facts().device_numbers:
+                return self._without_numbers(updated, facts().device_numbers[name])
+        return updated
+
+    def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Return the device that ``torch.device`` makes of rewritten text."""
+        match original.args, updated.args:
+            case [only], [became] if only.value is not became.value and only.keyword is None:
+                return became.value if self._source.uses_at(only.value, Kind.DEVICE) else updated
+            case [kind, _], [_, number] if self._source.uses_at(kind.value, Kind.DEVICE):
+                return self.numbered(number.value)
+        return updated
+
+    def _formatted(self, text: cst.SimpleString, number: cst.BaseExpression) -> cst.BaseExpression | None:
+        uses = self._source.uses_at(text, Kind.DEVICE)
+        if not uses or not COUNTED.fullmatch(str(text.evaluated_value)):
+            return None
+        self._done.update(uses)
+        return cst.Call(cst.Name("str"), [cst.Arg(self.numbered(_bare(number)))])
+
+    def operation(self, original: cst.BinaryOperation, updated: cst.BinaryOperation) -> cst.BaseExpression:
+        """Return what ``"cuda:%d" % number`` or ``"cuda:" + str(number)`` becomes."""
+        match original.left, original.operator, updated.right:
+            case cst.SimpleString() as text, cst.Modulo(), number:
+                return self._formatted(text, number) or updated
+            case cst.SimpleString() as text, cst.Add(), cst.Call(func=cst.Name("str"), args=[number]):
+                return self._formatted(text, number.value) or updated
+        return updated
+
+    def comparison(self, original: cst.Comparison, updated: cst.Comparison) -> cst.BaseExpression:
+        """Return what a comparison with ``"nccl"`` becomes, which is false where there is no accelerator."""
+        operands = [original.left, *(each.comparator for each in original.comparisons)]
+        uses = [use for each in operands for use in self._source.uses_at(each, Kind.COMPARISON)]
+        if [use.name for use in uses] != ['"nccl"'] or len(operands) != 2:
+            return updated
+        [target] = updated.comparisons
+        operator = target.operator
+        other = target.comparator if self._source.uses_at(original.left, Kind.COMPARISON) else updated.left
+        if not isinstance(operator, cst.Equal | cst.NotEqual):
+            return updated
+        self._done.update(uses)
+        backend = cst.ComparisonTarget(operator, parse(self._vocabulary.spelled(DEFAULT_BACKEND)))
+        compared = cst.Comparison(other, [backend])
+        available = parse(self._vocabulary.spelled(AVAILABLE))
+        if isinstance(operator, cst.NotEqual):
+            return cst.BooleanOperation(cst.UnaryOperation(cst.Not(), available), cst.Or(), compared)
+        return cst.BooleanOperation(available, cst.And(), compared)
+
+    def _without_numbers(self, updated: cst.Call, parameters: tuple[str, ...]) -> cst.Call:
+        """Return a call whose arguments that number devices are None where there is no accelerator."""
+        available = parse(self._vocabulary.spelled(AVAILABLE))
+        passed = [
+            each.with_changes(value=cst.IfExp(available, each.value, cst.Name("None")))
+            if each.keyword and each.keyword.value in parameters and not _is_seen_to(each.value)
+            else each
+            for each in updated.args
+        ]
+        return updated.with_changes(args=passed)
+
+    def moved(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
+        """Return the arguments of ``.to()`` for those of ``.cuda()``; None if that cannot be told."""
+        if any(each.star for each in updated.args):
+            return None
+        destination, rest = parse(self._vocabulary.device), []
+        for index, (was, passed) in enumerate(zip(original.args, updated.args, strict=True)):
+            keyword = passed.keyword.value if passed.keyword else CUDA_PARAMETERS[index]
+            if keyword == "device":
+                destination = self._destination(was.value, passed.value)
+            else:
+                rest.append(named(passed, keyword))
+        # a storage, which torch.load hands to such a function, takes its device by name only
+        first = cst.Arg(destination)
+        return joined([named(first, "device") if self._is_in_lambda(original) else first, *rest])
+
+    def _is_in_lambda(self, node: cst.CSTNode) -> bool:
+        parent = self._source.parent(node)
+        return isinstance(parent, cst.Lambda)
+
+    def _destination(self, was: cst.BaseExpression, passed: cst.BaseExpression) -> cst.BaseExpression:
+        """Return the device for the first argument of ``.cuda()``: a number, a device, or None."""
+        if isinstance(was, cst.Name) and was.value == "None":
+            return parse(self._vocabulary.device)
+        is_device = bool(self._source.uses_at(was, Kind.DEVICE)) or self._source.makes_device(was)
+        return passed if is_device else self.numbered(passed)
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _is_seen_to(value: cst.BaseExpression) -> bool:
+    """Tell whether a parameter may be None already."""
+    return isinstance(value, cst.IfExp) or (isinstance(value, cst.Name) and value.value == "None")
+
+
+def _bare(number: cst.BaseExpression) -> cst.BaseExpression:
+    """Return the number in ``% (number,)``, or the one that is there."""
+    match number:
+        case cst.Tuple(elements=[cst.Element(value=only)]):
+            return only
+    return number

@@ -1,0 +1,68 @@
+"""The names that a ported module gets, chosen so that they are nobody else's in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping
+
+from morph.port.replacements import DEVICE
+
+PREFERRED = {
+    "default_device": ("device", "default_device"),
+    "accelerator": ("accelerator", "accelerator_type"),
+}
+"""The names that come first where they are free, by the name in ``stand_ins.py``."""
+
+
+AVAILABLE = "torch.accelerator.is_available()"
+
+
+class Vocabulary:
+    """Gives the stand-ins their names in one module, and remembers which of them it uses.
+
+    Args:
+        taken: The names that the module has already.
+        modules: What it calls torch and modules of torch's, by their own names.
+
+    Attributes:
+        used: The name in the module of each stand-in that it uses, by the one in ``stand_ins.py``.
+    """
+
+    def __init__(self, taken: Collection[str], modules: Mapping[str, str]) -> None:
+        self._taken = taken
+        self._modules = {"torch": "torch", **modules}
+        self.used: dict[str, str] = {}
+
+    @property
+    def torch(self) -> str:
+        """What the module calls torch."""
+        return self._modules["torch"]
+
+    @property
+    def device(self) -> str:
+        """The module's device."""
+        return self.name("default_device")
+
+    @property
+    def accelerator(self) -> str:
+        """The type of the accelerator, for comparisons."""
+        return self.name("accelerator")
+
+    def name(self, stand_in: str) -> str:
+        """Return the module's name of a stand-in, which it uses from now on."""
+        if stand_in not in self.used:
+            self.used[stand_in] = next(name for name in _candidates(stand_in) if name not in self._taken)
+        return self.used[stand_in]
+
+    def spelled(self, text: str) -> str:
+        """Return a text of ``replacements.toml`` in the words of the module."""
+        if DEVICE in text:
+            text = text.replace(DEVICE, self.device)
+        owners = (name for name in self._modules if text.startswith(f"{name}."))
+        owner = max(owners, key=len, default="")
+        return self._modules[owner] + text.removeprefix(owner) if owner else text
+
+
+def _candidates(stand_in: str) -> Iterator[str]:
+    yield from PREFERRED.get(stand_in, (stand_in,))
+    yield from (f"{stand_in}_{number}" for number in itertools.count(2))

@@ -1,0 +1,76 @@
+"""`morph port`: what it prints and writes, and its exit status."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import subprocess
+
+import pytest
+
+from morph.launcher.command import main
+
+BEFORE = "import torch\n\nx = torch.ones(2).cuda()  # here\n"
+DEVICE = 'device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")'
+AFTER = f"import torch\n\n{DEVICE}\n\nx = torch.ones(2).to(device)  # here\n"
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "model.py").write_text(BEFORE)
+    (tmp_path / "package" / "plain.py").write_text("import torch\n")
+    return tmp_path
+
+
+def status(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["port", *words])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_a_diff_is_printed_that_patch_takes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("package") == status("--diff", "package") == 0
+    model = folder / "package" / "model.py"
+    assert model.read_text() == BEFORE
+    output = capsys.readouterr()
+    diff = output.out[: len(output.out) // 2]
+    assert diff == output.out[len(output.out) // 2 :]
+    assert output.err.splitlines() == ["1 of 2 files to change, 0 uses of CUDA left"] * 2
+    subprocess.run(["git", "apply", "-p1"], input=diff, text=True, check=True)
+    assert model.read_text() == AFTER
+
+
+def test_files_are_written(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("--write", "package") == 0
+    assert capsys.readouterr().out == "package/model.py\n"
+    assert (folder / "package" / "model.py").read_text() == AFTER
+    assert status("--write", "package") == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_left_is_listed(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "left.py").write_text("import torch\ntorch.cuda.nvtx.mark('x')\nimport cupy\n")
+    (folder / "old.py").write_text("print 'cuda'\n")
+    assert status("left.py", "old.py") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "left.py:2: torch.cuda.nvtx.mark: has no counterpart that is neutral of the device",
+        "left.py:3: cupy: take a path of the program without it",
+        "old.py:1: Missing parentheses in call to 'print'. Did you mean print(...)?",
+        "0 of 2 files to change, 3 uses of CUDA left",
+    ]
+
+
+def test_usage(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in ([], ["absent.py"], ["--diff", "--write", "package"]):
+        assert status(*words) == 2
+    assert "morph: there is no file or folder 'absent.py' to scan" in capsys.readouterr().err
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert status("package") == 2
+    assert capsys.readouterr().err == (
+        "morph: porting needs libcst: python -m pip install 'torch-morph[port]'\n"
+    )

@@ -1,0 +1,177 @@
+"""What source becomes, and that nothing else in it changes."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import itertools
+import pathlib
+import re
+import tokenize
+import tomllib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from morph.port.porting import Ported, port_source
+from morph.port.replacements import facts
+from morph.scan.names import is_known
+from morph.scan.scanning import uses_of_tree
+from tests.platforms import REPOSITORY
+from tests.scan import samples
+
+CASES = tomllib.loads(pathlib.Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))["case"]
+WHOLE = [*(REPOSITORY / "tests" / "programs").glob("*.py"), *samples.FILES]
+
+
+def ported(source: str, path: str = "program.py") -> Ported:
+    return port_source(source.encode(), path)
+
+
+def below_prelude(text: str) -> str:
+    """Returns a module without its imports and what was put below them."""
+    body = ast.parse(text).body
+    rest = [*itertools.dropwhile(_is_prelude, body)]
+    if not rest:
+        return ""
+    first = min([rest[0].lineno, *(each.lineno for each in getattr(rest[0], "decorator_list", ()))])
+    lines = text.splitlines()
+    while lines[first - 2].startswith("#"):
+        first -= 1
+    return "\n".join(lines[first - 1 :])
+
+
+def _is_prelude(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.FunctionDef() | ast.ClassDef():
+            return ast.get_docstring(statement) is not None
+        case ast.Assign(value=value):
+            return re.search("current_accelerator|no accelerator", ast.unparse(value)) is not None
+    return False
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["before"].splitlines()[-1][:40])
+def test_cases(case: dict[str, Any]) -> None:
+    source = case["before"] if case.get("whole") else f"import torch\n{case['before']}"
+    result = ported(f"{source}\n")
+    assert below_prelude(result.after.decode()) == case["after"]
+    assert [each.name for each in result.left] == case.get("left", [])
+
+
+def test_the_prelude_comes_after_the_imports() -> None:
+    before = '''\
+"""A program."""
+from __future__ import annotations
+
+import json
+import sys
+
+import torch
+
+
+def f(x):
+    return x.cuda()
+'''
+    after = '''\
+"""A program."""
+from __future__ import annotations
+
+import json
+import sys
+
+import torch
+
+device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+
+
+def f(x):
+    return x.to(device)
+'''
+    assert ported(before).after.decode() == after
+
+
+def test_copies_import_what_they_need() -> None:
+    lines = (
+        ported("import json\nimport torch\ntime = 1\ntorch.cuda.Event().record()\n")
+        .after.decode()
+        .splitlines()
+    )
+    assert lines[:3] == ["import json", "import time as time_module", "import torch"]
+    assert "        self.time = time_module.perf_counter()" in lines
+
+
+def test_what_another_module_may_import_stays() -> None:
+    source = "from torch.cuda.amp import autocast\n"
+    left = ported(source, "package/__init__.py")
+    assert (left.after.decode(), [each.name for each in left.left]) == (source, ["torch.cuda.amp.autocast"])
+    listed = ported(f"{source}__all__ = ['autocast']\n")
+    assert listed.before == listed.after
+    assert ported(source).after.strip() == b""
+
+
+def test_encoding_and_line_ends_stay() -> None:
+    source = "# coding: latin-1\r\nimport torch\r\nname = 'é'\r\nx.cuda()\r\n".encode("latin-1")
+    after = port_source(source, "program.py").after
+    assert after.decode("latin-1").endswith("name = 'é'\r\nx.to(device)\r\n")
+    assert b"\n" not in after.replace(b"\r\n", b"")
+
+
+@pytest.mark.parametrize("file", WHOLE, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_whole_files(file: pathlib.Path) -> None:
+    """Only lines with something of CUDA's go, no comment of another line is lost, and twice is once."""
+    before = file.read_bytes()
+    result = port_source(before, str(file))
+    lines = [text.decode().splitlines() for text in (before, result.after)]
+    gone = [line[1:] for line in difflib.unified_diff(*lines, n=0) if re.match("-(?!--)", line)]
+    assert all(_is_about_cuda(line) for line in gone) or file.parent == samples.FOLDER, gone
+    lost = _comments(before) - _comments(result.after)
+    assert all("#: " in comment for comment in lost), lost
+    assert port_source(result.after, str(file)).after == result.after
+
+
+def _is_about_cuda(line: str) -> bool:
+    words = (
+        "cuda",
+        "nccl",
+        "autocast",
+        "GradScaler",
+        "record_stream",
+        "device_ids",
+        "ac(",
+        "Scaler(",
+        "Event(",
+    )
+    others = (
+        "amp.",
+        "wait()",
+        "Stream",
+        "custom_",
+        "synchronize",
+        "side",
+        "use_cuda",
+        "DDP(",
+        "Tensor",
+        "init_process",
+    )
+    return any(word in line for word in (*words, *others))
+
+
+def _comments(source: bytes) -> Counter[str]:
+    tokens = tokenize.tokenize(io.BytesIO(source).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def test_a_scan_of_ported_programs_finds_what_was_left() -> None:
+    for file in (REPOSITORY / "tests" / "programs").glob("*.py"):
+        result = port_source(file.read_bytes(), str(file))
+        text = result.after.decode()
+        found = {use.name for use in uses_of_tree(ast.parse(text), text) if not facts().keeps(use.name)}
+        assert found <= {each.name for each in result.left}, file.name
+
+
+def test_replacements_are_of_names_that_torch_has() -> None:
+    assert [name for name in facts().names if not is_known(name)] == []

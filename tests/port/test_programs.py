@@ -1,0 +1,53 @@
+"""Ported programs run without morph, and give the numbers of their hand-ported twins on the same device."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+from morph.port.porting import port
+from tests.platforms import REPOSITORY, Platform
+
+PROGRAMS = REPOSITORY / "tests" / "programs"
+ARGUMENTS = {"digits": ["--epochs", "1"], "characters": ["--iters", "12", "--compile", "eager"]}
+IN_BFLOAT16 = "torch.autocast(args.device, dtype=torch.bfloat16)"
+RUN_EACH = """
+import contextlib, io, json, runpy, sys
+numbers = []
+for script, arguments in json.loads(sys.argv[1]):
+    sys.argv, output = [script, *arguments], io.StringIO()
+    with contextlib.redirect_stdout(output):
+        runpy.run_path(script, run_name="__main__")
+    numbers.append([line for line in output.getvalue().splitlines() if line.startswith("{")][-1])
+assert not [name for name in sys.modules if name.partition(".")[0] == "morph"]
+print("[" + ", ".join(numbers) + "]")
+"""
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_numbers_are_those_of_the_hand_ported_programs(platform: Platform, tmp_path: pathlib.Path) -> None:
+    runs = []
+    for name, arguments in ARGUMENTS.items():
+        ours, twin = tmp_path / f"{name}.py", tmp_path / f"{name}_by_hand.py"
+        ours.write_bytes(port(PROGRAMS / f"{name}.py").after)
+        twin.write_text(_by_hand(name, platform))
+        runs += [(str(ours), arguments), (str(twin), [*arguments, "--device", platform.device_type])]
+    # one thread, so that a sum has one order whichever way it is spelled
+    done = platform.run(
+        RUN_EACH, json.dumps(runs), morph=False, environment={"OMP_NUM_THREADS": "1"}, cwd=tmp_path
+    )
+    digits, digits_twin, characters, characters_twin = json.loads(done.stdout.splitlines()[-1])
+    assert digits == pytest.approx(digits_twin, rel=1e-4)
+    assert digits["accuracy"] > 50
+    assert characters == pytest.approx(characters_twin, rel=1e-4)
+
+
+def _by_hand(name: str, platform: Platform) -> str:
+    """Returns a hand-ported program; where there is no accelerator the original computes in float32."""
+    text = (PROGRAMS / "ported" / f"{name}.py").read_text(encoding="utf-8")
+    if name == "characters" and platform.device_type == "cpu":
+        assert IN_BFLOAT16 in text
+        return text.replace(IN_BFLOAT16, "torch.autocast(args.device, enabled=False)")
+    return text
