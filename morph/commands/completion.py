@@ -8,7 +8,7 @@ from morph.aliases import table
 from morph.commands import COMMANDS
 
 EXAMPLE = "completion bash >> ~/.bashrc"
-OPTIONS = "--backend --rehearse --json --version --help -m -c"
+OPTIONS = "--backend --rehearse --json --report --version --help -m -c"
 
 # bash's words are those that begin as the last one does; zsh has a mode that reads bash's
 BASH = """\
@@ -29,6 +29,7 @@ complete -c morph -n __fish_use_subcommand -a "{commands}"
 complete -c morph -l backend -x -a "{backends}"
 complete -c morph -l rehearse -x -a "{backends} all"
 complete -c morph -l json -r
+complete -c morph -l report -r
 complete -c morph -l version
 complete -c morph -l help
 """

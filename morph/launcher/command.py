@@ -34,6 +34,8 @@ options:
   --rehearse all   the same on each backend in turn, with a column for each; the exit
                    status is 0 if the program would run on all of them, else 1
   --json FILE      write what a rehearsal has found as JSON, too
+  --report FILE    write every CUDA name that the program asks for, where, how often and
+                   how it was served, to FILE.html or FILE.json
   --version        print the version of morph
   -h, --help       print this text
 
@@ -61,11 +63,13 @@ class Options:
         backend: The backend's name; None leaves the choice to morph.
         rehearse: The backend to simulate, or "all"; None runs on a real device.
         json: The file that takes what a rehearsal has found; None for none.
+        report: The file that takes what a run asked for; None for none.
     """
 
     backend: str | None = None
     rehearse: str | None = None
     json: str | None = None
+    report: str | None = None
 
 
 class UsageError(Exception):
@@ -117,6 +121,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
         options = _option(options, words)
     if options.json and not options.rehearse:
         raise UsageError("--json goes with --rehearse")
+    if options.report and (options.rehearse or not options.report.endswith((".html", ".json"))):
+        raise UsageError("--report goes without --rehearse, and with a file that ends with .html or .json")
     if words[:1] == ["--"]:
         return options, _file(words[1:])
     return options, _program(words)
@@ -132,7 +138,7 @@ def _option(options: Options, words: list[str]) -> Options:
     if not has_value and words:
         value = words.pop(0)
     if not value:
-        raise UsageError(f"--{name} needs the name of a {'file' if name == 'json' else 'backend'}")
+        raise UsageError(f"--{name} needs the name of a {'file' if name in _FILES else 'backend'}")
     return replace(options, **{name: value})
 
 
@@ -171,5 +177,6 @@ def _version() -> str:
     return f"morph {__version__}"
 
 
+_FILES = ("json", "report")
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: HELP, "version": _version}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import os
 import pathlib
@@ -10,31 +11,41 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from morph import activation
 from morph.aliases import table
 from morph.launcher.command import Options
 from morph.launcher.program import Program
-from morph.simulator.rehearsal import FOLDER, Ending, Rehearsal, Result, records, result
+from morph.simulator.rehearsal import Ending, Rehearsal, Result, records, result
 from morph.simulator.rehearsal.printing import print_result, print_results
-from morph.variables import BACKEND, REHEARSE
+from morph.variables import BACKEND, RECORDS, REHEARSE
+
+Tell = Callable[[list[dict[str, Any]], Rehearsal], None]
+
+
+def rehearsed(options: Options) -> AbstractContextManager[Rehearsal]:
+    """Record what the program that runs inside the ``with`` block asks for; told when this process ends."""
+    return recorded(functools.partial(_print, options))
 
 
 @contextmanager
-def rehearsed(options: Options) -> Iterator[Rehearsal]:
-    """Record what the program that runs inside the ``with`` block asks for; told when this process ends.
+def recorded(tell: Tell) -> Iterator[Rehearsal]:
+    """Record what the program that runs inside the ``with`` block asks for.
 
-    A process that another rehearsal has started leaves its record there, and tells nothing itself.
+    A process that another recording has started leaves its record there, and tells nothing itself.
+
+    Args:
+        tell: Called with the records of all processes, and this process's recorder, when this process ends.
     """
-    is_first = FOLDER not in os.environ
+    is_first = RECORDS not in os.environ
     if is_first:
-        os.environ[FOLDER] = tempfile.mkdtemp(prefix="morph-rehearsal-")
-    rehearsal = Rehearsal(pathlib.Path(os.environ[FOLDER]), operators)
+        os.environ[RECORDS] = tempfile.mkdtemp(prefix="morph-rehearsal-")
+    rehearsal = Rehearsal(pathlib.Path(os.environ[RECORDS]), operators)
     if is_first:
-        atexit.register(_tell, options, rehearsal, os.getpid())
+        atexit.register(_tell, tell, rehearsal, os.getpid())
     else:
         atexit.register(_save, rehearsal)
     try:
@@ -45,8 +56,8 @@ def rehearsed(options: Options) -> Iterator[Rehearsal]:
 
 
 def observer() -> Rehearsal | None:
-    """Return what records the names that a child process asks for; None where nothing is rehearsed."""
-    folder = os.environ.get(FOLDER)
+    """Return what records the names that a child process asks for; None where nothing is recorded."""
+    folder = os.environ.get(RECORDS)
     if not folder or not os.path.isdir(folder):
         return None
     rehearsal = Rehearsal(pathlib.Path(folder), operators)
@@ -81,7 +92,7 @@ def on_every_vendor(options: Options, program: Program) -> int:
 def _on_vendor(name: str, program: Program, given: bytes | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="morph-rehearsal-") as folder:
         environment = {key: value for key, value in os.environ.items() if key not in (BACKEND, REHEARSE)}
-        environment[FOLDER] = folder
+        environment[RECORDS] = folder
         command = [sys.executable, "-m", "morph", "--rehearse", name, *program.words()]
         done = subprocess.run(command, env=environment, input=given, check=False)
         recorded = records(pathlib.Path(folder))
@@ -89,18 +100,23 @@ def _on_vendor(name: str, program: Program, given: bytes | None) -> Result:
         return result(table.load(name), recorded, status)
 
 
-def _tell(options: Options, rehearsal: Rehearsal, process: int) -> None:
+def _tell(tell: Tell, rehearsal: Rehearsal, process: int) -> None:
     if os.getpid() != process:  # a fork that ended as this process would
         return
     _save(rehearsal)
-    folder = pathlib.Path(os.environ.pop(FOLDER))
-    recorded = records(folder)
+    folder = pathlib.Path(os.environ.pop(RECORDS))
+    every = records(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    if options.rehearse and recorded:
-        found = result(table.load(options.rehearse), recorded, rehearsal.ending)
-        print_result(found)
-        if options.json:
-            _write_json(options.json, found.as_json())
+    if every:
+        tell(every, rehearsal)
+
+
+def _print(options: Options, records: list[dict[str, Any]], rehearsal: Rehearsal) -> None:
+    assert options.rehearse is not None
+    found = result(table.load(options.rehearse), records, rehearsal.ending)
+    print_result(found)
+    if options.json:
+        _write_json(options.json, found.as_json())
 
 
 def _save(rehearsal: Rehearsal) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from morph import activation, announcement, configuration, startup
 from morph.backends import candidates
@@ -15,6 +17,9 @@ from morph.finders.scope import Scope
 from morph.launcher import children
 from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
+
+if TYPE_CHECKING:
+    from morph.request import Observer
 
 
 def run(options: Options, program: Program) -> None:
@@ -47,12 +52,19 @@ def run(options: Options, program: Program) -> None:
 
 @contextmanager
 def _armed(options: Options, scope: Scope) -> Iterator[None]:
-    if options.rehearse is None:
-        activation.arm(options.backend, scope=scope)
+    simulated = options.rehearse is not None
+    with _observed(options) as observer:
+        activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope)
         yield
-        return
+
+
+def _observed(options: Options) -> AbstractContextManager[Observer | None]:
+    if options.rehearse is None and options.report is None:
+        return nullcontext()
     from morph.launcher import rehearsing
 
-    with rehearsing.rehearsed(options) as observer:
-        activation.arm(options.backend, simulated=True, observer=observer, scope=scope)
-        yield
+    if options.report is None:
+        return rehearsing.rehearsed(options)
+    from morph import reporting
+
+    return rehearsing.recorded(functools.partial(reporting.write, options.report))

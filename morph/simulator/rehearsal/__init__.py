@@ -7,10 +7,9 @@ the end they are read together.
 from __future__ import annotations
 
 from morph.simulator.rehearsal.findings import Finding, Result, Verdict, result
-from morph.simulator.rehearsal.recording import FOLDER, Ending, Rehearsal, Use, ending, records
+from morph.simulator.rehearsal.recording import Ending, Rehearsal, Use, ending, records
 
 __all__ = [
-    "FOLDER",
     "Ending",
     "Finding",
     "Rehearsal",

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
-FOLDER = "MORPH_REHEARSAL"
 MORPH = pathlib.Path(__file__).parents[2]
 
 
