@@ -49,7 +49,7 @@ def update(
     """Update parameters and averages in place.
 
     Args:
-        grads: The gradients, which stay as they are.
+        grads: The gradients; what is in them afterwards is not defined, as with apex.
         params: The parameters, of one dtype; computed with in float32.
         averages: The running averages of the gradients.
         squares: The running averages of their squares.
@@ -62,8 +62,8 @@ def update(
         at_full_precision(averages) as full_averages,
         at_full_precision(squares) as full_squares,
     ):
-        scaled = list(torch._foreach_div(full_precision(grads), divisor))
-        updates = directions(scaled, full_params, full_averages, full_squares, options, found_inf)
+        lists = (full_precision(grads), full_params, full_averages, full_squares)
+        updates = directions(*lists, options, divisor, found_inf)
         apply(updates, full_params, options, found_inf)
 
 
@@ -73,19 +73,23 @@ def directions(
     averages: list[Tensor],
     squares: list[Tensor],
     options: LAMB,
+    divisor: Tensor | None,
     found_inf: Tensor | None = None,
 ) -> list[Tensor]:
     """Update the averages, and return what the parameters are to lose, but for its length.
 
-    The arguments are those of ``update``, all in float32, the gradients clipped; they may be changed.
+    The arguments are those of ``update``, all in float32; without a ``divisor`` the gradients are whole.
     """
     decay = options.weight_decay
-    if decay and options.adam.mode == L2:
+    changed = decay and options.adam.mode == L2
+    if divisor is not None and (changed or not options.grad_averaging):
+        grads, divisor = list(torch._foreach_div(grads, divisor)), None
+    if changed:
         torch._foreach_add_(grads, params, alpha=decay)
     updates = [torch.zeros_like(average) for average in averages]
     if options.grad_averaging:
         # a parameter that starts at zero and learns at the rate -1 becomes Adam's direction
-        update_adam(grads, updates, averages, squares, _undecayed(options.adam), None, found_inf)
+        update_adam(grads, updates, averages, squares, _undecayed(options.adam), divisor, found_inf)
     else:
         _direct(grads, updates, averages, squares, options.adam, found_inf)
     if decay and options.adam.mode != L2:
@@ -128,8 +132,7 @@ def apply(
         lengths = torch.full((len(params),), 1.0, device=params[0].device) * options.adam.lr
     if found_inf is not None:
         lengths = torch.where(found_inf > 0, torch.zeros_like(lengths), lengths)
-    torch._foreach_mul_(updates, list(lengths.unbind()))
-    torch._foreach_sub_(params, updates)
+    torch._foreach_addcmul_(params, updates, list(lengths.unbind()), value=-1)
 
 
 def trust(param_norms: Tensor, update_norms: Tensor, lr: float | Tensor) -> Tensor:

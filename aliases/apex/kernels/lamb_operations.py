@@ -144,7 +144,7 @@ def multi_tensor_lamb_stage1_cuda(
     scaled = list(torch._foreach_div(full_precision(grads), divisor))
     full_params = full_precision(params)
     with at_full_precision(averages) as full_averages, at_full_precision(squares) as full_squares:
-        found = lamb.directions(scaled, full_params, full_averages, full_squares, options)
+        found = lamb.directions(scaled, full_params, full_averages, full_squares, options, None)
     decays = torch._foreach_mul(full_params, list(per_tensor_decay.to(scaled[0].device).unbind()))
     torch._foreach_add_(found, decays)
     torch._foreach_copy_(list(updates), found)

@@ -79,7 +79,7 @@ def same_layout(lists: Sequence[Sequence[Tensor]]) -> bool:
 
     torch's fused kernels walk through memory, and do not look at strides.
     """
-    strides = [[tensor.stride() for tensor in tensors] for tensors in lists]
+    strides = [list(map(Tensor.stride, tensors)) for tensors in lists]
     return all(other == strides[0] for other in strides[1:])
 
 
@@ -90,11 +90,13 @@ def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def at_full_precision(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Give the tensors, or float32 copies that are rounded and written back at the end."""
+    """Give tensors of one dtype, or float32 copies that are rounded and written back at the end."""
+    if not tensors or tensors[0].dtype not in LOW_PRECISION:
+        yield list(tensors)
+        return
     worked_on = full_precision(tensors)
     yield worked_on
-    if tensors and tensors[0].dtype in LOW_PRECISION:
-        torch._foreach_copy_(list(tensors), worked_on)
+    torch._foreach_copy_(list(tensors), worked_on)
 
 
 @functools.cache

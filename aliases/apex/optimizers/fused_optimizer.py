@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -34,8 +34,9 @@ class FusedOptimizer(torch.optim.Optimizer):
         """
         sorts: dict[torch.dtype, list[Tensor]] = {}
         for param in group["params"]:
-            if param.grad is not None:
-                if param.grad.layout != torch.strided:
+            grad = param.grad
+            if grad is not None:
+                if grad.layout != torch.strided:
                     name = type(self).__name__
                     raise RuntimeError(f"{name} does not support sparse gradients{self.advice_on_sparse}")
                 sorts.setdefault(param.dtype, []).append(param)
@@ -45,15 +46,13 @@ class FusedOptimizer(torch.optim.Optimizer):
             check_dense(params)
         return sorts
 
-    def _kept(self, params: list[Tensor], key: str, dtype: torch.dtype | None = None) -> list[Tensor]:
+    def _kept(self, params: Sequence[Tensor], key: str, dtype: torch.dtype | None = None) -> list[Tensor]:
         """Return the state called ``key`` of each parameter, zeros of ``dtype`` where there is none."""
-        kept = []
-        for param in params:
-            state = self.state[param]
+        states = [self.state[param] for param in params]
+        for param, state in zip(params, states, strict=True):
             if key not in state:
                 state[key] = torch.zeros_like(param, dtype=dtype)
-            kept.append(state[key])
-        return kept
+        return [state[key] for state in states]
 
     def _restore_precision(self, state_dict: Mapping[str, Any]) -> None:
         """Take float32 state of low-precision parameters from a state dict as it was saved.
@@ -71,7 +70,7 @@ class FusedOptimizer(torch.optim.Optimizer):
 
 def gradients(params: list[Tensor]) -> list[Tensor]:
     """Return the gradients of parameters that have them."""
-    return [param.grad for param in params if param.grad is not None]
+    return [grad for param in params if (grad := param.grad) is not None]
 
 
 def next_step(group: Group) -> int:

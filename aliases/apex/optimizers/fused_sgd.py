@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -85,7 +86,7 @@ class FusedSGD(FusedOptimizer):
             params: The parameters; those without a momentum get one of zeros.
         """
         new = bool(params) and "momentum_buffer" not in self.state[params[-1]]
-        return self._kept(list(params), "momentum_buffer"), new or not params
+        return self._kept(params, "momentum_buffer"), new or not params
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters.
@@ -131,14 +132,12 @@ class FusedSGD(FusedOptimizer):
 
     def _launch(self, launch: Launch, group: Group) -> None:
         grads, params, copies = launch
-        old = ["momentum_buffer" in self.state[param] for param in params]
-        for first_run in (True, False):
-            chosen = [index for index, has_one in enumerate(old) if has_one is not first_run]
-            if chosen:
-                some = [params[index] for index in chosen]
-                momenta, _ = self.get_momentums(some)
-                options = self._options(group, first_run)
-                update([grads[index] for index in chosen], some, momenta, options)
+        new = ["momentum_buffer" not in self.state[param] for param in params]
+        momenta, _ = self.get_momentums(params)
+        for first_run in set(new):
+            chosen = [each is first_run for each in new]
+            lists = [list(itertools.compress(each, chosen)) for each in (grads, params, momenta)]
+            update(lists[0], lists[1], lists[2], self._options(group, first_run))
         if copies:
             torch._foreach_copy_(copies, params)
 

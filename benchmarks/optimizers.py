@@ -1,0 +1,143 @@
+"""apex's optimizers and norms as morph serves them, against torch's own on the same work."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from morph.measurement.timing import Comparison, compare
+
+Work = Callable[[], object]
+
+WIDTH, LAYERS = 256, 6
+DECAY: dict[str, Any] = {"lr": 1e-6, "weight_decay": 0.01}
+
+
+def transformer() -> nn.Module:
+    """Return an encoder with matrices, vectors and an embedding, on the device."""
+    layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+    return nn.Sequential(nn.Embedding(2000, WIDTH), encoder).cuda()
+
+
+def many_vectors() -> nn.Module:
+    """Return a network of many small parameters, where calls count more than arithmetic."""
+    return nn.Sequential(*(nn.Linear(16, 16) for _ in range(100))).cuda()
+
+
+def step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
+    """Return the step of an optimizer over a network that has gradients."""
+    return optimizer(with_gradients(network), **options).step
+
+
+def clipped_step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
+    """Return the same after clipping the gradients, as LAMB does first."""
+    parameters = with_gradients(network)
+    update = optimizer(parameters, **options).step
+
+    def both() -> None:
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        update()
+
+    return both
+
+
+def with_gradients(network: Callable[[], nn.Module]) -> list[nn.Parameter]:
+    """Return the parameters of a network, with gradients."""
+    torch.manual_seed(0)
+    parameters = list(network().parameters())
+    for parameter in parameters:
+        parameter.grad = torch.randn_like(parameter) / 100
+    return parameters
+
+
+PAIRS: dict[str, tuple[str, dict[str, Any], Callable[..., Work]]] = {
+    "FusedAdam": ("AdamW", DECAY, step),
+    "FusedSGD": ("SGD", {**DECAY, "momentum": 0.9}, step),
+    "FusedAdagrad": ("Adagrad", DECAY, step),
+    "FusedLAMB": ("AdamW", DECAY, clipped_step),
+    "FusedNovoGrad": ("AdamW", DECAY, step),
+}
+NEAREST = ("FusedLAMB", "FusedNovoGrad")
+"""torch has none of these."""
+
+
+def forward_and_backward(module: nn.Module, dtype: torch.dtype) -> Work:
+    """Return a pass forward and back through a module, on 64 sequences of 32."""
+    torch.manual_seed(0)
+    module = module.to(device="cuda", dtype=dtype)
+    input = torch.randn(64, 32, 4 * WIDTH, device="cuda", dtype=dtype, requires_grad=True)
+    gradient = torch.randn_like(input)
+
+    def both() -> tuple[Tensor, ...]:
+        return torch.autograd.grad(module(input), (input, *module.parameters()), gradient)
+
+    return both
+
+
+def optimizers() -> Iterator[tuple[str, Work, Work]]:
+    """Yield the optimizers that torch has too, then those that come nearest to its AdamW."""
+    from apex import optimizers as apex
+
+    for network in (transformer, many_vectors):
+        for ours, (theirs, options, own_step) in PAIRS.items():
+            name = f"{ours} / {theirs}, {network.__name__.replace('_', ' ')}"
+            own = own_step(getattr(torch.optim, theirs), network, **options, **kind(ours))
+            yield name, step(getattr(apex, ours), network, **options), own
+
+
+def kind(ours: str) -> dict[str, bool]:
+    """Return what asks torch for fused kernels, where both have them, else for foreach ones."""
+    device = torch.empty(0, device="cuda").device.type
+    from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
+
+    fused = ours not in NEAREST and device in _get_fused_kernels_supported_devices()
+    return {"fused" if fused else "foreach": True}
+
+
+def norms() -> Iterator[tuple[str, Work, Work]]:
+    """Yield the norms, forward and backward."""
+    from apex import normalization as apex
+
+    pairs = {"LayerNorm": (apex.FusedLayerNorm, nn.LayerNorm), "RMSNorm": (apex.FusedRMSNorm, nn.RMSNorm)}
+    for name, (ours, theirs) in pairs.items():
+        for dtype in (torch.float32, torch.bfloat16):
+            modules = (ours(4 * WIDTH), theirs(4 * WIDTH, eps=1e-5))
+            works = (forward_and_backward(module, dtype) for module in modules)
+            yield f"Fused{name} / {name}, {str(dtype).removeprefix('torch.')}", *works
+
+
+def measured(rounds: int) -> list[Comparison]:
+    """Measure everything in this process."""
+    pairs = (*optimizers(), *norms())
+    return [compare(name, ours, own, rounds=rounds, seconds=0.03) for name, ours, own in pairs]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "npu"))
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    import morph
+
+    morph.activate(arguments.backend)
+    torch.set_num_threads(arguments.threads)
+    results = measured(arguments.rounds)
+    if arguments.json:
+        print(json.dumps([{**dataclasses.asdict(each), "ratio": each.ratio} for each in results]))
+        return
+    for each in results:
+        print(f"{each.name:50} {each.cuda / 1e3:9,.0f} / {each.own / 1e3:9,.0f} us {each.ratio:6.2f}x")
+
+
+if __name__ == "__main__":
+    main()
