@@ -24,11 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print, and return 0, or 1 if a call fails."""
-    from morph import activate
+    from morph import activation
     from morph.display import looking
     from morph.measurement import figures
 
-    status = activate(arguments.backend)
+    activation.arm(
+        arguments.backend
+    )  # and not activated: torch would load a vendor's package that may be broken
+    import torch  # noqa: F401
+
+    status = activation.status()
     if not status.active or status.device_type is None:
         raise MorphError("morph stays out here: CUDA's spelling is the device's own")
     with looking("measuring") as progress:

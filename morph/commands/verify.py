@@ -25,11 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, print how they ended, and return 0, or 1 if not all of them passed."""
-    from morph import activate
+    from morph import activation
     from morph.display import looking
+
+    # armed, and not activated: torch itself would load a vendor's package that may be broken
+    activation.arm(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
     from morph.verification import Outcome, checks, verify
 
-    activate(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
     with looking("verifying") as progress:
         found = []
         for check in checks():
