@@ -1,0 +1,33 @@
+"""Prints what causal attention, forward and backward, adds to the process's peak of memory, in MiB."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from typing import Any
+
+import torch
+from flash_attn import flash_attn_func
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def attend(tokens: int, **options: Any) -> None:
+    q, k, v = (
+        torch.randn(1, tokens, 1, 32, dtype=torch.bfloat16, device="cuda", requires_grad=True)
+        for _ in range(3)
+    )
+    flash_attn_func(q, k, v, causal=True, **options).backward(torch.ones_like(q))
+
+
+torch.set_num_threads(1)
+for name, options in ("fused", {}), ("in blocks", {"softcap": 20.0}):
+    if sys.argv[1:] not in ([], [name]):
+        continue
+    attend(1024, **options)
+    before = peak()
+    for tokens in (8192, 16384):
+        attend(tokens, **options)
+        print(f"{name}, {tokens} tokens: {peak() - before:.1f}")

@@ -1,0 +1,41 @@
+"""Whole programs: models of transformers, and what attention to many tokens needs of memory."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+from tests.platforms import Platform
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+START = """
+import runpy, sys
+sys.modules["torch_npu"] = None  # transformers imports it where it is installed, and it needs CANN
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture(autouse=True)
+def everywhere() -> None:
+    """Leaves the worker alone: these start processes of their own."""
+
+
+@pytest.mark.platforms("cpu", "simulated-musa")
+def test_transformers_with_flash_attn_compute_what_they_do_without(platform: Platform) -> None:
+    versions = ("2", "3") if platform.name == "cpu" else ("2",)
+    done = platform.run(START, PROGRAMS / "llama.py", *versions, environment={"OMP_NUM_THREADS": "1"})
+    assert done.stdout.count(" hold") == 6 * len(versions)
+    assert str(["flash_attn", "flash_attn_interface"][: len(versions)]) in done.stdout
+
+
+@pytest.mark.platforms("cpu")
+def test_memory_grows_with_the_tokens_and_not_with_their_square(platform: Platform) -> None:
+    done = platform.run(PROGRAMS / "memory.py")
+    for name in ("fused", "in blocks"):
+        grown = re.findall(rf"{name}, \d+ tokens: ([\d.]+)", done.stdout)
+        half, whole = map(float, grown)
+        assert whole < 2.5 * half + 10
+        assert whole < 100  # scores would be 1024
