@@ -65,8 +65,8 @@ PAIRS: dict[str, tuple[str, dict[str, Any], Callable[..., Work]]] = {
     "FusedLAMB": ("AdamW", DECAY, clipped_step),
     "FusedNovoGrad": ("AdamW", DECAY, step),
 }
-NEAREST = ("FusedLAMB", "FusedNovoGrad")
-"""torch has none of these."""
+FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_", "FusedAdagrad": "_fused_adagrad_"}
+"""torch's kernels, which both use where the device has them."""
 
 
 def forward_and_backward(module: nn.Module, dtype: torch.dtype) -> Work:
@@ -94,11 +94,11 @@ def optimizers() -> Iterator[tuple[str, Work, Work]]:
 
 
 def kind(ours: str) -> dict[str, bool]:
-    """Return what asks torch for fused kernels, where both have them, else for foreach ones."""
-    device = torch.empty(0, device="cuda").device.type
-    from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
+    """Return what asks torch for its fused kernel, where the device has one for both, else for foreach."""
+    from apex.kernels.tensor_lists import has_kernel
 
-    fused = ours not in NEAREST and device in _get_fused_kernels_supported_devices()
+    device = torch.empty(0, device="cuda").device.type
+    fused = ours in FUSED and has_kernel(FUSED[ours], device)
     return {"fused" if fused else "foreach": True}
 
 

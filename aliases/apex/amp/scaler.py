@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.scaling import all_finite, raise_flag, scale_into
-from ..kernels.tensor_lists import full_precision
+from ..kernels.tensor_lists import each_at_full_precision
 from ..multi_tensor_apply import multi_tensor_applier as multi_tensor_applier
 from ._amp_state import master_params as master_params
 from ._amp_state import maybe_print as maybe_print
@@ -97,8 +97,8 @@ class LossScaler:
             return
         given, stashed, wanted = scale_override or (self._loss_scale, 1.0, 1.0)
         raise_flag(self._overflow_buf, ~all_finite(model_grads))
-        sums = torch._foreach_mul(full_precision(model_grads), wanted / given)
-        torch._foreach_add_(sums, full_precision(stashed_master_grads), alpha=wanted / stashed)
+        sums = torch._foreach_mul(each_at_full_precision(model_grads), wanted / given)
+        torch._foreach_add_(sums, each_at_full_precision(stashed_master_grads), alpha=wanted / stashed)
         torch._foreach_copy_(list(master_grads), sums)
 
     def clear_overflow_state(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .tensor_lists import LOW_PRECISION, check, check_dtype, full_precision
+from .tensor_lists import LOW_PRECISION, check, check_dtype, each_at_full_precision
 
 Lists = Sequence[Sequence[Tensor]]
 FLOAT_AND_HALF = (torch.float32, torch.float16)
@@ -79,8 +79,8 @@ def multi_tensor_axpby(
     x, y, outputs = lists
     checked = [*(x if arg_to_check in (-1, 0) else ()), *(y if arg_to_check in (-1, 1) else ())]
     finite = all_finite(checked)
-    results = torch._foreach_mul(full_precision(x), a)
-    torch._foreach_add_(results, full_precision(y), alpha=b)
+    results = torch._foreach_mul(each_at_full_precision(x), a)
+    torch._foreach_add_(results, each_at_full_precision(y), alpha=b)
     torch._foreach_copy_(list(outputs), results)
     raise_flag(noop_flag, ~finite)
 
@@ -116,7 +116,7 @@ def multi_tensor_l2norm(
 
 def norms(tensors: Sequence[Tensor], order: float = 2.0) -> tuple[Tensor, Tensor]:
     """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32."""
-    each = torch.stack(torch._foreach_norm(full_precision(tensors), order)).float()
+    each = torch.stack(torch._foreach_norm(each_at_full_precision(tensors), order)).float()
     return torch.linalg.vector_norm(each, order).reshape(1), each
 
 
@@ -144,7 +144,7 @@ def multi_tensor_l2norm_scale(
     """
     check(lists, 2)
     result = multi_tensor_l2norm(chunk_size, noop_flag, lists[:1], per_tensor)
-    torch._foreach_copy_(list(lists[1]), torch._foreach_mul(full_precision(lists[0]), scale))
+    torch._foreach_copy_(list(lists[1]), torch._foreach_mul(each_at_full_precision(lists[0]), scale))
     return result
 
 

@@ -83,20 +83,24 @@ def same_layout(lists: Sequence[Sequence[Tensor]]) -> bool:
     return all(other == strides[0] for other in strides[1:])
 
 
-def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
+def each_at_full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return the tensors, in float32 where they are of lower precision."""
     return [tensor.float() if tensor.dtype in LOW_PRECISION else tensor for tensor in tensors]
+
+
+def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors of one dtype, in float32 if that is of lower precision."""
+    low = bool(tensors) and tensors[0].dtype in LOW_PRECISION
+    return each_at_full_precision(tensors) if low else list(tensors)
 
 
 @contextmanager
 def at_full_precision(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
     """Give tensors of one dtype, or float32 copies that are rounded and written back at the end."""
-    if not tensors or tensors[0].dtype not in LOW_PRECISION:
-        yield list(tensors)
-        return
     worked_on = full_precision(tensors)
     yield worked_on
-    torch._foreach_copy_(list(tensors), worked_on)
+    if tensors and tensors[0].dtype in LOW_PRECISION:
+        torch._foreach_copy_(list(tensors), worked_on)
 
 
 @functools.cache

@@ -135,7 +135,7 @@ class FusedSGD(FusedOptimizer):
         new = ["momentum_buffer" not in self.state[param] for param in params]
         momenta, _ = self.get_momentums(params)
         for first_run in set(new):
-            chosen = [each is first_run for each in new]
+            chosen = new if first_run else [not each for each in new]
             lists = [list(itertools.compress(each, chosen)) for each in (grads, params, momenta)]
             update(lists[0], lists[1], lists[2], self._options(group, first_run))
         if copies:
