@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import sys
 
+from morph.importing import put_first, take_away
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,12 +86,11 @@ class Finder:
                 callback(module)
 
     def _install(self) -> None:
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
+        put_first(self)
 
     def _uninstall_if_idle(self) -> None:
-        if not self._callbacks and not self._prefixes and self in sys.meta_path:
-            sys.meta_path.remove(self)
+        if not self._callbacks and not self._prefixes:
+            take_away(self)
 
 
 class CallingLoader:

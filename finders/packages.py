@@ -13,6 +13,7 @@ from morph.finders import places
 from morph.finders.finder import find_elsewhere
 from morph.finders.importers import is_stranger, policy_of_asker
 from morph.finders.scope import Scope
+from morph.importing import put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +59,11 @@ class PackageFinder:
             scope: Whose code is served; None serves all.
         """
         self._scope = scope or Scope()
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
+        put_first(self)
 
     def uninstall(self) -> None:
         """Forget what was served, put back what it replaced, and serve no more."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        take_away(self)
         if self._trees is not None:
             self._trees.restore()
             self._trees = None

@@ -7,6 +7,7 @@ import sys
 
 from morph.finders.packages import packages
 from morph.finders.scope import Scope
+from morph.importing import put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +37,11 @@ class RewritingFinder:
             literals_of: Returns what the comparisons of the module of a name are to accept as well.
         """
         self._scope, self._literals_of = scope, literals_of
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
+        put_first(self)
 
     def uninstall(self) -> None:
         """Rewrite no more; what is loaded stays as it is."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        take_away(self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,6 +1,10 @@
 """``python -m morph``."""
 
-from morph.launcher.command import main
+import sys
 
 if __name__ == "__main__":
-    main()
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the current folder, which is Python's to look into for morph alone
+    from morph.launcher.command import main
+
+    main(sys.argv[1:])

@@ -16,6 +16,7 @@ from morph.finders.finder import finder
 from morph.finders.packages import packages as served_packages
 from morph.finders.rewriting import rewriter
 from morph.finders.scope import Policy, Scope
+from morph.importing import own_imports
 from morph.journal import Journal
 from morph.request import Request
 
@@ -172,7 +173,8 @@ class _Arming:
 
     def prepare(self) -> None:
         """Get out of torch's way; called right before torch is executed."""
-        from morph.backends.autoload import Autoload
+        with own_imports:
+            from morph.backends.autoload import Autoload
 
         served_packages.hide()
         autoload = Autoload()
@@ -231,8 +233,9 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
 
 def _begin(request: Request) -> None:
     global _current, _stays_out
-    from morph import installation
-    from morph.backends import choice
+    with own_imports:
+        from morph import installation
+        from morph.backends import choice
 
     if choice.nvidia_works() and not request.simulated:
         _stays_out = True
@@ -242,7 +245,8 @@ def _begin(request: Request) -> None:
         return
     journal = Journal()
     try:
-        _current = installation.install(request, journal)
+        with own_imports:
+            _current = installation.install(request, journal)
     except BaseException:
         journal.undo()
         raise

@@ -7,7 +7,7 @@ import _thread
 import sys
 
 import morph
-from morph.importing import ImportLockReleased
+from morph.importing import own_imports, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def withdraw() -> None:
     sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
     begun = sys.modules.get("morph.launcher.startup")
     if begun is not None:
-        begun.torch_finder.stop()
+        take_away(begun.torch_finder)
 
 
 def say_inactive(error: Exception) -> None:
@@ -61,7 +61,7 @@ def _begin() -> bool:
     """Put the finders into the place of the module ``morph`` itself, and tell whether that worked."""
     _beginning.add(_thread.get_ident())
     try:
-        with ImportLockReleased():
+        with own_imports:
             from morph.launcher import startup
 
             startup.begin(required=morph.is_required)
@@ -75,4 +75,4 @@ def _begin() -> bool:
 
 
 def _stop() -> None:
-    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not morph]  # type: ignore[comparison-overlap]
+    take_away(morph)

@@ -10,7 +10,7 @@ import site
 import subprocess
 import sys
 import venv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tests.platforms import REPOSITORY, describe
 
@@ -45,14 +45,28 @@ class FreshEnvironment:
         assert done.returncode == 0, describe(done)
 
     def run(
-        self, *arguments: object, environment: Mapping[str, str] | None = None, check: bool = True
+        self,
+        *arguments: object,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+        cwd: pathlib.Path | None = None,
+        rights: Callable[[], None] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs the environment's Python, away from the repository."""
+        """Runs the environment's Python, away from the repository.
+
+        Args:
+            *arguments: The command line of Python.
+            environment: Variables to set; none of Python's own is inherited.
+            check: Whether an exit status other than zero fails the test.
+            cwd: The working directory; the environment's folder unless given.
+            rights: Called in the process before it becomes Python.
+        """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         done = subprocess.run(
             [str(word) for word in [self.python, *arguments]],
             env={**inherited, **(environment or {})},
-            cwd=self.folder,
+            cwd=cwd or self.folder,
+            preexec_fn=rights,
             capture_output=True,
             text=True,
             timeout=300,

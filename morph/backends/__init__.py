@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.errors import ActivationError
+from morph.importing import own_imports
 
 if TYPE_CHECKING:
     from morph.aliases.table import Table
@@ -119,11 +120,12 @@ def resolve(name: str) -> Any:
         AttributeError: If a part of the name does not exist.
     """
     root, _, rest = name.partition(".")
-    module = importlib.import_module(root)
-    try:
-        return operator.attrgetter(rest)(module) if rest else module
-    except AttributeError:
-        return _resolve_by_import(name)
+    with own_imports:
+        module = importlib.import_module(root)
+        try:
+            return operator.attrgetter(rest)(module) if rest else module
+        except AttributeError:
+            return _resolve_by_import(name)
 
 
 def _resolve_by_import(name: str) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from morph import commands
 from morph.commands import LAUNCHER
+from morph.importing import own_imports
 from morph.launcher.program import Program
 
 USAGE = f"""\
@@ -94,7 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UsageError as error:
         print(f"{USAGE}{LAUNCHER}: error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    from morph.launcher.running import run
+    with own_imports:
+        from morph.launcher.running import run
 
     run(options, program)
 

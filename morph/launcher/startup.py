@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from morph import variables
 from morph.finders import source  # noqa: F401  (at once, since it is needed by a finder that must not import)
@@ -12,7 +11,7 @@ from morph.finders.finder import find_elsewhere
 from morph.finders.packages import packages
 from morph.finders.rewriting import rewriter
 from morph.finders.scope import LEFT_ALONE, Policy, Scope
-from morph.importing import ImportLockReleased
+from morph.importing import own_imports, put_first, take_away
 from morph.startup import say_inactive
 
 TYPE_CHECKING = False
@@ -34,8 +33,7 @@ def begin(*, required: bool) -> None:
     """
     packages.install(ConfiguredScope())
     torch_finder.required = required
-    if torch_finder not in sys.meta_path:
-        sys.meta_path.insert(0, torch_finder)
+    put_first(torch_finder)
     if variables.read(variables.BACKEND) != "cpu":  # there the CPU branch of a program is the right one
         rewriter.install(Scope(), literals_of)
 
@@ -45,19 +43,19 @@ class ConfiguredScope(Scope):
 
     def policy(self, module: str) -> Policy:
         """Return the policy for the code of ``module``."""
-        with ImportLockReleased():
-            found = settings()
+        found = settings()
         return found.scope.policy(module) if found else LEFT_ALONE
 
 
 def settings() -> Settings | None:
     """Return the settings that count, or None, and say why, where the configuration cannot be understood."""
     global _is_misconfigured
-    from morph import configuration
-    from morph.errors import MorphError
-
+    with own_imports:
+        from morph import configuration
+        from morph.errors import MorphError
     try:
-        return configuration.effective()
+        with own_imports:
+            return configuration.effective()
     except MorphError as error:
         if not _is_misconfigured:
             _is_misconfigured = True
@@ -67,12 +65,13 @@ def settings() -> Settings | None:
 
 def literals_of(module: str) -> Literals | None:
     """Return what the comparisons of a module are to accept as well; None if they are not to be rewritten."""
-    from morph.backends import candidates
-
     found = settings()
     if found is None or not found.scope.policy(module).literals:
         return None
-    return candidates.literals(found.backend, module)
+    with own_imports:
+        from morph.backends import candidates
+
+        return candidates.literals(found.backend, module)
 
 
 _is_misconfigured = False
@@ -99,22 +98,17 @@ class TorchFinder:
         spec = find_elsewhere(self, fullname, path, target)
         if spec is None or spec.submodule_search_locations is None:  # a module that happens to be called so
             return spec
-        with ImportLockReleased():
-            return self._armed(fullname, path, target) or spec
-
-    def stop(self) -> None:
-        """Wait no longer."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        return self._armed(fullname, path, target) or spec
 
     def _armed(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
         from morph.finders.finder import finder
 
-        self.stop()
+        take_away(self)
         try:
-            _arm(required=self.required)
+            with own_imports:
+                _arm(required=self.required)
         except Exception as error:
             if self.required:
                 raise

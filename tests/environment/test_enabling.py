@@ -6,7 +6,6 @@ import ctypes
 import json
 import os
 import pathlib
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -181,14 +180,7 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(environment: FreshEnvir
     before = record(environment).read_bytes()
     environment.packages.chmod(0o555)
     try:
-        done = subprocess.run(
-            [environment.python, "-m", "morph", "enable"],
-            cwd=environment.folder,
-            preexec_fn=_dropped_rights(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = environment.run("-m", "morph", "enable", check=False, rights=_dropped_rights())
     finally:
         environment.packages.chmod(0o755)
     assert done.returncode == 2, describe(done)
