@@ -1,0 +1,95 @@
+"""Stochastic gradient descent, as apex had it first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.optim.optimizer import required
+
+from ... import optimizers
+from ...optimizers.fused_optimizer import Closure, evaluated
+from ...optimizers.fused_sgd import Launch
+from .arguments import by_group
+
+
+class FusedSGD(optimizers.FusedSGD):
+    """Stochastic gradient descent on the masters that ``FP16_Optimizer`` keeps, with its gradients.
+
+    Args:
+        params: Parameters, or dicts that define groups of them.
+        lr: The learning rate.
+        momentum: The decay of the momenta.
+        dampening: What a gradient loses before it joins the momenta.
+        weight_decay: The factor of the weight decay.
+        nesterov: Whether to look ahead along the momenta.
+        wd_after_momentum: Whether the weight decay joins the update, and not the gradient.
+        materialize_master_grads: Not looked at: the gradients are those of ``FP16_Optimizer``.
+
+    Raises:
+        ValueError: If a value is negative, or Nesterov's momentum lacks momentum or has dampening.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = required,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        wd_after_momentum: bool = False,
+        materialize_master_grads: bool = True,
+    ) -> None:
+        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, wd_after_momentum)
+
+    def step(
+        self,
+        closure: Closure | None = None,
+        grads: Any = None,
+        output_params: Any = None,
+        scale: float = 1.0,
+        grad_norms: Any = None,
+    ) -> Any:
+        """Update the parameters, and their copies.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+            grads: Gradients, of one group or by groups.
+            output_params: Copies of the parameters to write, as ``grads``.
+            scale: What the gradients are divided by.
+            grad_norms: Not looked at.
+
+        Returns:
+            The loss, if there is a closure.
+
+        Raises:
+            RuntimeError: If there are no gradients or copies, or amp has taken this optimizer over.
+        """
+        if hasattr(self, "_amp_stash"):
+            raise RuntimeError("apex.contrib.optimizers.FusedSGD should not be used with AMP.")
+        loss = evaluated(closure)
+        for name, given in (("grads", grads), ("output_params", output_params)):
+            if given is None:
+                raise RuntimeError(
+                    "apex.contrib.optimizers.FusedSGD must be wrapped with "
+                    f"apex.contrib.optimizers.FP16_Optimizer which provides {name}."
+                )
+        number = len(self.param_groups)
+        lists = by_group(grads, number), by_group(output_params, number)
+        self.most_recent_scale = scale
+        with torch.no_grad():
+            for group, its_grads, copies in zip(self.param_groups, *lists, strict=False):
+                for launch in _sorted(its_grads, group["params"], copies):
+                    self._launch(launch, group)
+        return loss
+
+
+def _sorted(grads: Any, params: Any, copies: Any) -> Iterable[Launch]:
+    """Return gradients, parameters and copies, by the dtypes of the copies."""
+    sorts: dict[torch.dtype, Launch] = {}
+    for tensors in zip(grads, params, copies, strict=True):
+        for tensor, members in zip(tensors, sorts.setdefault(tensors[2].dtype, ([], [], [])), strict=True):
+            members.append(tensor)
+    return sorts.values()
