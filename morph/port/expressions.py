@@ -31,6 +31,11 @@ def parse(text: str) -> cst.BaseExpression:
     return cst.parse_expression(text)
 
 
+def is_none(node: cst.CSTNode) -> bool:
+    """Tell whether an expression is ``None``."""
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
 def has_comment(node: cst.CSTNode) -> bool:
     """Tell whether there is a comment inside a dotted name, which its replacement would lose."""
     return isinstance(node, cst.Attribute) and bool(matchers.findall(node, matchers.Comment()))

@@ -149,6 +149,8 @@ def _still_imported(module: cst.Module) -> set[str]:
 def _reason(use: Use) -> str:
     if use.rule:
         return rules()[use.rule].remedy
+    if use.name in facts().tells:
+        return facts().tells[use.name]
     replacement = facts().replacement(use.name) if use.kind is Kind.NAME else None
     if replacement is not None:
         return replacement.look or AMBIGUOUS

@@ -47,16 +47,20 @@ class Facts:
     Attributes:
         names: What each name becomes.
         kept: Names that are right without CUDA, and what is below them.
+        tells: Names among those that tell of CUDA, with what they tell where there is none.
         text_functions: Functions whose devices are text, and what is below them.
         text_parameters: Parameters whose devices are text.
         device_numbers: Parameters that are None where there is no accelerator, by function.
+        implied: The parameter for the device's type of functions that mean CUDA where none is named.
     """
 
     names: Mapping[str, Replacement]
     kept: tuple[str, ...]
+    tells: Mapping[str, str]
     text_functions: tuple[str, ...]
     text_parameters: tuple[str, ...]
     device_numbers: Mapping[str, tuple[str, ...]]
+    implied: Mapping[str, str]
 
     def replacement(self, name: str) -> Replacement | None:
         """Return what a dotted name becomes, whichever inner module of torch.cuda it is reached by."""
@@ -64,7 +68,7 @@ class Facts:
 
     def keeps(self, name: str) -> bool:
         """Tell whether a dotted name is right as it is."""
-        return _is_below(name, self.kept)
+        return _is_below(name, self.kept) and not _is_below(name, self.tells)
 
     def takes_text(self, function: str) -> bool:
         """Tell whether a function takes its device as text."""
@@ -79,9 +83,11 @@ def facts() -> Facts:
     return Facts(
         {name: _replacement(row) for name, row in sections["torch"].items()},
         tuple(sections["kept"]),
+        sections["tells"],
         tuple(sections["text"]["functions"]),
         tuple(sections["text"]["parameters"]),
         {name: tuple(parameters) for name, parameters in sections["device_numbers"].items()},
+        sections["implied"],
     )
 
 

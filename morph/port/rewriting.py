@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from morph.port.conditions import demands, is_guarded
-from morph.port.expressions import arguments, has_comment, parenthesised, parse
+from morph.port.expressions import arguments, has_comment, is_none, parenthesised, parse
 from morph.port.replacements import Replacement, facts
 from morph.port.source import Source
 from morph.port.statements import Statements
@@ -196,10 +196,11 @@ class Rewriter(cst.CSTTransformer):
         return updated
 
     def _argument(self, use: Use, updated: cst.Call) -> cst.BaseExpression:
-        if len(updated.args) != 1 or updated.args[0].star:
-            return updated
-        self.done.add(use)
-        return updated.args[0].value
+        match updated.args:
+            case [cst.Arg(value=value, star="")] if not is_none(value):
+                self.done.add(use)
+                return value
+        return updated
 
     def _with_accelerator(
         self, original: cst.Call, call: cst.Call, replacement: Replacement

@@ -28,22 +28,28 @@ def device_at(index: Any) -> torch.device:
 
 def on_device(device: Any) -> Any:
     """Make a device the current one for the length of a ``with`` block."""
-    if device is None or not torch.accelerator.is_available():
+    is_none = device is None or (isinstance(device, int) and device < 0)
+    if is_none or not torch.accelerator.is_available():
         return contextlib.nullcontext()
     return torch.accelerator.device_index(device_at(device).index)
+
+
+def on_device_of(tensor: torch.Tensor) -> Any:
+    """Make the device of a tensor the current one for the length of a ``with`` block."""
+    return on_device(tensor.device if tensor.device.type == accelerator else None)
 
 
 def device_name(device: Any = None) -> Any:
     """Return what people call a device."""
     if not torch.accelerator.is_available():
         return platform.processor() or "CPU"
-    return torch.get_device_module(default_device).get_device_name(device)
+    return torch.get_device_module().get_device_name(device)
 
 
 def device_properties(device: Any = None) -> Any:
     """Return a device's properties; every vendor has ``name`` and ``total_memory``."""
     if torch.accelerator.is_available():
-        return torch.get_device_module(default_device).get_device_properties(device)
+        return torch.get_device_module().get_device_properties(device)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return types.SimpleNamespace(
         name=device_name(), total_memory=memory, multi_processor_count=os.cpu_count(), major=0, minor=0
@@ -51,17 +57,18 @@ def device_properties(device: Any = None) -> Any:
 
 
 def device_capability(device: Any = None) -> Any:
-    """Return the generation of an NVIDIA GPU; (0, 0) for every other device."""
-    if torch.version.cuda is None or not torch.accelerator.is_available():
+    """Return a device's generation in its vendor's numbers; (0, 0) where the vendor has none."""
+    if not torch.accelerator.is_available():
         return 0, 0
-    return torch.get_device_module(default_device).get_device_capability(device)
+    capability = torch.get_device_module().get_device_capability(device)
+    return capability if isinstance(capability, tuple) else (0, 0)
 
 
 def bfloat16_supported(including_emulation: bool = True) -> Any:
     """Tell whether the accelerator computes in bfloat16."""
     if not torch.accelerator.is_available():
         return False
-    return torch.get_device_module(default_device).is_bf16_supported()
+    return torch.get_device_module().is_bf16_supported()
 
 
 def memory_info(device: Any = None) -> tuple[int, int]:
@@ -76,20 +83,21 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> Any:
     """Return a table of what the accelerator's allocator holds; empty where there is none."""
     if not torch.accelerator.is_available():
         return ""
-    return torch.get_device_module(default_device).memory_summary(device, abbreviated)
+    return torch.get_device_module().memory_summary(device, abbreviated)
 
 
 def device_rng_state(device: Any = None) -> Any:
     """Return the state of a device's random numbers."""
     if not torch.accelerator.is_available():
         return torch.get_rng_state()
-    return torch.get_device_module(default_device).get_rng_state(device or default_device)
+    module = torch.get_device_module()
+    return module.get_rng_state() if device is None else module.get_rng_state(device)
 
 
 def set_device_rng_state(new_state: torch.Tensor, device: Any = None) -> None:
     """Put back the state of a device's random numbers."""
     if torch.accelerator.is_available():
-        torch.get_device_module(default_device).set_rng_state(new_state, device or default_device)
+        torch.get_device_module().set_rng_state(new_state, *([] if device is None else [device]))
     else:
         torch.set_rng_state(new_state)
 
@@ -98,13 +106,13 @@ def device_rng_states() -> Any:
     """Return the states of all the accelerators' random numbers."""
     if not torch.accelerator.is_available():
         return []
-    return torch.get_device_module(default_device).get_rng_state_all()
+    return torch.get_device_module().get_rng_state_all()
 
 
 def set_device_rng_states(new_states: list[torch.Tensor]) -> None:
     """Put back the states of all the accelerators' random numbers."""
     if torch.accelerator.is_available():
-        torch.get_device_module(default_device).set_rng_state_all(new_states)
+        torch.get_device_module().set_rng_state_all(new_states)
 
 
 class HostEvent:
@@ -186,4 +194,7 @@ def default_stream(device: Any = None) -> Any:
     """Return the stream that a device works on at first."""
     if not torch.accelerator.is_available():
         return HostStream()
-    return torch.get_device_module(default_device).default_stream(device)
+    stream = torch.get_device_module().default_stream(device)
+    return torch.Stream(
+        stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type
+    )

@@ -6,13 +6,14 @@ import re
 
 import libcst as cst
 
-from morph.port.expressions import joined, named, parse
+from morph.port.expressions import is_none, joined, named, parse
 from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.port.vocabulary import AVAILABLE, Vocabulary
 from morph.scan.uses import Kind, Use
 
 DEFAULT_BACKEND = "torch.distributed.get_default_backend_for_device({device})"
+STORAGES = ("storage", "typed_storage", "untyped_storage")
 CUDA_PARAMETERS = ("device", "non_blocking", "memory_format")
 COUNTED = re.compile(r"cuda:(%[ds]|\{\})?")
 
@@ -56,7 +57,7 @@ class Texts:
         self, use: Use, original: cst.BaseString, updated: cst.BaseString
     ) -> cst.BaseExpression | None:
         """Return the type of the accelerator, with the number that the text has."""
-        if use.rule in ("identity-comparison", "dictionary-key"):
+        if use.rule not in ("", "computed-comparison"):
             return None
         number = self._number(updated)
         if number is None:
@@ -131,7 +132,16 @@ class Texts:
         for name in names:
             if name in facts().device_numbers:
                 return self._without_numbers(updated, facts().device_numbers[name])
+            if name in facts().implied:
+                return self._with_device(updated, facts().implied[name])
         return updated
+
+    def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:
+        """Return a call that names its device, which is CUDA where none is named."""
+        if any(each.star or not each.keyword or each.keyword.value == parameter for each in updated.args):
+            return updated
+        device = named(cst.Arg(parse(f"{self._vocabulary.device}.type")), parameter)
+        return updated.with_changes(args=joined([device, *updated.args]))
 
     def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Return the device that ``torch.device`` makes of rewritten text."""
@@ -199,17 +209,28 @@ class Texts:
                 destination = self._destination(was.value, passed.value)
             else:
                 rest.append(named(passed, keyword))
-        # a storage, which torch.load hands to such a function, takes its device by name only
         first = cst.Arg(destination)
-        return joined([named(first, "device") if self._is_in_lambda(original) else first, *rest])
+        return joined([named(first, "device") if self._moves_storage(original) else first, *rest])
 
-    def _is_in_lambda(self, node: cst.CSTNode) -> bool:
-        parent = self._source.parent(node)
-        return isinstance(parent, cst.Lambda)
+    def _moves_storage(self, call: cst.Call) -> bool:
+        """Tell whether what is moved may be a storage, which takes its device by name only.
+
+        A function without a name that moves something is one that torch.load hands storages to.
+        """
+        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+        is_made = isinstance(owner, cst.Call) and any(
+            "torch" in name and "Storage" in name for name in self._source.names(owner.func)
+        )
+        is_taken = (
+            isinstance(owner, cst.Call)
+            and isinstance(owner.func, cst.Attribute)
+            and owner.func.attr.value in STORAGES
+        )
+        return is_made or is_taken or isinstance(self._source.parent(call), cst.Lambda)
 
     def _destination(self, was: cst.BaseExpression, passed: cst.BaseExpression) -> cst.BaseExpression:
         """Return the device for the first argument of ``.cuda()``: a number, a device, or None."""
-        if isinstance(was, cst.Name) and was.value == "None":
+        if is_none(was):
             return parse(self._vocabulary.device)
         is_device = bool(self._source.uses_at(was, Kind.DEVICE)) or self._source.makes_device(was)
         return passed if is_device else self.numbered(passed)
@@ -221,7 +242,7 @@ def _code(node: cst.CSTNode) -> str:
 
 def _is_seen_to(value: cst.BaseExpression) -> bool:
     """Tell whether a parameter may be None already."""
-    return isinstance(value, cst.IfExp) or (isinstance(value, cst.Name) and value.value == "None")
+    return isinstance(value, cst.IfExp) or is_none(value)
 
 
 def _bare(number: cst.BaseExpression) -> cst.BaseExpression:

@@ -25,6 +25,7 @@ def attention(resolution: Resolution) -> Iterator[Found]:
             yield Found(node, name, Kind.LOOK, rule)
     for statement in resolution.imports:
         yield from _of_import(statement, named)
+    yield from _attributes(resolution)
     told: set[ast.AST] = set()
     for call in resolution.nodes(ast.Call):
         found = [*_of_call(resolution, call)]
@@ -36,6 +37,17 @@ def attention(resolution: Resolution) -> Iterator[Found]:
     choices: list[ast.Compare | ast.Match] = [*resolution.nodes(ast.Compare), *resolution.nodes(ast.Match)]
     for choice in choices:
         yield from (Found(choice, name, Kind.LOOK, rule) for name, rule in _of_comparison(resolution, choice))
+
+
+def _attributes(resolution: Resolution) -> Iterator[Found]:
+    for attribute in resolution.nodes(ast.Attribute):
+        for rule in rules().values():
+            if attribute.attr in rule.attributes:
+                yield Found(attribute, f".{attribute.attr}", Kind.LOOK, rule.name)
+    for function in resolution.nodes(ast.FunctionDef):
+        for rule in rules().values():
+            if function.name in rule.attributes:
+                yield Found(function, f".{function.name}", Kind.LOOK, rule.name)
 
 
 def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[tuple[str, str]]:

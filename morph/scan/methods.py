@@ -22,5 +22,4 @@ def methods(resolution: Resolution) -> Iterator[Found]:
 
 def _may_be_tensor(resolution: Resolution, node: ast.Attribute) -> bool:
     """Tell whether it is not known to be a module's own, as ``numba.cuda`` is."""
-    origins = resolution.origins(node.value)
-    return not origins or any(origin.is_result for origin in origins)
+    return not resolution.spelled(node.value)

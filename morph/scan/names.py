@@ -20,6 +20,8 @@ ROOTS = (
     "torch.backends.cudnn",
     "torch.backends.cusparselt",
     "torch.version.cuda",
+    "torch.get_autocast_gpu_dtype",
+    "torch.set_autocast_gpu_dtype",
     "torch.Tensor.cuda",
     "torch.Tensor.is_cuda",
     "torch.nn.Module.cuda",

@@ -31,6 +31,7 @@ class Rule:
     alone: str = ""
     keywords: tuple[str, ...] = ()
     compares: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
 

@@ -21,6 +21,7 @@ class Role(enum.Enum):
     VALUE = "is passed, assigned or returned"
     COMPARED = "is compared"
     IDENTITY = "is compared by identity"
+    WHOLE = "is compared as a part of something"
     KEY = "is a key of a dictionary"
     NONE = "says nothing about a device"
 
@@ -59,7 +60,14 @@ def _in_role(kind: Kind, role: Role) -> Kind:
 def _rule(node: ast.AST, role: Role) -> str:
     if role is Role.COMPARED:
         return "computed-comparison" if isinstance(node, ast.JoinedStr) else ""
-    return {Role.IDENTITY: "identity-comparison", Role.KEY: "dictionary-key"}.get(role, "")
+    return _RULES.get(role, "")
+
+
+_RULES = {
+    Role.IDENTITY: "identity-comparison",
+    Role.KEY: "dictionary-key",
+    Role.WHOLE: "whole-comparison",
+}
 
 
 def role_of(resolution: Resolution, node: ast.AST) -> Role:
@@ -69,9 +77,8 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
     while isinstance(parent, ast.Tuple | ast.List | ast.Set | ast.MatchValue | ast.Starred):
         node, parent = parent, parents.get(parent)
     match parent:
-        case ast.Compare(ops=operators):
-            by_identity = any(isinstance(operator, ast.Is | ast.IsNot) for operator in operators)
-            return Role.IDENTITY if by_identity else Role.COMPARED
+        case ast.Compare():
+            return _in_comparison(parent, node)
         case ast.pattern() | ast.match_case():
             return Role.COMPARED
         case ast.Call():
@@ -83,6 +90,14 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return Role.NONE
     return Role.VALUE
+
+
+def _in_comparison(comparison: ast.Compare, operand: ast.AST) -> Role:
+    if any(isinstance(operator, ast.Is | ast.IsNot) for operator in comparison.ops):
+        return Role.IDENTITY
+    is_membership = any(isinstance(operator, ast.In | ast.NotIn) for operator in comparison.ops)
+    is_part = isinstance(operand, ast.Tuple | ast.List | ast.Set)
+    return Role.WHOLE if is_part and not is_membership else Role.COMPARED
 
 
 def _of_argument(resolution: Resolution, call: ast.Call) -> Role:

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from morph.port import prelude
 from morph.port.porting import Ported, port_source
 from morph.port.replacements import facts
+from morph.port.vocabulary import PREFERRED
 from morph.scan.names import is_known
 from morph.scan.scanning import uses_of_tree
 from tests.platforms import REPOSITORY
@@ -171,6 +173,15 @@ def test_a_scan_of_ported_programs_finds_what_was_left() -> None:
         text = result.after.decode()
         found = {use.name for use in uses_of_tree(ast.parse(text), text) if not facts().keeps(use.name)}
         assert found <= {each.name for each in result.left}, file.name
+
+
+def test_no_parameter_of_a_stand_in_hides_a_name_of_the_prelude() -> None:
+    tree = ast.parse(pathlib.Path(prelude.__file__).with_name(prelude.STAND_INS).read_text(encoding="utf-8"))
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        parameters = {parameter.arg for parameter in function.args.args}
+        used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        for name in used & PREFERRED.keys():
+            assert not parameters & {*PREFERRED[name]}, function.name
 
 
 def test_replacements_are_of_names_that_torch_has() -> None:

@@ -70,6 +70,7 @@ if torch.version.cuda is not None and torch.version.cuda >= "11.8":  #: torch.ve
     pass
 print(capability, torch.cuda.get_device_capability(0) == torch.cuda.get_device_capability(1))  #: torch.cuda.get_device_capability, torch.cuda.get_device_capability
 
+memory = torch.zeros(1).__cuda_array_interface__  #: .__cuda_array_interface__ array-interface
 torch.ops.fbgemm.f8f8bf16(1)  #: torch.ops.fbgemm.f8f8bf16 extension-operators
 torch.ops.load_library("libops.so")  #: torch.ops.load_library() loaded-operators
 torch.ops.aten.add(1, 1)

@@ -24,6 +24,7 @@ match device:
     case "cuda" | "cpu":  #: == "cuda"
         pass
 str(device) == f"cuda:{0}"  #: == f"cuda:{}" computed-comparison
+(device, 1) == ("cuda", 1)  #: == "cuda" whole-comparison
 device is "cuda"  #: == "cuda" identity-comparison
 workers = {"cuda": 4, "cpu": 0}  #: == "cuda" dictionary-key
 known = {"cuda": 4, "npu": 4}  #: == "cuda" dictionary-key
