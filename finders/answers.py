@@ -50,7 +50,7 @@ class Answers:
         if name in VALUES and not self._views.sees_cuda(asker):
             return own
         answer = self._served(name, own)
-        if name in PREDICATES:  # one object, though a rehearsal asks for it each time
+        if name in PREDICATES and answer is not own:  # one object, though a rehearsal asks for it each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer
 

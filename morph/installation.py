@@ -48,6 +48,8 @@ def install(request: Request, journal: Journal) -> Installation:
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
+        if request.observer is not None:  # which has to see each name that is asked for
+            serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
         return Installation(journal, backend, None, dict)
     _rewrite(backend, request, journal)
     opened = _open_seam(backend, journal)

@@ -20,6 +20,11 @@ def install(words: Words, journal: Journal) -> None:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
+    fill_in(journal)
+
+
+def fill_in(journal: Journal) -> None:
+    """Fill in the functions that are missing; ``journal`` records each."""
     for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _gather, _gather_out):
         if not hasattr(torch._C, function.__name__):
             journal.set_attribute(torch._C, function.__name__, function)

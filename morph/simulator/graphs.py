@@ -29,7 +29,7 @@ def graph_pool_handle() -> pools.Id:
 
 def is_current_stream_capturing() -> bool:
     """Tells whether a graph is being captured on this thread's current stream."""
-    return streams.current_stream().is_capturing()
+    return streams.is_captured(torch.accelerator.current_stream())
 
 
 class Graph:
@@ -49,8 +49,8 @@ class Graph:
             raise RuntimeError(f"Unknown capture error mode. Expected {names}, got {capture_error_mode}")
         if streams.capturing.stream is not None:
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
-        stream = streams.current_stream()
-        if stream == streams.default_stream():
+        stream = torch.accelerator.current_stream()
+        if stream.stream_id == 0:
             raise RuntimeError(f"{title} graphs must be captured on a non-default stream.")
         states = generators.get_rng_state_all, generators.set_rng_state_all
         self._hold(pool or pools.new_id())
@@ -96,6 +96,34 @@ class Graph:
         native, self._device, self._pool = started().native, devices.current_device(), pool
         native.begin_pool(self._device, pool, native.Reach.THREAD)
         weakref.finalize(self, native.let_go_of_pool, self._device, pool)
+
+
+class KeptGraph(Graph):
+    """A graph that is instantiated by itself, or by the program where it asks to keep it."""
+
+    def __new__(cls, keep_graph: bool = False) -> KeptGraph:
+        """Makes an empty graph."""
+        made = super().__new__(cls)
+        made._is_kept, made._is_ready = keep_graph, False
+        return made
+
+    _is_kept: bool
+    _is_ready: bool
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__()
+
+    def instantiate(self) -> None:
+        """Makes the graph ready for its replay."""
+        if self._steps is None:
+            title = started().character.title
+            raise RuntimeError(f"Called {title}Graph::instantiate without a preceding successful capture.")
+        self._is_ready = True
+
+    def replay(self) -> None:
+        """Runs the captured work again, on what its inputs hold now."""
+        super().replay()
+        self._is_ready = True
 
 
 class graph:

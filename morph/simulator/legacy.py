@@ -30,9 +30,13 @@ QUANTIZED = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.q
 def values(machine: Machine) -> dict[str, Any]:
     """Gives the vendor's names on this subject."""
     module = machine.facts.module
-    tensors = {f"{kind}Tensor": _tensor_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
     storages = {f"{kind}Storage": _storage_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
-    return {**tensors, **storages}
+    return {**tensor_types(module), **storages}
+
+
+def tensor_types(module: str) -> dict[str, TensorType]:
+    """Gives the types of tensors, ``FloatTensor`` and so on, of a module by its dotted name."""
+    return {f"{kind}Tensor": _tensor_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
 
 
 class TensorType(type):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 GIB = 1 << 30
 DEVICES = 2
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu"}
+DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
 # Vendors whose names behave in ways that a surface does not tell.
-CHARACTERS = {name: f"morph.simulator.{name}" for name in ("npu", "mlu", "musa", "xpu")}
+CHARACTERS = {name: f"morph.simulator.{name}" for name in ("npu", "mlu", "musa", "xpu", "rocm")}
 
 
 class SimulatorError(MorphError):
@@ -128,8 +128,10 @@ def namespace() -> Any:
 
 
 def visible_devices(facts: Facts) -> int:
-    """Counts the devices that the vendor's variable lets this process see, of the two that there are."""
-    listed = os.environ.get(facts.visible_devices)
+    """Counts the devices that the vendor's variable, or CUDA's own, lets this process see, of two."""
+    from morph.backends.visibility import CUDA_VARIABLE
+
+    listed = os.environ.get(facts.visible_devices or CUDA_VARIABLE)
     if listed is None:
         return DEVICES
     digits = re.match(r"[\d,]*", listed)

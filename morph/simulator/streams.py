@@ -21,10 +21,16 @@ def values(machine: Machine) -> dict[str, Any]:
 
 
 class _Capturing(threading.local):
-    stream: Stream | None = None
+    stream: torch.Stream | None = None
 
 
 capturing = _Capturing()  # the stream whose work this thread captures into a graph
+
+
+def is_captured(stream: torch.Stream) -> bool:
+    """Tells whether a stream's work is being captured into a graph."""
+    other = capturing.stream
+    return other is not None and (stream.stream_id, stream.device) == (other.stream_id, other.device)
 
 
 class Stream(torch.Stream):
@@ -49,7 +55,7 @@ class Stream(torch.Stream):
 
     def is_capturing(self) -> bool:
         """Tells whether this stream's work is being captured into a graph."""
-        return self == capturing.stream
+        return is_captured(self)
 
     def set_data_preprocess_stream(self, is_data_preprocess_stream: bool = False) -> None:
         """Gives the queue to data preparation, which makes no difference here."""

@@ -76,6 +76,6 @@ def test_tf32_of_moore_threads_is_on_while_both_of_cudas_are(monkeypatch: pytest
     assert not mudnn.allow_tf32
 
 
-@pytest.mark.platforms("simulated-npu")  # for its environment, in which nothing is loaded yet
+@pytest.mark.platforms("cpu")  # for its environment, in which nothing is loaded yet
 def test_what_the_vendor_overwrites_is_not_in_the_way_and_stays(platform: Platform) -> None:
     platform.run(OVERWRITTEN, morph=False)

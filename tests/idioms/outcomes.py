@@ -7,6 +7,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
+from collections.abc import Iterable
 
 from tests.platforms import Platform
 
@@ -57,16 +58,17 @@ def outcomes(platform: Platform, subject: str, command: list[str] | None = None)
     return _collect(platform, command or platform.command(morph=True), subject, idioms(subject))
 
 
-def outcomes_together(platform: Platform) -> dict[str, str | None]:
-    """Runs the idioms of all files in one process, which imports the files that else are the program itself.
+def outcomes_together(platform: Platform, subjects: Iterable[str] = SUBJECTS) -> dict[str, str | None]:
+    """Runs the idioms of several files in one process, which imports what else is the program itself.
 
     Args:
         platform: Where to run them.
+        subjects: The files' names.
 
     Returns:
         As `outcomes`, by the names of the file and the idiom: `"streams.pool_of_graphs"`.
     """
-    names = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
+    names = [f"{subject}.{idiom}" for subject in subjects for idiom in idioms(subject)]
     return _collect(platform, platform.command(morph=True), "together", names)
 
 

@@ -26,7 +26,7 @@ COMMANDS = {"python": [sys.executable], "transfer_to_npu": [sys.executable, "-c"
 def main() -> None:
     """Runs the subjects that the command line names, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--platform", choices=platforms.EVERYWHERE, default="cpu")
+    parser.add_argument("--platform", choices=(*platforms.EVERYWHERE, "simulated-rocm"), default="cpu")
     parser.add_argument("--under", choices=COMMANDS, default="morph")
     parser.add_argument("--full", action="store_true", help="whole tracebacks")
     parser.add_argument("subject", nargs="*", default=SUBJECTS)

@@ -173,7 +173,7 @@ void Arena::refuse_as_torch(size_t size) {
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
   note("oom", nullptr, size, 0);
-  if (settings().type == c10::DeviceType::XPU) refuse_as_torch(size);
+  if (known_to_torch()) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
       OutOfMemoryError,

@@ -26,8 +26,10 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
 }  // namespace
 
 void install_attention() {
-  if (settings().type != c10::DeviceType::XPU) return;
-  for (auto key : {c10::DispatchKey::AutogradXPU, c10::DispatchKey::XPU}) {  // it is made of differentiable parts
+  if (!known_to_torch()) return;
+  bool xpu = settings().type == c10::DeviceType::XPU;
+  auto autograd = xpu ? c10::DispatchKey::AutogradXPU : c10::DispatchKey::AutogradCUDA;
+  for (auto key : {autograd, backend_key()}) {  // it is made of differentiable parts
     auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
     library->impl("scaled_dot_product_attention", &attention);
   }

@@ -123,7 +123,7 @@ void each_name(torch::Library& library, c10::ArrayRef<const char*> names) {
 }  // namespace
 
 void install_autocast() {
-  if (settings().type == c10::DeviceType::XPU) return;  // torch brings its own
+  if (known_to_torch()) return;  // torch brings its own
   static auto* rest = new torch::Library(torch::Library::IMPL, "_", kAutocast, __FILE__, __LINE__);
   rest->fallback(torch::CppFunction::makeFallthrough());
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", kAutocast, __FILE__, __LINE__);

@@ -47,14 +47,22 @@ bool is_in_bad_fork() { return forked; }
 
 c10::Device device(c10::DeviceIndex index) { return c10::Device(chosen.type, index); }
 
+bool known_to_torch() { return chosen.type != c10::DeviceType::PrivateUse1; }
+
 c10::DispatchKey backend_key() {
-  return chosen.type == c10::DeviceType::XPU ? c10::DispatchKey::XPU : c10::DispatchKey::PrivateUse1;
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return c10::DispatchKey::XPU;
+    case c10::DeviceType::CUDA: return c10::DispatchKey::CUDA;
+    default: return c10::DispatchKey::PrivateUse1;
+  }
 }
 
 c10::DispatchKey sparse_key(bool compressed) {
-  if (chosen.type == c10::DeviceType::XPU)
-    return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;
-  return compressed ? c10::DispatchKey::SparseCsrPrivateUse1 : c10::DispatchKey::SparsePrivateUse1;
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;
+    case c10::DeviceType::CUDA: return compressed ? c10::DispatchKey::SparseCsrCUDA : c10::DispatchKey::SparseCUDA;
+    default: return compressed ? c10::DispatchKey::SparseCsrPrivateUse1 : c10::DispatchKey::SparsePrivateUse1;
+  }
 }
 
 c10::DeviceIndex current_device() { return current; }
@@ -62,7 +70,7 @@ c10::DeviceIndex current_device() { return current; }
 c10::DeviceIndex checked(c10::DeviceIndex index) {
   if (index == -1) return current;
   bool exists = index >= 0 && index < chosen.count;
-  TORCH_CHECK(exists || chosen.type != c10::DeviceType::XPU, "The device index is out of range. It must be in [0, ",
+  TORCH_CHECK(exists || !known_to_torch(), "The device index is out of range. It must be in [0, ",
               int(chosen.count), "), but got ", int(index), ".");
   TORCH_CHECK(exists, "Invalid device ID: ", chosen.title, " ", int(index), " of ", int(chosen.count));
   return index;

@@ -6,6 +6,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKeySet.h>
+#include <c10/core/Storage.h>
 #include <c10/core/Stream.h>
 
 #include <cstdint>
@@ -46,6 +47,7 @@ bool is_in_bad_fork();
 void install_autocast();
 
 c10::Device device(c10::DeviceIndex index);
+bool known_to_torch();  // whether torch has the device by itself, with parts that only a build for it brings
 c10::DispatchKey backend_key();
 c10::DispatchKey sparse_key(bool compressed);
 c10::DeviceIndex current_device();
@@ -106,6 +108,9 @@ void register_host_memory(const void* pointer, size_t bytes);  // pins memory th
 void unregister_host_memory(const void* pointer);
 std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats();  // bytes, allocations
 void reset_pinned_stats(bool peaks);  // or the totals
+
+// hooks.cpp
+void resize_storage(const c10::Storage& storage, size_t bytes);
 
 // fallback.cpp: a copy of a host tensor
 at::Tensor to_device(const at::Tensor& host, c10::Device target);

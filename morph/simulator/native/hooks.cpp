@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <ATen/Utils.h>
 #include <ATen/core/Generator.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
 
@@ -99,11 +100,7 @@ struct Hooks : Interface {
 
 struct PrivateUse1Hooks final : Hooks<at::PrivateUse1HooksInterface> {
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
-    OnDevice on(storage.device().index());
-    c10::DataPtr fresh = allocator()->allocate(bytes);
-    if (bytes && storage.data()) std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
-    storage.set_data_ptr_noswap(std::move(fresh));
-    storage.set_nbytes(bytes);
+    resize_storage(storage, bytes);
   }
 };
 
@@ -116,20 +113,54 @@ struct XPUHooks final : Hooks<at::XPUHooksInterface> {
   void deviceSynchronize(DeviceIndex index) const override { checked(index); }
 };
 
-// torch makes this object at its first question, which is before ours, and keeps it. It has nothing but a virtual
+struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
+  bool hasCUDA() const override { return true; }
+  bool hasCUDART() const override { return true; }
+  bool hasROCM() const override { return true; }
+  std::string showConfig() const override { return "the simulated device"; }
+  int getNumGPUs() const override { return settings().count; }
+  DeviceIndex current_device() const override { return simulator::current_device(); }
+  void deviceSynchronize(DeviceIndex index) const override { checked(index); }
+  c10::Allocator* getCUDADeviceAllocator() const override { return allocator(); }
+  int64_t cuFFTGetPlanCacheMaxSize(DeviceIndex index) const override { return plans().at(size_t(checked(index))); }
+  void cuFFTSetPlanCacheMaxSize(DeviceIndex index, int64_t size) const override {
+    plans().at(size_t(checked(index))) = size;
+  }
+  int64_t cuFFTGetPlanCacheSize(DeviceIndex) const override { return 0; }  // no plan is made
+  void cuFFTClearPlanCache(DeviceIndex) const override {}
+
+ private:
+  static std::vector<int64_t>& plans() {
+    static auto& all = *new std::vector<int64_t>(size_t(settings().count), 4096);
+    return all;
+  }
+};
+
+// torch makes the object at its first question, which is before ours, and keeps it. It has nothing but a virtual
 // table, which becomes ours.
-void install_xpu_hooks() {
-  static_assert(sizeof(XPUHooks) == sizeof(void*) && sizeof(at::XPUHooksInterface) == sizeof(void*));
-  static const XPUHooks ours;
-  auto* torchs = const_cast<at::XPUHooksInterface*>(&at::detail::getXPUHooks());
-  std::memcpy(static_cast<void*>(torchs), static_cast<const void*>(&ours), sizeof(void*));
+template <typename Ours, typename Interface>
+void install_instead_of(const Interface& torchs) {
+  static_assert(sizeof(Ours) == sizeof(void*) && sizeof(Interface) == sizeof(void*));
+  static const Ours ours;
+  std::memcpy(static_cast<void*>(const_cast<Interface*>(&torchs)), static_cast<const void*>(&ours), sizeof(void*));
 }
 
 }  // namespace
 
+void resize_storage(const c10::Storage& storage, size_t bytes) {
+  OnDevice on(storage.device().index());
+  c10::DataPtr fresh = allocator()->allocate(bytes);
+  if (bytes && storage.data()) std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
+  storage.set_data_ptr_noswap(std::move(fresh));
+  storage.set_nbytes(bytes);
+}
+
 void install_hooks() {
-  if (settings().type == c10::DeviceType::XPU) return install_xpu_hooks();
-  at::RegisterPrivateUse1HooksInterface(new PrivateUse1Hooks);
+  switch (settings().type) {
+    case c10::DeviceType::XPU: return install_instead_of<XPUHooks>(at::detail::getXPUHooks());
+    case c10::DeviceType::CUDA: return install_instead_of<CUDAHooks>(at::detail::getCUDAHooks());
+    default: at::RegisterPrivateUse1HooksInterface(new PrivateUse1Hooks);
+  }
 }
 
 }  // namespace simulator

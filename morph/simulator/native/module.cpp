@@ -105,8 +105,7 @@ size_t allocate(size_t bytes, int index) {
 
 void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title,
                     bool channels_last, bool float64) {
-  TORCH_CHECK(type == "privateuse1" || type == "xpu", "no simulated device of type ", type);
-  auto kind = type == "xpu" ? c10::DeviceType::XPU : c10::DeviceType::PrivateUse1;
+  auto kind = type == "privateuse1" ? c10::DeviceType::PrivateUse1 : c10::Device(type).type();
   install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64});
 }
 
@@ -155,6 +154,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("memory_fraction", [](int index) { return memory_fraction(c10::DeviceIndex(index)); });
   module.def("set_memory_fraction",
              [](int index, double fraction) { set_memory_fraction(c10::DeviceIndex(index), fraction); });
+  module.def("resize_storage", [](size_t storage, size_t bytes) {  // by what Python calls its _cdata
+    using Pointer = c10::intrusive_ptr<c10::StorageImpl>;
+    resize_storage(Pointer::unsafe_reclaim_from_nonowning(reinterpret_cast<c10::StorageImpl*>(storage)), bytes);
+  });
   module.def("allocate", &allocate);
   module.def("deallocate", [](size_t pointer) { allocator()->raw_deallocate(reinterpret_cast<void*>(pointer)); });
   module.def("register_host_memory", [](size_t pointer, size_t bytes) {

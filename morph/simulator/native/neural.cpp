@@ -41,6 +41,14 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, 
   return {to_device(input_gradient, target), to_device(weight_gradient, target), to_device(bias_gradient, target)};
 }
 
+std::tuple<Tensor, Tensor, Tensor> whole_convolution_backward(
+    const Tensor& gradient, const Tensor& input, const Tensor& weight, at::OptionalIntArrayRef, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups,
+    std::array<bool, 3> wanted) {
+  return convolution_backward(gradient, input, weight, stride, padding, dilation, transposed, output_padding, groups,
+                              wanted);
+}
+
 Tensor biased(const Tensor& gates, const Optional& bias) {
   return bias && bias->defined() ? gates + *bias : gates;
 }
@@ -95,6 +103,10 @@ void install_neural_operators() {
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library->impl("convolution_overrideable", &convolution);
   library->impl("convolution_backward_overrideable", &convolution_backward);
+  if (settings().type == c10::DeviceType::CUDA) {  // for which torch chooses among CUDA's own
+    library->impl("convolution", &convolution);
+    library->impl("convolution_backward", &whole_convolution_backward);
+  }
   library->impl("_thnn_fused_lstm_cell", &lstm_cell);
   library->impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
   library->impl("_thnn_fused_gru_cell", &gru_cell);

@@ -111,7 +111,7 @@ void install_storage_operators() {
   library->impl("set_.source_Storage_storage_offset", &set_storage);
   library->impl("set_.source_Tensor", &at::native::set_tensor_);
   library->impl("set_", &set_empty);
-  if (settings().type == c10::DeviceType::XPU) library->impl("copy_", &copy_);
+  if (known_to_torch()) library->impl("copy_", &copy_);
   library->impl("_copy_from", &copy_from);
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
   library->impl("record_stream", &record_stream);
