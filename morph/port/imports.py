@@ -24,7 +24,14 @@ def cleaned(module: cst.Module, source: Source, *, exports: bool) -> cst.Module:
     """
     if exports:
         return module
-    return module.visit(_Imports(names_in(module) | _exported(source)))
+    needed = names_in(module) | _exported(source)
+    return module.visit(_Imports(needed, has_torch=_imports_torch(source)))
+
+
+def _imports_torch(source: Source) -> bool:
+    """Tell whether the module has ``import torch`` beside any ``import torch.cuda``."""
+    plain = [each for each in source.resolution.tree.body if isinstance(each, ast.Import)]
+    return any(alias.name == "torch" and alias.asname is None for each in plain for alias in each.names)
 
 
 def _exported(source: Source) -> set[str]:
@@ -40,9 +47,10 @@ def _exported(source: Source) -> set[str]:
 
 
 class _Imports(cst.CSTTransformer):
-    def __init__(self, needed: set[str]) -> None:
+    def __init__(self, needed: set[str], *, has_torch: bool) -> None:
         super().__init__()
         self._needed = needed
+        self._has_torch = has_torch
 
     def leave_Import(
         self, original_node: cst.Import, updated_node: cst.Import
@@ -69,7 +77,9 @@ class _Imports(cst.CSTTransformer):
     def _module(self, alias: cst.ImportAlias) -> cst.ImportAlias | None:
         """Return what ``import torch.cuda`` and the like become."""
         if alias.asname is None and is_cuda(alias.evaluated_name):
-            return alias.with_changes(name=cst.Name("torch")) if "torch" in self._needed else None
+            is_needed = "torch" in self._needed and not self._has_torch
+            self._has_torch = True
+            return alias.with_changes(name=cst.Name("torch")) if is_needed else None
         return None if self._is_needless(alias, "") else alias
 
     def _is_needless(self, alias: cst.ImportAlias, prefix: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from morph.port.calls import Calls
 from morph.port.conditions import demands, is_guarded
 from morph.port.expressions import arguments, has_comment, is_none, parenthesised, parse
 from morph.port.replacements import Replacement, facts
@@ -33,6 +34,7 @@ class Rewriter(cst.CSTTransformer):
         self.done: set[Use] = set()
         self._placements: set[cst.CSTNode] = set()
         self._texts = Texts(source, vocabulary, self.done)
+        self._calls = Calls(source, vocabulary, self._texts)
 
     def leave_Attribute(
         self, original_node: cst.Attribute, updated_node: cst.Attribute
@@ -54,7 +56,7 @@ class Rewriter(cst.CSTTransformer):
         for use in self._replaceable(original_node.func):
             return self._called(use, original_node, updated_node)
         self._guard_record_stream(original_node)
-        return self._texts.call(original_node, updated_node)
+        return self._calls.call(original_node, updated_node)
 
     def leave_SimpleString(
         self, original_node: cst.SimpleString, updated_node: cst.SimpleString
@@ -159,7 +161,7 @@ class Rewriter(cst.CSTTransformer):
 
     def _moved(self, use: Use, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Return ``x.to(device)`` for ``x.cuda()``."""
-        passed = self._texts.moved(original, updated)
+        passed = self._calls.moved(original, updated)
         if passed is None or not isinstance(updated.func, cst.Attribute):
             return updated
         self.done.add(use)

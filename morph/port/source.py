@@ -30,7 +30,7 @@ class Source:
         self.resolution = Resolution(parsed(data, path))
         text = decoded(data)
         self.uses = uses_of(self.resolution, text)
-        wrapper = MetadataWrapper(cst.parse_module(data), unsafe_skip_copy=True)
+        wrapper = MetadataWrapper(_parsed(data, path), unsafe_skip_copy=True)
         self.module = wrapper.module
         self._ranges: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
@@ -96,3 +96,11 @@ class Source:
                 case ast.alias(name=name, asname=alias):
                     found.add(alias or name.partition(".")[0])
         return frozenset(found)
+
+
+def _parsed(data: bytes, path: str) -> cst.Module:
+    try:
+        return cst.parse_module(data)
+    except cst.ParserSyntaxError as error:  # of what Python itself takes
+        where = (path, error.raw_line, error.raw_column, None)
+        raise SyntaxError(f"libcst cannot parse this: {error.message}", where) from None

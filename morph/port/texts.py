@@ -1,4 +1,4 @@
-"""Rewrites devices and backends that are text, and the arguments that are devices."""
+"""Rewrites devices and backends that are text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import re
 
 import libcst as cst
 
-from morph.port.expressions import is_none, joined, named, parse
+from morph.port.expressions import parse
 from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.port.vocabulary import AVAILABLE, Vocabulary
 from morph.scan.uses import Kind, Use
 
 DEFAULT_BACKEND = "torch.distributed.get_default_backend_for_device({device})"
-STORAGES = ("storage", "typed_storage", "untyped_storage")
-CUDA_PARAMETERS = ("device", "non_blocking", "memory_format")
 COUNTED = re.compile(r"cuda:(%[ds]|\{\})?")
 
 
@@ -121,38 +119,8 @@ class Texts:
         as_text = keyword in facts().text_parameters or any(map(facts().takes_text, names))
         return is_torch and not as_text
 
-    def call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return a call with its devices rewritten: ``torch.device("cuda", 0)``, ``"cuda:{}".format(0)``."""
-        names = self._source.names(original.func)
-        if names == ["torch.device"]:
-            return self._torch_device(original, updated)
-        match original.func, updated.args:
-            case cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name("format")), [only]:
-                return self._formatted(text, only.value) or updated
-        for name in names:
-            if name in facts().device_numbers:
-                return self._without_numbers(updated, facts().device_numbers[name])
-            if name in facts().implied:
-                return self._with_device(updated, facts().implied[name])
-        return updated
-
-    def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:
-        """Return a call that names its device, which is CUDA where none is named."""
-        if any(each.star or not each.keyword or each.keyword.value == parameter for each in updated.args):
-            return updated
-        device = named(cst.Arg(parse(f"{self._vocabulary.device}.type")), parameter)
-        return updated.with_changes(args=joined([device, *updated.args]))
-
-    def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return the device that ``torch.device`` makes of rewritten text."""
-        match original.args, updated.args:
-            case [only], [became] if only.value is not became.value and only.keyword is None:
-                return became.value if self._source.uses_at(only.value, Kind.DEVICE) else updated
-            case [kind, _], [_, number] if self._source.uses_at(kind.value, Kind.DEVICE):
-                return self.numbered(number.value)
-        return updated
-
-    def _formatted(self, text: cst.SimpleString, number: cst.BaseExpression) -> cst.BaseExpression | None:
+    def formatted(self, text: cst.SimpleString, number: cst.BaseExpression) -> cst.BaseExpression | None:
+        """Return what ``"cuda:%d"`` and the like become with their number; None if it is none of them."""
         uses = self._source.uses_at(text, Kind.DEVICE)
         if not uses or not COUNTED.fullmatch(str(text.evaluated_value)):
             return None
@@ -163,9 +131,9 @@ class Texts:
         """Return what ``"cuda:%d" % number`` or ``"cuda:" + str(number)`` becomes."""
         match original.left, original.operator, updated.right:
             case cst.SimpleString() as text, cst.Modulo(), number:
-                return self._formatted(text, number) or updated
+                return self.formatted(text, number) or updated
             case cst.SimpleString() as text, cst.Add(), cst.Call(func=cst.Name("str"), args=[number]):
-                return self._formatted(text, number.value) or updated
+                return self.formatted(text, number.value) or updated
         return updated
 
     def comparison(self, original: cst.Comparison, updated: cst.Comparison) -> cst.BaseExpression:
@@ -187,62 +155,9 @@ class Texts:
             return cst.BooleanOperation(cst.UnaryOperation(cst.Not(), available), cst.Or(), compared)
         return cst.BooleanOperation(available, cst.And(), compared)
 
-    def _without_numbers(self, updated: cst.Call, parameters: tuple[str, ...]) -> cst.Call:
-        """Return a call whose arguments that number devices are None where there is no accelerator."""
-        available = parse(self._vocabulary.spelled(AVAILABLE))
-        passed = [
-            each.with_changes(value=cst.IfExp(available, each.value, cst.Name("None")))
-            if each.keyword and each.keyword.value in parameters and not _is_seen_to(each.value)
-            else each
-            for each in updated.args
-        ]
-        return updated.with_changes(args=passed)
-
-    def moved(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
-        """Return the arguments of ``.to()`` for those of ``.cuda()``; None if that cannot be told."""
-        if any(each.star for each in updated.args):
-            return None
-        destination, rest = parse(self._vocabulary.device), []
-        for index, (was, passed) in enumerate(zip(original.args, updated.args, strict=True)):
-            keyword = passed.keyword.value if passed.keyword else CUDA_PARAMETERS[index]
-            if keyword == "device":
-                destination = self._destination(was.value, passed.value)
-            else:
-                rest.append(named(passed, keyword))
-        first = cst.Arg(destination)
-        return joined([named(first, "device") if self._moves_storage(original) else first, *rest])
-
-    def _moves_storage(self, call: cst.Call) -> bool:
-        """Tell whether what is moved may be a storage, which takes its device by name only.
-
-        A function without a name that moves something is one that torch.load hands storages to.
-        """
-        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
-        is_made = isinstance(owner, cst.Call) and any(
-            "torch" in name and "Storage" in name for name in self._source.names(owner.func)
-        )
-        is_taken = (
-            isinstance(owner, cst.Call)
-            and isinstance(owner.func, cst.Attribute)
-            and owner.func.attr.value in STORAGES
-        )
-        return is_made or is_taken or isinstance(self._source.parent(call), cst.Lambda)
-
-    def _destination(self, was: cst.BaseExpression, passed: cst.BaseExpression) -> cst.BaseExpression:
-        """Return the device for the first argument of ``.cuda()``: a number, a device, or None."""
-        if is_none(was):
-            return parse(self._vocabulary.device)
-        is_device = bool(self._source.uses_at(was, Kind.DEVICE)) or self._source.makes_device(was)
-        return passed if is_device else self.numbered(passed)
-
 
 def _code(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
-
-
-def _is_seen_to(value: cst.BaseExpression) -> bool:
-    """Tell whether a parameter may be None already."""
-    return isinstance(value, cst.IfExp) or is_none(value)
 
 
 def _bare(number: cst.BaseExpression) -> cst.BaseExpression:

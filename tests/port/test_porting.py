@@ -19,7 +19,7 @@ from morph.port import prelude
 from morph.port.porting import Ported, port_source
 from morph.port.replacements import facts
 from morph.port.vocabulary import PREFERRED
-from morph.scan.names import is_known
+from morph.scan.names import imported_names, is_known
 from morph.scan.scanning import uses_of_tree
 from tests.platforms import REPOSITORY
 from tests.scan import samples
@@ -62,6 +62,13 @@ def test_cases(case: dict[str, Any]) -> None:
     result = ported(f"{source}\n")
     assert below_prelude(result.after.decode()) == case["after"]
     assert [each.name for each in result.left] == case.get("left", [])
+    if "imports" in case:
+        assert _imported(result.after.decode()) == case["imports"]
+
+
+def _imported(text: str) -> list[str]:
+    statements = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [name for statement in statements for _, name in imported_names(statement)]
 
 
 def test_the_prelude_comes_after_the_imports() -> None:
