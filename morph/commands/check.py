@@ -7,6 +7,8 @@ import json
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from morph.errors import MorphError
+
 if TYPE_CHECKING:
     from morph.scan.report import Report
 
@@ -53,11 +55,18 @@ def _write(report: Report, arguments: argparse.Namespace) -> None:
         if arguments.sarif == "-":
             print(text, end="")
             return
-        pathlib.Path(arguments.sarif).write_text(text, encoding="utf-8")
+        _save(text, arguments.sarif)
     if arguments.json:
         print(json.dumps(as_json(report), indent=1))
     else:
         print_report(report)
+
+
+def _save(text: str, file: str) -> None:
+    try:
+        pathlib.Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MorphError(f"cannot write {file}: {error.strerror}") from None
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -83,7 +83,10 @@ def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
 
 
 def _write(file: pathlib.Path, ported: Ported) -> None:
-    file.write_bytes(ported.after)
+    try:
+        file.write_bytes(ported.after)
+    except OSError as error:
+        raise MorphError(f"cannot write {file}: {error.strerror}") from None
     print(file)
 
 

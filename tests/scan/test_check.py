@@ -48,8 +48,10 @@ def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
     for words in ((), ("absent.py",), ("-p", "no_such_package"), ("--backend", "abacus", "served.py")):
         assert status(*words) == 2
     assert status("--no-such-option", "served.py") == 2
+    assert status("--sarif", "no/such/folder.sarif", "served.py") == 2
     errors = capsys.readouterr().err
     assert "morph: there is no file or folder 'absent.py' to scan\n" in errors
+    assert "morph: cannot write no/such/folder.sarif: No such file or directory\n" in errors
     assert "morph: there is no package 'no_such_package' to scan\n" in errors
 
 
