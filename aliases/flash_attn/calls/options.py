@@ -45,7 +45,7 @@ def attention_of(
 def rng_state(query: Tensor, p_dropout: float) -> Tensor:
     """Return two int64 that say which weights are dropped, drawn from the device's own generator."""
     if p_dropout == 0:
-        return torch.zeros(2, dtype=torch.int64, device=query.device)
+        return query.new_zeros(2, dtype=torch.int64)
     return torch.randint(1 << 62, (2,), device=query.device)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -102,7 +102,10 @@ def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: 
 
 def full_precision(query: Tensor) -> AbstractContextManager[None]:
     """Return a context in which autocast leaves the arithmetic alone."""
-    return torch.autocast(query.device.type, enabled=False)
+    device_type = query.device.type
+    if not torch.is_autocast_enabled(device_type):
+        return nullcontext()
+    return torch.autocast(device_type, enabled=False)
 
 
 def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:

@@ -143,6 +143,8 @@ class Attention:
         if self.chunk:
             start = max(start, first // self.chunk * self.chunk)
             end = min(end, (last // self.chunk + 1) * self.chunk)
+        if (start, end) == (tile.start, tile.end):
+            return tile
         return dataclasses.replace(tile, start=start, end=max(start, end))
 
 
