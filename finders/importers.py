@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+from morph.finders.askers import asker, module_of
 from morph.finders.scope import LEFT_ALONE, OPTED_IN, TORCH
 
 TYPE_CHECKING = False
@@ -33,13 +34,13 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
     asking = _importer(frame)
     if asking is None:
         return False
-    module = _module_of(asking)
+    module = module_of(asking)
     root = module.partition(".")[0]
     if root in _torch_and_vendors():
         return _names(asking, name)
     if root in served:
         return False
-    return not scope.policy(module).serves(package)
+    return not scope.policy(asker(asking)).serves(package)
 
 
 def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
@@ -51,7 +52,7 @@ def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> P
         served: The top-level names of what is served, which may ask each other.
     """
     asking = _importer(frame)
-    module = "" if asking is None else _module_of(asking)
+    module = asker(asking)
     root = module.partition(".")[0]
     if root == "morph":  # may be asking for what the scope is made of
         return LEFT_ALONE
@@ -66,9 +67,7 @@ def is_import(frame: FrameType) -> bool:
 
 def _importer(frame: FrameType | None) -> FrameType | None:
     """Return the frame whose code asks the import system for something."""
-    while frame is not None and (
-        _module_of(frame) == "morph" or _module_of(frame).startswith(_IMPORT_SYSTEM)
-    ):
+    while frame is not None and (module_of(frame) == "morph" or module_of(frame).startswith(_IMPORT_SYSTEM)):
         frame = frame.f_back
     return frame
 
@@ -83,7 +82,3 @@ def _torch_and_vendors() -> Iterable[str]:
     if "torch" not in sys.modules or table is None:  # no vendor's package is there yet
         return TORCH
     return TORCH.union(table.load(name).facts.vendor for name in table.backend_names())
-
-
-def _module_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", ""))

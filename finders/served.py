@@ -11,8 +11,8 @@ import wrapt
 
 from morph.errors import MissingNameError
 from morph.finders.answers import ROOT, Answers
+from morph.finders.askers import asker
 from morph.finders.finder import finder
-from morph.finders.views import module_of
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
@@ -44,7 +44,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
             return own
         if self._self_observer is not None:
             self._self_observer(full)
-        answer = self._self_answers.of(full, own, module_of(sys._getframe(1)))
+        answer = self._self_answers.of(full, own, asker(sys._getframe().f_back))
         if self._self_observer is None and self._self_answers.keeps(full):
             self.__self_setattr__(name, answer)
         return answer

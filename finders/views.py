@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from morph.finders.askers import asker
 from morph.finders.functions import ServedFunction
 from morph.finders.scope import Scope
 
@@ -67,13 +67,7 @@ class Views:
         """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``."""
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-            asker = module_of(sys._getframe(1))
-            return cuda(*args, **kwargs) if self.sees_cuda(asker) else wrapped(*args, **kwargs)
+            sees_cuda = self.sees_cuda(asker(sys._getframe().f_back))
+            return cuda(*args, **kwargs) if sees_cuda else wrapped(*args, **kwargs)
 
         return ServedFunction(truth, answer)
-
-
-def module_of(frame: FrameType) -> str:
-    """Return the name of the module whose code runs in ``frame``; empty for code without one."""
-    name = frame.f_globals.get("__name__", "")
-    return name if isinstance(name, str) else ""

@@ -158,8 +158,8 @@ def _origin(traceback: TracebackType | None) -> tuple[str, int]:
 
 def _asking_frame() -> FrameType | None:
     """Gives the frame whose code asked a served module for a name, if it is the program's."""
-    frame = sys._getframe(3)
-    return frame if _is_the_programs(frame) else None
+    frame = sys._getframe(2).f_back  # a thread of C's asks without one
+    return frame if frame is not None and _is_the_programs(frame) else None
 
 
 def _is_the_programs(frame: FrameType) -> bool:

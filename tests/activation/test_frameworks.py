@@ -1,0 +1,68 @@
+"""Frameworks from the index choose the vendor's own path where they have one, else the path of CUDA."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+from tests.platforms import Platform
+
+PROGRAM = """
+import importlib.util, json, sys
+import torch
+if torch.device("cuda").type == "cpu":
+    sys.modules["torch_npu"] = None  # as on a machine without it
+
+def accelerate():
+    from accelerate import Accelerator
+    accelerator = Accelerator()
+    model = torch.nn.Linear(4, 2)
+    model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1))
+    accelerator.backward(model(torch.ones(3, 4, device=accelerator.device)).sum())
+    optimizer.step()
+    return accelerator.device.type, next(model.parameters()).device.type
+
+def transformers():
+    from transformers import TrainingArguments
+    from transformers.utils import is_torch_cuda_available, is_torch_npu_available
+    arguments = TrainingArguments(output_dir=sys.argv[1])
+    return arguments.device.type, is_torch_npu_available(), is_torch_cuda_available()
+
+def pytorch_lightning():
+    import pytorch_lightning
+    trainer = pytorch_lightning.Trainer(logger=False, enable_checkpointing=False)
+    return type(trainer.accelerator).__name__, trainer.strategy.root_device.type
+
+def deepspeed():
+    from deepspeed.accelerator import get_accelerator
+    chosen = get_accelerator()
+    return chosen.device_name(), chosen.communication_backend_name()
+
+choices = {each.__name__: each for each in (accelerate, transformers, pytorch_lightning, deepspeed)}
+there = {name: choose for name, choose in choices.items() if importlib.util.find_spec(name)}
+print(json.dumps({name: choose() for name, choose in there.items()}))
+"""
+CHOICES = {
+    "npu": {
+        "accelerate": ["npu", "npu"],
+        "transformers": ["npu", True, False],
+        "pytorch_lightning": ["CUDAAccelerator", "npu"],
+        "deepspeed": ["npu", "hccl"],
+    },
+    "cpu": {
+        "accelerate": ["cpu", "cpu"],
+        "transformers": ["cpu", False, True],
+        "pytorch_lightning": ["CPUAccelerator", "cpu"],
+        "deepspeed": ["cuda", "nccl"],
+    },
+}
+
+
+@pytest.mark.platforms("npu", "cpu")
+def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> None:
+    done = platform.run(PROGRAM, tmp_path)
+    chosen = json.loads(done.stdout.splitlines()[-1])
+    assert {"accelerate", "transformers"} <= chosen.keys()
+    assert chosen == {name: CHOICES[platform.name][name] for name in chosen}
