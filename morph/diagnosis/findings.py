@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from morph import environment
 from morph.aliases import table
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
@@ -39,7 +40,7 @@ class Finding:
 
 def findings(found: Survey) -> list[Finding]:
     """Return what is the matter with the environment that was surveyed, the worst first."""
-    checks = (_torch, _choice, _vendors, _several, _devices, _releases, _packages, _variables)
+    checks = (_torch, _choice, _vendors, _several, _devices, _releases, _packages, _variables, _startup)
     every = [finding for check in checks for finding in check(found)]
     return sorted(every, key=lambda finding: -finding.severity)
 
@@ -117,3 +118,9 @@ def _variables(found: Survey) -> Iterator[Finding]:
         if own and own != CUDA_VARIABLE and devices and os.environ.get(own, devices) != devices:
             problem = f"{own}={os.environ[own]} and {CUDA_VARIABLE}={devices} differ; the vendor's own counts"
             yield Finding(Severity.WARNING, problem, f"unset one of {own} and {CUDA_VARIABLE}")
+
+
+def _startup(found: Survey) -> Iterator[Finding]:
+    """A start-up file is left over, was changed, or can be changed by others."""
+    for problem in environment.state().problems:
+        yield Finding(Severity.WARNING, problem, "run morph enable, or morph disable, in this environment")

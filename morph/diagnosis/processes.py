@@ -8,12 +8,12 @@ import subprocess
 import sys
 from typing import Any
 
+from morph import SWITCH
 from morph.announcement import ANNOUNCED
 from morph.backends import autoload
 from morph.diagnosis.probe import ANSWER
 from morph.launcher.children import SITE
 
-STARTUP = "MORPH_STARTUP"  # 0 has a start-up file do nothing
 TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
 
 
@@ -40,4 +40,4 @@ def _environment() -> dict[str, str]:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), root]
     path = os.pathsep.join(path for path in paths if path not in ("", SITE))
-    return {**os.environ, ANNOUNCED: "1", STARTUP: "0", autoload.VARIABLE: "0", "PYTHONPATH": path}
+    return {**os.environ, ANNOUNCED: "1", SWITCH: "0", autoload.VARIABLE: "0", "PYTHONPATH": path}

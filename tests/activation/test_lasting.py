@@ -1,0 +1,66 @@
+"""Many activations, and threads that activate, import and deactivate at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.platforms import Platform
+
+GROWTH = """
+import gc, psutil, torch, morph
+
+def cycles(count):
+    for _ in range(count):
+        morph.activate(BACKEND)
+        morph.deactivate()
+    gc.collect()
+    return len(gc.get_objects()), psutil.Process().memory_info().rss
+
+cycles(10)
+first, second = cycles(20), cycles(100)
+print(second[0] - first[0], second[1] - first[1] < 2_000_000)
+"""
+THREADS = """
+import importlib, sys, threading, time, traceback
+import torch, morph
+
+own, until, problems = torch.cuda, time.monotonic() + 4, []
+
+def activate():
+    morph.activate(BACKEND)
+
+def ask():
+    for name in ("torch.cuda.amp", "torch.cuda.memory", "torch.cuda.nvtx"):
+        importlib.import_module(name)
+    torch.cuda.is_available(), torch.cuda.Stream, torch.cuda.memory_allocated
+
+def repeated(work):
+    try:
+        while time.monotonic() < until:
+            work()
+    except Exception:
+        problems.append(traceback.format_exc())
+
+works = (activate, activate, morph.deactivate, ask, ask)
+threads = [threading.Thread(target=repeated, args=(work,), daemon=True) for work in works]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(30)
+assert not any(thread.is_alive() for thread in threads), "deadlock"
+assert not problems, problems[0]
+morph.deactivate()
+print(torch.cuda is own, sys.modules["torch.cuda"] is own, morph.status().active)
+"""
+
+
+@pytest.mark.platforms("cpu")
+def test_many_activations_leave_nothing_behind(platform: Platform) -> None:
+    done = platform.run(GROWTH.replace("BACKEND", '"cpu"'), morph=False)
+    assert done.stdout == "0 True\n"
+
+
+@pytest.mark.platforms("cpu")
+def test_threads_that_activate_import_and_deactivate_at_once(platform: Platform) -> None:
+    done = platform.run(THREADS.replace("BACKEND", '"cpu"'), morph=False)
+    assert done.stdout == "True True False\n"
