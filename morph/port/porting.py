@@ -90,7 +90,8 @@ def port_source(data: bytes, path: str) -> Ported:
     vocabulary = Vocabulary(source.identifiers, _modules(source))
     rewriter = Rewriter(source, vocabulary)
     module = source.module.visit(rewriter) if source.uses else source.module
-    module = with_prelude(module, vocabulary, source.identifiers)
+    if rewriter.done or vocabulary.used:
+        module = with_prelude(module, vocabulary, source.identifiers)
     module = cleaned(module, source, exports=pathlib.Path(path).name == "__init__.py")
     after = module.bytes
     parsed(after, path)

@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from morph.port.conditions import is_guarded
 from morph.port.expressions import parse
 from morph.port.replacements import facts
 from morph.port.source import Source
@@ -150,6 +151,8 @@ class Texts:
         self._done.update(uses)
         backend = cst.ComparisonTarget(operator, parse(self._vocabulary.spelled(DEFAULT_BACKEND)))
         compared = cst.Comparison(other, [backend])
+        if is_guarded(self._source, original):
+            return compared
         available = parse(self._vocabulary.spelled(AVAILABLE))
         if isinstance(operator, cst.NotEqual):
             return cst.BooleanOperation(cst.UnaryOperation(cst.Not(), available), cst.Or(), compared)

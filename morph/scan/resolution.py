@@ -167,6 +167,6 @@ def _member(origin: Origin, attribute: str) -> Origin:
 
 
 def _of_unbound(name: str, stars: Iterable[str]) -> Origins:
-    if hasattr(builtins, name):
+    if hasattr(builtins, name) or name == "torch":  # which comes by the star import of another module
         return frozenset({Origin(name)})
     return frozenset(Origin(f"{star}.{name}") for star in stars)
