@@ -52,7 +52,12 @@ PROGRAMS = [
 NAMES = [program.name for program in PROGRAMS]
 # one that asks at its beginning whether CUDA is in use already comes first
 ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
-PARALLEL = {"simulated-mlu": PROGRAMS[2], "simulated-musa": PROGRAMS[7], "simulated-xpu": PROGRAMS[2]}
+PARALLEL = {
+    "simulated-npu": PROGRAMS[2],
+    "simulated-mlu": PROGRAMS[2],
+    "simulated-musa": PROGRAMS[7],
+    "simulated-xpu": PROGRAMS[2],
+}
 ACCURATE = {"digits": 97.0, "ddp": 90.0, "parallel": 90.0, "serve": 88.0}
 
 
@@ -105,6 +110,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Platform, Progra
     return run_twin
 
 
+@pytest.mark.platforms("cpu", "npu")
 @pytest.mark.parametrize("program", PROGRAMS, ids=NAMES)
 def test_numbers_are_those_of_the_hand_ported_program(
     platform: Platform, program: Program, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
@@ -116,7 +122,7 @@ def test_numbers_are_those_of_the_hand_ported_program(
 
 
 @pytest.mark.platforms(*PARALLEL)
-def test_other_vendors_give_the_numbers_of_the_hand_ported_programs(
+def test_simulated_devices_give_the_numbers_of_the_hand_ported_programs(
     platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
 ) -> None:
     """In one process, as starting one takes longer than most of them; the simulated devices compute alike."""
@@ -128,7 +134,7 @@ def test_other_vendors_give_the_numbers_of_the_hand_ported_programs(
 
 
 @pytest.mark.platforms(*PARALLEL)
-def test_other_vendors_train_on_two_processes(
+def test_simulated_devices_train_on_two_processes(
     platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
 ) -> None:
     program = PARALLEL[platform.name]
@@ -137,6 +143,7 @@ def test_other_vendors_train_on_two_processes(
     assert numbers(done) == pytest.approx(expected, rel=program.tolerance), describe(done)
 
 
+@pytest.mark.platforms("cpu", "npu")
 def test_resumed_training_ends_where_the_whole_one_does(
     platform: Platform, tmp_path: pathlib.Path, twin: Callable[[Platform, Program], Numbers]
 ) -> None:
@@ -147,6 +154,7 @@ def test_resumed_training_ends_where_the_whole_one_does(
     assert numbers(done) == pytest.approx(twin(platform, PROGRAMS[0]), rel=1e-4)
 
 
+@pytest.mark.platforms("cpu", "npu")
 def test_memory_and_times_are_reported(platform: Platform, tmp_path: pathlib.Path) -> None:
     done = run(platform, FOLDER / "digits.py", "--epochs", 1, morph=True, cwd=tmp_path)
     report = re.search(r"memory: ([\d.]+) MB allocated, ([\d.]+) MB peak, ([\d.]+) MB reserved", done.stdout)
