@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -56,9 +57,8 @@ def test_nvitop_shows_the_devices(platform: Platform) -> None:
     assert ("CPU: " if platform.name == "cpu" else "Ascend") in done.stdout
     assert "nvitop" in done.stdout.lower().splitlines()[2]
     if platform.name == "cpu":
-        assert "-m morph --backend cpu" in done.stdout, (
-            "the monitor itself is a process that has loaded torch"
-        )
+        # a process that has loaded torch is there, the monitor itself; its command may be cut
+        assert re.search(r"^\|   0 +\d+ C ", done.stdout, re.MULTILINE), describe(done)
 
 
 @pytest.mark.platforms("simulated-npu")
