@@ -70,6 +70,11 @@ class Package:
         return None
 
 
+def names() -> list[str]:
+    """Return the names of the packages that have a tree."""
+    return sorted(file.parent.name for file in ALIASES.glob(f"*/{SURFACE}"))
+
+
 @functools.cache
 def load(name: str) -> Package:
     """Read the facts of the package whose tree lies in the folder ``name``, but not its rows.

@@ -54,7 +54,7 @@ def _rows(name: str, backend: str | None) -> dict[str, Row]:
     from morph.aliases.decisions import decide
 
     package = name.partition(".")[0]
-    if package in _packages():
+    if package in packages.names():
         return {"every backend": packages.load(package).rows[name]}
     names = [backend] if backend else table.backend_names()
     return {each: decide(table.load(each), name) for each in names}
@@ -75,14 +75,8 @@ def _names() -> set[str]:
     from morph.aliases.decisions import CUDA_SURFACE
 
     tables = {name for backend in table.backend_names() for name in table.load(backend).rows}
-    served = {name for package in _packages() for name in packages.load(package).rows}
+    served = {name for package in packages.names() for name in packages.load(package).rows}
     return tables | served | set(surfaces.load(CUDA_SURFACE).names)
-
-
-def _packages() -> list[str]:
-    from morph.aliases import package as packages
-
-    return [file.parent.name for file in packages.ALIASES.glob(f"*/{packages.SURFACE}")]
 
 
 def _fields(row: Row) -> dict[str, Any]:

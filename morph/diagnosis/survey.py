@@ -136,9 +136,7 @@ def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
         backends=backends,
         activation=activation,
         reason=_reason(activation),
-        packages=tuple(
-            _package(file.parent.name) for file in sorted(packages.ALIASES.glob(f"*/{packages.SURFACE}"))
-        ),
+        packages=tuple(map(_package, packages.names())),
     )
 
 

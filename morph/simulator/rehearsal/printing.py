@@ -6,14 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
+from morph import display
 from morph.aliases.table import Status
 from morph.simulator.rehearsal.findings import Finding, Result, Verdict, short
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-WIDTH = 140  # columns, where there is no terminal to ask
 STYLES = {
     Status.SAME: "green",
     Status.RENAMED: "green",
@@ -37,9 +36,8 @@ def print_result(result: Result, file: IO[str] | None = None) -> None:
         result: Of the rehearsal on one vendor's device.
         file: Where to; standard error unless given.
     """
-    console = _console(file)
-    shown = _columns("name", "count", "first use", "status")
-    shown.add_column("note")
+    console = display.console(file or sys.stderr)
+    shown = display.columns("name", "count", "first use", "status", "note")
     for finding in result.findings:
         use, status = finding.use, _styled(finding.status)
         shown.add_row(use.name, str(use.count), _place(finding), status, finding.note)
@@ -57,9 +55,9 @@ def print_results(results: Sequence[Result], file: IO[str] | None = None) -> Non
         results: Of the rehearsals of one program, one on each vendor's device.
         file: Where to; standard error unless given.
     """
-    console = _console(file)
+    console = display.console(file or sys.stderr)
     found = {each.backend: {one.use.name: one for one in each.findings} for each in results}
-    shown = _columns("name", "first use", *found)
+    shown = display.columns("name", "first use", *found)
     for name in sorted({name for findings in found.values() for name in findings}):
         row = [findings.get(name) for findings in found.values()]
         first = next(each for each in row if each is not None)
@@ -74,27 +72,9 @@ def _print_verdict(result: Result, console: Console) -> None:
     console.print(result.said, style=VERDICT_STYLES[result.verdict], soft_wrap=True, markup=False)
 
 
-def _columns(*names: str) -> Table:
-    import rich.table
-
-    table = rich.table.Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(name, no_wrap=True)
-    return table
-
-
 def _styled(status: Status) -> str:
     return f"[{STYLES[status]}]{status.value}[/]"
 
 
 def _place(finding: Finding) -> str:
     return f"{short(finding.use.file)}:{finding.use.line}"
-
-
-def _console(file: IO[str] | None) -> Console:
-    import rich.console
-
-    console = rich.console.Console(file=file or sys.stderr, highlight=False)
-    if not console.is_terminal:
-        console.width = WIDTH
-    return console
