@@ -1,4 +1,4 @@
-"""apex's optimizers and norms as morph serves them, against torch's own on the same work."""
+"""apex's optimizers as morph serves them, against torch's own on the same work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from morph.measurement.timing import Comparison, compare
 
@@ -69,19 +69,6 @@ FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_", "FusedAdagrad"
 """torch's kernels, which both use where the device has them."""
 
 
-def forward_and_backward(module: nn.Module, dtype: torch.dtype) -> Work:
-    """Return a pass forward and back through a module, on 64 sequences of 32."""
-    torch.manual_seed(0)
-    module = module.to(device="cuda", dtype=dtype)
-    input = torch.randn(64, 32, 4 * WIDTH, device="cuda", dtype=dtype, requires_grad=True)
-    gradient = torch.randn_like(input)
-
-    def both() -> tuple[Tensor, ...]:
-        return torch.autograd.grad(module(input), (input, *module.parameters()), gradient)
-
-    return both
-
-
 def optimizers() -> Iterator[tuple[str, Work, Work]]:
     """Yield the optimizers that torch has too, then those that come nearest to its AdamW."""
     from apex import optimizers as apex
@@ -102,22 +89,9 @@ def kind(ours: str) -> dict[str, bool]:
     return {"fused" if fused else "foreach": True}
 
 
-def norms() -> Iterator[tuple[str, Work, Work]]:
-    """Yield the norms, forward and backward."""
-    from apex import normalization as apex
-
-    pairs = {"LayerNorm": (apex.FusedLayerNorm, nn.LayerNorm), "RMSNorm": (apex.FusedRMSNorm, nn.RMSNorm)}
-    for name, (ours, theirs) in pairs.items():
-        for dtype in (torch.float32, torch.bfloat16):
-            modules = (ours(4 * WIDTH), theirs(4 * WIDTH, eps=1e-5))
-            works = (forward_and_backward(module, dtype) for module in modules)
-            yield f"Fused{name} / {name}, {str(dtype).removeprefix('torch.')}", *works
-
-
 def measured(rounds: int) -> list[Comparison]:
     """Measure everything in this process."""
-    pairs = (*optimizers(), *norms())
-    return [compare(name, ours, own, rounds=rounds, seconds=0.03) for name, ours, own in pairs]
+    return [compare(name, ours, own, rounds=rounds, seconds=0.03) for name, ours, own in optimizers()]
 
 
 def main() -> None:

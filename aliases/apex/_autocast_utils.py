@@ -10,6 +10,11 @@ from torch import Tensor
 __all__ = ["_cast_if_autocast_enabled"]
 
 
+def in_autocast() -> bool:
+    """Tell whether autocast is on for the device, fast where it is on for none."""
+    return torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled("cuda")
+
+
 def _get_autocast_dtypes() -> list[torch.dtype]:
     if torch.cuda.is_bf16_supported():
         return [torch.half, torch.bfloat16]
@@ -24,7 +29,7 @@ def _get_current_dtype(dtype: torch.dtype | None = None) -> torch.dtype:
 
 def _cast_if_autocast_enabled(*args: Any) -> tuple[Any, ...]:
     """Return the arguments, the tensors in autocast's dtype if autocast is on; float64 stays as it is."""
-    if not torch.is_autocast_enabled("cuda"):
+    if not in_autocast():
         return args
     dtype = torch.get_autocast_dtype("cuda")
     return tuple(each.to(dtype) if _castable(each) else each for each in args)

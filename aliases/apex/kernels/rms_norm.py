@@ -25,8 +25,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     Returns:
         The output, of the input's shape and dtype; it can be differentiated.
     """
-    device = input.device.type
-    if weight is not None and device == "npu" and has_kernel("npu::npu_rms_norm", device):
+    if weight is not None and has_kernel("npu::npu_rms_norm", "npu") and input.device.type == "npu":
         output: Tensor = torch.ops.npu.npu_rms_norm(input, weight, epsilon)[0]
         return output
     return F.rms_norm(input, list(normalized_shape), weight, epsilon)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .._autocast_utils import _cast_if_autocast_enabled
+from .._autocast_utils import _cast_if_autocast_enabled, in_autocast
 from ..kernels.checks import check_same_dtype
 from ..kernels.rms_norm import rms_norm
 from . import functions
@@ -31,7 +31,11 @@ def fused_layer_norm(
     Returns:
         The output, in the input's dtype, or in autocast's.
     """
-    return _outside_autocast(_layer_norm, input, None, None, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        return _cast(fused_layer_norm, input, normalized_shape, eps, memory_efficient)
+    if memory_efficient:
+        return _applied(functions.FusedLayerNormFunction, input, normalized_shape, eps, True)
+    return F.layer_norm(input, list(normalized_shape), None, None, eps)
 
 
 def fused_layer_norm_affine(
@@ -58,7 +62,14 @@ def fused_layer_norm_affine(
     Raises:
         RuntimeError: If dtypes differ.
     """
-    return _outside_autocast(_layer_norm, input, weight, bias, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        return _cast(fused_layer_norm_affine, input, weight, bias, normalized_shape, eps, memory_efficient)
+    if not input.dtype == weight.dtype == bias.dtype:
+        check_same_dtype(input, weight, bias)
+    if memory_efficient:
+        function = functions.FusedLayerNormAffineFunction
+        return _applied(function, input, weight, bias, normalized_shape, eps, True)
+    return F.layer_norm(input, list(normalized_shape), weight, bias, eps)
 
 
 def mixed_dtype_fused_layer_norm_affine(
@@ -70,28 +81,55 @@ def mixed_dtype_fused_layer_norm_affine(
     memory_efficient: bool = False,
 ) -> Tensor:
     """Do what ``fused_layer_norm_affine`` does, with an output of the parameters' dtype."""
-    return _outside_autocast(_mixed_layer_norm, input, weight, bias, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        function = mixed_dtype_fused_layer_norm_affine
+        return _cast(function, input, weight, bias, normalized_shape, eps, memory_efficient)
+    if memory_efficient:
+        mixed = functions.FusedLayerNormAffineMixedDtypesFunction
+        return _applied(mixed, input, weight, bias, normalized_shape, eps, True)
+    if input.dtype == weight.dtype:
+        return F.layer_norm(input, list(normalized_shape), weight, bias, eps)
+    full = (input.float(), list(normalized_shape), weight.float(), bias.float())
+    return F.layer_norm(*full, eps).to(weight.dtype)
 
 
 def fused_rms_norm(
     input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> Tensor:
     """Normalise by the root mean square over the trailing dimensions; else as ``fused_layer_norm``."""
-    return _outside_autocast(_rms_norm, input, None, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        return _cast(fused_rms_norm, input, normalized_shape, eps, memory_efficient)
+    if memory_efficient:
+        return _applied(functions.FusedRMSNormFunction, input, normalized_shape, eps, True)
+    return F.rms_norm(input, list(normalized_shape), None, eps)
 
 
 def fused_rms_norm_affine(
     input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> Tensor:
     """Normalise by the root mean square, and scale; else as ``fused_layer_norm_affine``."""
-    return _outside_autocast(_rms_norm, input, weight, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        return _cast(fused_rms_norm_affine, input, weight, normalized_shape, eps, memory_efficient)
+    if input.dtype != weight.dtype:
+        check_same_dtype(input, weight)
+    if memory_efficient:
+        return _applied(functions.FusedRMSNormAffineFunction, input, weight, normalized_shape, eps, True)
+    return rms_norm(input, normalized_shape, weight, eps)
 
 
 def mixed_dtype_fused_rms_norm_affine(
     input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> Tensor:
     """Do what ``fused_rms_norm_affine`` does, with an output of the weight's dtype."""
-    return _outside_autocast(_mixed_rms_norm, input, weight, normalized_shape, eps, memory_efficient)
+    if in_autocast():
+        function = mixed_dtype_fused_rms_norm_affine
+        return _cast(function, input, weight, normalized_shape, eps, memory_efficient)
+    if memory_efficient:
+        mixed = functions.FusedRMSNormAffineMixedDtypesFunction
+        return _applied(mixed, input, weight, normalized_shape, eps, True)
+    if input.dtype == weight.dtype:
+        return rms_norm(input, normalized_shape, weight, eps)
+    return rms_norm(input.float(), normalized_shape, weight.float(), eps).to(weight.dtype)
 
 
 def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:
@@ -116,9 +154,8 @@ def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | Non
     return weight * output
 
 
-def _outside_autocast(function: Callable[..., Tensor], *args: Any) -> Tensor:
-    if not torch.is_autocast_enabled("cuda"):
-        return function(*args)
+def _cast(function: Callable[..., Tensor], *args: Any) -> Tensor:
+    """Call a function on what autocast would cast its arguments to, outside autocast."""
     args = _cast_if_autocast_enabled(*args)
     with torch.amp.autocast("cuda", enabled=False):
         return function(*args)
@@ -127,56 +164,3 @@ def _outside_autocast(function: Callable[..., Tensor], *args: Any) -> Tensor:
 def _applied(function: Any, *args: Any) -> Tensor:
     output: Tensor = function.apply(*args)
     return output
-
-
-def _layer_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    shape: Shape,
-    eps: float,
-    memory_efficient: bool,
-) -> Tensor:
-    if weight is None or bias is None:
-        if memory_efficient:
-            return _applied(functions.FusedLayerNormFunction, input, shape, eps, True)
-    else:
-        check_same_dtype(input, weight, bias)
-        if memory_efficient:
-            return _applied(functions.FusedLayerNormAffineFunction, input, weight, bias, shape, eps, True)
-    return F.layer_norm(input, list(shape), weight, bias, eps)
-
-
-def _mixed_layer_norm(
-    input: Tensor, weight: Tensor, bias: Tensor, shape: Shape, eps: float, memory_efficient: bool
-) -> Tensor:
-    if memory_efficient:
-        function = functions.FusedLayerNormAffineMixedDtypesFunction
-        return _applied(function, input, weight, bias, shape, eps, True)
-    if input.dtype == weight.dtype:
-        return F.layer_norm(input, list(shape), weight, bias, eps)
-    return F.layer_norm(input.float(), list(shape), weight.float(), bias.float(), eps).to(weight.dtype)
-
-
-def _rms_norm(
-    input: Tensor, weight: Tensor | None, shape: Shape, eps: float, memory_efficient: bool
-) -> Tensor:
-    if weight is None:
-        if memory_efficient:
-            return _applied(functions.FusedRMSNormFunction, input, shape, eps, True)
-    else:
-        check_same_dtype(input, weight)
-        if memory_efficient:
-            return _applied(functions.FusedRMSNormAffineFunction, input, weight, shape, eps, True)
-    return rms_norm(input, shape, weight, eps)
-
-
-def _mixed_rms_norm(
-    input: Tensor, weight: Tensor, shape: Shape, eps: float, memory_efficient: bool
-) -> Tensor:
-    if memory_efficient:
-        function = functions.FusedRMSNormAffineMixedDtypesFunction
-        return _applied(function, input, weight, shape, eps, True)
-    if input.dtype == weight.dtype:
-        return rms_norm(input, shape, weight, eps)
-    return rms_norm(input.float(), shape, weight.float(), eps).to(weight.dtype)
