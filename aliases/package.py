@@ -1,4 +1,4 @@
-"""What a served package is: the facts and rows of its ``surface.toml``.
+"""What a served package is: the facts and rows of its ``surface.toml``, and the names that these are about.
 
 The format is documented in this folder's README.
 """
@@ -6,6 +6,7 @@ The format is documented in this folder's README.
 from __future__ import annotations
 
 import functools
+import json
 import pathlib
 import tomllib
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ _SECTIONS = frozenset(status.value for status in Status)
 
 ALIASES = pathlib.Path(__file__).parent
 SURFACE = "surface.toml"
+NAMES = "surface.json"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,17 @@ class Package:
     def rows(self) -> Mapping[str, Row]:
         """The status of every public name of the package; read when it is first asked for."""
         return _rows(self)
+
+    @functools.cached_property
+    def names(self) -> Mapping[str, str]:
+        """Every name of the package as it was recorded, with its signature or its kind."""
+        modules = json.loads((self.folder / NAMES).read_text(encoding="utf-8"))["names"].items()
+        return {f"{module}.{name}".lstrip("."): kind for module, of in modules for name, kind in of.items()}
+
+    def decide(self, name: str) -> Row:
+        """Return how the dotted ``name`` is served; one that the package does not have is missing."""
+        unknown = Row(name, Status.MISSING, note=f"{self.name} {self.version} has no such name")
+        return self.missing(name) or self.row(name) or unknown
 
     def row(self, name: str) -> Row | None:
         """Return the row of the dotted ``name``: its own, or one for all names that begin as it does."""

@@ -31,7 +31,7 @@ def declared(name: str) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = str(__package__)
-    function.__doc__ = f"Raise ``NVMLError_NotSupported``: no other vendor has what ``{name}`` asks for."
+    function.__doc__ = "Raise ``NVMLError_NotSupported``; its note says why."
     vars(function)["__signature__"] = signature
     return function
 

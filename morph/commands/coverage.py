@@ -1,13 +1,18 @@
-"""``morph coverage``: which CUDA names work on which backend, and how that is known."""
+"""``morph coverage``: which names work on which backend, and how that is known."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import pathlib
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.table import Table
 
 from morph import display
-from morph.aliases.table import Status
+from morph.aliases import interfaces
+from morph.aliases.table import Facts, Status
 from morph.coverage.evidence import Rung
 from morph.coverage.matrix import Matrix, build
 
@@ -16,6 +21,10 @@ EXAMPLE = "coverage --html coverage.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
+    known = ", ".join(interfaces.names())
+    parser.add_argument(
+        "interface", nargs="*", metavar="INTERFACE", help=f"show the names of these only: {known}"
+    )
     parser.add_argument("--backend", action="append", metavar="NAME", help="show this one, name by name")
     parser.add_argument("--markdown", metavar="FILE", help="write the whole table as Markdown")
     parser.add_argument("--html", metavar="FILE", help="write it as a page with search and filters")
@@ -23,36 +32,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write what is asked for, else print a summary, or a backend's names."""
-    matrix = build(arguments.backend or ())
+    """Write what is asked for, else print a summary, or a backend's names.
+
+    Raises:
+        MorphError: If there is no such interface or backend.
+    """
+    chosen = arguments.interface or interfaces.names()
+    matrices = [build(arguments.backend or (), name) for name in chosen]
     if arguments.markdown:
         from morph.coverage.markdown import markdown
 
-        pathlib.Path(arguments.markdown).write_text(markdown(matrix), encoding="utf-8")
+        pathlib.Path(arguments.markdown).write_text(markdown(matrices), encoding="utf-8")
     if arguments.html:
         from morph.coverage.page import page
 
-        pathlib.Path(arguments.html).write_text(page(matrix), encoding="utf-8")
+        pathlib.Path(arguments.html).write_text(page(matrices), encoding="utf-8")
     if arguments.json:
-        print(json.dumps(matrix.as_json(), indent=1))
+        print(json.dumps({"interfaces": [each.as_json() for each in matrices]}, indent=1))
     elif not (arguments.markdown or arguments.html):
-        _print_names(matrix) if arguments.backend else _print_summary(matrix)
+        _print_names(matrices) if arguments.backend else _print_summary(matrices)
     return 0
 
 
-def _print_summary(matrix: Matrix) -> None:
-    shown = display.columns("backend", *(status.value for status in Status), *(rung.value for rung in Rung))
-    for facts in matrix.backends:
-        statuses, rungs = matrix.count(facts.name), matrix.count_rungs(facts.name)
-        figures = [*(statuses[status] for status in Status), *(rungs[rung] for rung in Rung)]
-        shown.add_row(f"{facts.name} ({facts.title})", *map(str, figures))
-    display.console().print(shown)
+def _print_summary(matrices: Sequence[Matrix]) -> None:
+    screen = display.console()
+    for matrix in matrices:
+        public = sum(not row.private for row in matrix.rows)
+        screen.print(f"[bold]{matrix.interface}[/], {matrix.release}: {public:,} names")
+        screen.print(_summary(matrix), "")
 
 
-def _print_names(matrix: Matrix) -> None:
-    shown = display.columns("name", "backend", "status", "evidence", "note")
-    for row in matrix.rows:
-        for name, cell in row.cells.items():
-            note = ": ".join(filter(None, [cell.target, cell.note]))
-            shown.add_row(row.name, name, cell.status.value, cell.rung.value, note)
-    display.console().print(shown)
+def _summary(matrix: Matrix) -> Table:
+    titles = ("backend", *(status.value for status in Status), "by use", *(rung.value for rung in Rung))
+    shown = display.columns(*titles)
+    for figures, alike in groupby(matrix.backends, lambda facts: _figures(matrix, facts)):
+        shown.add_row(_called(list(alike)), *figures)
+    return shown
+
+
+def _figures(matrix: Matrix, facts: Facts) -> tuple[str, ...]:
+    statuses, rungs = matrix.count(facts.name), matrix.count_rungs(facts.name)
+    counts = [str(statuses[status]) for status in Status]
+    return *counts, f"{matrix.shares[facts.name]:.2f} %", *(str(rungs[rung]) for rung in Rung)
+
+
+def _called(alike: Sequence[Facts]) -> str:
+    """Return what the backends that have the same figures are called."""
+    if len(alike) == 1:
+        return f"{alike[0].name} ({alike[0].title})"
+    return ", ".join(facts.name for facts in alike)
+
+
+def _print_names(matrices: Sequence[Matrix]) -> None:
+    screen = display.console()
+    for matrix in matrices:
+        shown = display.columns("name", "backend", "status", "evidence", "note")
+        shown.columns[0].overflow, shown.columns[0].no_wrap = "fold", False  # some names are very long
+        for row in matrix.rows:
+            for name, cell in row.cells.items():
+                note = ": ".join(filter(None, [cell.target, cell.note]))
+                shown.add_row(row.name, name, cell.status.value, cell.rung.value, note)
+        screen.print(shown)

@@ -1,4 +1,4 @@
-"""``morph explain NAME``: what serves a CUDA name on each backend, and why."""
+"""``morph explain NAME``: what serves a CUDA name, or one of a served package, on each backend, and why."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If there is no such name; tells the close ones.
     """
+    from morph.aliases import interfaces
+
     name = arguments.name
-    if not _is_known(name):
+    if not interfaces.of(name).has(name) and name not in interfaces.of(name).modules:
         raise MorphError(_unknown(name))
     rows = _rows(name, arguments.backend)
     if arguments.json:
@@ -43,40 +45,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, _names(), cutoff=0.7)
+    from morph.aliases import interfaces
+
+    owner = name.rpartition(".")[0]
+    names = [each for of in interfaces.names() for each in interfaces.load(of).names]
+    near = [each for each in names if each.rpartition(".")[0] == owner]  # mostly it is meant
+    close = _close(name, near, 0.8) or _close(name, names, 0.7)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return f"there is no {name}{hint}"
 
 
+def _close(name: str, names: list[str], cutoff: float) -> list[str]:
+    return difflib.get_close_matches(name, names, cutoff=cutoff)
+
+
 def _rows(name: str, backend: str | None) -> dict[str, Row]:
-    from morph.aliases import package as packages
-    from morph.aliases import table
-    from morph.aliases.decisions import decide
+    """Return the row of each backend, or one for all where they agree."""
+    from morph.aliases import interfaces, table
 
-    package = name.partition(".")[0]
-    if package in packages.names():
-        return {"every backend": packages.load(package).rows[name]}
     names = [backend] if backend else table.backend_names()
-    return {each: decide(table.load(each), name) for each in names}
-
-
-def _is_known(name: str) -> bool:
-    from morph import surfaces
-    from morph.aliases.decisions import CUDA_SURFACE
-
-    return name in _names() or surfaces.load(CUDA_SURFACE).has(name)
-
-
-def _names() -> set[str]:
-    """Return every name that a table, a package or the recorded surface of torch.cuda has."""
-    from morph import surfaces
-    from morph.aliases import package as packages
-    from morph.aliases import table
-    from morph.aliases.decisions import CUDA_SURFACE
-
-    tables = {name for backend in table.backend_names() for name in table.load(backend).rows}
-    served = {name for package in packages.names() for name in packages.load(package).rows}
-    return tables | served | set(surfaces.load(CUDA_SURFACE).names)
+    rows = {each: interfaces.of(name).decide(table.load(each), name) for each in names}
+    first, *others = rows.values()
+    return {"every backend": first} if others and all(row is first for row in others) else rows
 
 
 def _fields(row: Row) -> dict[str, Any]:

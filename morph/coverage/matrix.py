@@ -1,19 +1,18 @@
-"""The coverage table: names and backends, each cell with a status and how it is known."""
+"""The coverage table: the names of an interface and backends, each cell with a status and how it is known."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from morph import surfaces
-from morph.aliases import table
-from morph.aliases.decisions import CUDA_SURFACE, decide
+from morph.aliases import interfaces, table
+from morph.aliases.decisions import ROOT
+from morph.aliases.interfaces import Interface, is_private
 from morph.aliases.table import Facts, Status, Table
 from morph.coverage import evidence
 from morph.coverage.evidence import Evidence, Rung
-from morph.coverage.names import cuda_names, is_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,9 @@ class Row:
     """One name on every backend.
 
     Attributes:
-        name: The dotted CUDA name.
-        module: The module that has it.
-        private: Whether it is private to torch, although programs ask for it.
+        name: The dotted name.
+        module: The module that has it; its own name, if it is a top-level module.
+        private: Whether it is private to its package, although programs ask for it.
         cells: By the backend's name.
     """
 
@@ -49,20 +48,39 @@ class Row:
     private: bool
     cells: Mapping[str, Cell]
 
+    def cell_json(self, backend: str) -> dict[str, str]:
+        """Return what ``--json`` prints of the cell of a backend."""
+        cell = self.cells[backend]
+        return {
+            "status": cell.status.value,
+            "rung": cell.rung.value,
+            "target": cell.target,
+            "note": cell.note,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints of it."""
+        cells = {backend: self.cell_json(backend) for backend in self.cells}
+        return {"name": self.name, "module": self.module, "private": self.private, "backends": cells}
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The coverage table.
+    """The coverage table of an interface.
 
     Attributes:
-        torch: The release of torch whose names they are.
+        interface: ``"torch.cuda"``, or a package's import name.
+        release: Whose names they are, ``"torch 2.13.0"``.
         backends: The facts of each backend, in the order of the automatic choice.
         rows: In alphabetical order.
+        shares: By the backend's name, the percentage of what projects use that is served, weighted by files.
     """
 
-    torch: str
+    interface: str
+    release: str
     backends: tuple[Facts, ...]
     rows: tuple[Row, ...]
+    shares: Mapping[str, float]
 
     def count(self, backend: str) -> Counter[Status]:
         """Count the public names of each status on a backend."""
@@ -72,62 +90,72 @@ class Matrix:
         """Count the public names of each rung of the ladder on a backend."""
         return Counter(row.cells[backend].rung for row in self.rows if not row.private)
 
+    def alike(self) -> list[list[Facts]]:
+        """Return the backends in groups, of which each answers alike for every name."""
+        groups: dict[tuple[Cell, ...], list[Facts]] = {}
+        for facts in self.backends:
+            groups.setdefault(tuple(row.cells[facts.name] for row in self.rows), []).append(facts)
+        return list(groups.values())
+
     def as_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints and the page shows."""
+        """Return what ``--json`` prints of it."""
         return {
-            "torch": self.torch,
-            "backends": [_backend_json(each) for each in self.backends],
-            "statuses": [status.value for status in Status],
-            "rungs": [rung.value for rung in Rung],
-            "names": [_row_json(row) for row in self.rows],
+            "interface": self.interface,
+            "release": self.release,
+            "backends": [{**backend_json(each), "share": self.shares[each.name]} for each in self.backends],
+            "names": [row.as_json() for row in self.rows],
         }
 
 
-def build(backends: Sequence[str] = ()) -> Matrix:
-    """Put the table together from the alias tables, the recorded surfaces, and the evidence of the tests.
+def build(backends: Sequence[str] = (), interface: str = ROOT) -> Matrix:
+    """Put a table together from what is served, the recorded surfaces, and the evidence of the tests.
 
     Args:
         backends: The backends to show; all unless given.
+        interface: Whose names; one of ``morph.aliases.interfaces.names()``.
 
     Raises:
         UnknownBackendError: If there is no such backend.
     """
     tables = [table.load(name) for name in backends or table.backend_names()]
+    facts = tuple(each.facts for each in tables)
+    found = interfaces.load(interface)
+    rows = tuple(_rows(found, tables))
+    shares = {each.facts.name: share(found, each) for each in tables}
+    return Matrix(found.name, found.release, facts, rows, shares)
+
+
+def share(interface: Interface, backend: Table) -> float:
+    """Return the percentage of what public projects use of an interface that is served, weighted by files."""
+    used = {name: files for name, files in interfaces.usage().items() if interfaces.of(name) is interface}
+    known = {name: files for name, files in used.items() if interface.has(name)}
+    missing = (name for name in known if interface.decide(backend, name).status is Status.MISSING)
+    return 100 - 100 * sum(known[name] for name in missing) / sum(known.values())
+
+
+def backend_json(facts: Facts) -> dict[str, Any]:
+    """Return what ``--json`` prints of a backend."""
+    package = facts.distribution or "torch"
+    return {"name": facts.name, "title": facts.title, "package": package, "releases": facts.releases}
+
+
+def _rows(interface: Interface, tables: Sequence[Table]) -> Iterator[Row]:
     seen = evidence.shipped()
-    rows = []
-    for name in cuda_names():
-        cells = {each.facts.name: _cell(each, name, seen) for each in tables}
-        rows.append(Row(name, _module(name), is_private(name), cells))
-    return Matrix(seen.torch, tuple(each.facts for each in tables), tuple(rows))
+    for name in interface.names:
+        cells = {each.facts.name: _cell(interface, each, name, seen) for each in tables}
+        yield Row(name, _module(name, interface.modules), is_private(name), cells)
 
 
-def _cell(backend: Table, name: str, seen: Evidence) -> Cell:
-    row = decide(backend, name)
+def _cell(interface: Interface, backend: Table, name: str, seen: Evidence) -> Cell:
+    row = interface.decide(backend, name)
     target = row.target if row.status in (Status.RENAMED, Status.ADAPTED) else ""
     return Cell(row.status, seen.rung(name, backend.facts.name), target, row.note)
 
 
-def _module(name: str) -> str:
-    modules = surfaces.load(CUDA_SURFACE).modules
-    while "." in name:
-        name = name.rpartition(".")[0]
-        if name in modules:
-            return name
-    return name
-
-
-def _backend_json(facts: Facts) -> dict[str, str]:
-    return {
-        "name": facts.name,
-        "title": facts.title,
-        "package": facts.distribution or "torch",
-        "releases": facts.releases,
-    }
-
-
-def _row_json(row: Row) -> dict[str, Any]:
-    cells = {
-        name: {"status": cell.status.value, "rung": cell.rung.value, "target": cell.target, "note": cell.note}
-        for name, cell in row.cells.items()
-    }
-    return {"name": row.name, "module": row.module, "private": row.private, "backends": cells}
+def _module(name: str, modules: frozenset[str]) -> str:
+    owner = name
+    while "." in owner:
+        owner = owner.rpartition(".")[0]
+        if owner in modules:
+            return owner
+    return owner

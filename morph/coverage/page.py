@@ -1,20 +1,73 @@
-"""The coverage table as one page that needs nothing beside itself."""
+"""Coverage tables as one page that needs nothing beside itself."""
 
 from __future__ import annotations
 
 import importlib.resources
 import json
+from collections.abc import Sequence
+from typing import Any
 
-from morph.coverage.matrix import Matrix
+from morph.aliases.table import Status
+from morph.coverage.evidence import Rung
+from morph.coverage.matrix import Matrix, Row, backend_json
 
 
-def page(matrix: Matrix) -> str:
-    """Return the HTML of a page with search and filters."""
-    data = json.dumps(matrix.as_json(), separators=(",", ":")).replace("</", "<\\/")
+def page(matrices: Sequence[Matrix]) -> str:
+    """Return the HTML of a page with search and filters.
+
+    Args:
+        matrices: Of the interfaces to choose from, all of the same backends; the first is shown at first.
+    """
+    data = json.dumps(_data(matrices), separators=(",", ":")).replace("</", "<\\/")
     text = _part("page.html")
     for place, content in (("STYLE", _part("page.css")), ("SCRIPT", _part("page.js")), ("DATA", data)):
         text = text.replace(f"{{{{{place}}}}}", content)
     return text
+
+
+def _data(matrices: Sequence[Matrix]) -> dict[str, Any]:
+    cells = _Cells()
+    return {
+        "backends": [backend_json(each) for each in matrices[0].backends],
+        "statuses": [status.value for status in Status],
+        "rungs": [rung.value for rung in Rung],
+        "interfaces": [_interface(each, cells) for each in matrices],
+        "cells": cells.listed,
+    }
+
+
+def _interface(matrix: Matrix, cells: _Cells) -> dict[str, Any]:
+    modules = sorted({row.module for row in matrix.rows})
+    places = {module: place for place, module in enumerate(modules)}
+    return {
+        "interface": matrix.interface,
+        "release": matrix.release,
+        "shares": {name: f"{share:.2f}" for name, share in matrix.shares.items()},
+        "modules": modules,
+        "names": [[_short(row), places[row.module], int(row.private), cells.of(row)] for row in matrix.rows],
+    }
+
+
+def _short(row: Row) -> str:
+    """Return a name without its module; empty for a top-level module."""
+    return row.name.removeprefix(row.module).removeprefix(".")
+
+
+class _Cells:
+    """The distinct cells, which many names share."""
+
+    def __init__(self) -> None:
+        self.listed: list[dict[str, str]] = []
+        self._places: dict[Any, int] = {}
+
+    def of(self, row: Row) -> list[int]:
+        return [self._place(row.cell_json(backend)) for backend in row.cells]
+
+    def _place(self, cell: dict[str, str]) -> int:
+        place = self._places.setdefault(tuple(cell.values()), len(self.listed))
+        if place == len(self.listed):
+            self.listed.append(cell)
+        return place
 
 
 def _part(name: str) -> str:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from morph.aliases import table
+from morph.aliases import interfaces, package, table
 from morph.aliases.decisions import decide
 from morph.aliases.table import Status
 from morph.coverage.evidence import Evidence, Rung, parse
@@ -20,18 +20,43 @@ from tests import platforms
 
 
 @pytest.fixture(scope="module")
-def matrix() -> Matrix:
-    return build()
+def matrices() -> list[Matrix]:
+    return [build(interface=name) for name in interfaces.names()]
 
 
-def test_every_name_has_a_cell_on_every_backend(matrix: Matrix) -> None:
-    names = [facts.name for facts in matrix.backends]
-    assert names == table.backend_names()
-    assert len(matrix.rows) > 300
-    assert all(list(row.cells) == names for row in matrix.rows)
-    for name in names:
+@pytest.fixture(scope="module")
+def matrix(matrices: list[Matrix]) -> Matrix:
+    return matrices[0]
+
+
+def test_every_name_has_a_cell_on_every_backend(matrices: list[Matrix]) -> None:
+    least = {"torch.cuda": 300, "apex": 1400, "flash_attn": 1200, "pynvml": 2300}
+    assert [each.interface for each in matrices] == list(least)
+    for matrix in matrices:
+        names = [facts.name for facts in matrix.backends]
+        assert names == table.backend_names()
+        assert all(list(row.cells) == names for row in matrix.rows)
         public = sum(not row.private for row in matrix.rows)
-        assert matrix.count(name).total() == matrix.count_rungs(name).total() == public
+        assert public > least[matrix.interface]
+        for name in names:
+            assert matrix.count(name).total() == matrix.count_rungs(name).total() == public
+
+
+def test_nearly_all_that_projects_use_is_served(matrices: list[Matrix]) -> None:
+    served = {each.interface: min(each.shares.values()) for each in matrices}
+    least = {"torch.cuda": 99, "apex": 99, "flash_attn": 98.5, "pynvml": 99}  # xformers: flash_attn_3._C
+    assert not {name: share for name, share in served.items() if share < least[name]}
+
+
+def test_a_package_has_its_rows_on_every_backend(matrices: list[Matrix]) -> None:
+    rows = {row.name: row for matrix in matrices for row in matrix.rows}
+    adam, cute = rows["apex.optimizers.FusedAdam"], rows["flash_attn.cute.flash_attn_func"]
+    assert {cell.status for cell in adam.cells.values()} == {Status.EMULATED}
+    assert (adam.module, rows["amp_C"].module, adam.private) == ("apex.optimizers", "amp_C", False)
+    assert {cell.note for cell in cute.cells.values()} == {
+        package.load("flash_attn").rows["flash_attn.cute*"].note
+    }
+    assert package.load("flash_attn").decide("flash_attn.nothing").note.endswith("has no such name")
 
 
 def test_cells_are_what_tables_and_evidence_say(matrix: Matrix) -> None:
@@ -71,14 +96,12 @@ def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
     assert other.of("simulated-npu") == {"c"}
 
 
-def test_markdown(matrix: Matrix) -> None:
-    text = markdown(matrix)
-    lines = text.splitlines()
+def test_markdown(matrices: list[Matrix]) -> None:
+    lines = markdown(matrices).splitlines()
     assert lines[0] == "# Coverage"
-    heading = f"| name | {' | '.join(table.backend_names())} |"
-    assert lines.count(heading) == len([line for line in lines if line.startswith("## ")]) - len(
-        matrix.backends
-    )
+    assert [line for line in lines if line.startswith("## ")] == [f"## {each.interface}" for each in matrices]
+    assert f"| name | {' | '.join(table.backend_names())} |" in lines
+    assert any(line.startswith("| `FusedAdam` | emulated") for line in lines)
     (graph,) = {line for line in lines if line.startswith("| `CUDAGraph` |")}  # torch.cuda's and graphs'
     assert graph.startswith("| `CUDAGraph` | renamed W | renamed S |")
     assert "| `torch.cuda.CUDAGraph` | renamed | `torch.npu.NPUGraph` |" in lines
@@ -95,8 +118,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
         assert ended.value.code == 0
         said = capsys.readouterr().out
         if "--json" in words:
-            names = {each["name"]: each["backends"]["npu"] for each in json.loads(said)["names"]}
+            cuda, *packages = json.loads(said)["interfaces"]
+            names = {each["name"]: each["backends"]["npu"] for each in cuda["names"]}
             assert names["torch.cuda.CUDAGraph"]["status"] == "renamed"
+            assert [each["interface"] for each in packages] == ["apex", "flash_attn", "pynvml"]
+            assert all(each["backends"][0]["share"] > 98 for each in packages)
         elif words:
             (line,) = (line for line in said.splitlines() if line.startswith("torch.cuda.CUDAGraph "))
             assert line.split() == [
@@ -108,7 +134,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
                 "torch.npu.NPUGraph",
             ]
         else:
-            assert [line.split()[0] for line in said.splitlines()] == ["backend", *table.backend_names()]
+            lines = said.splitlines()
+            assert lines[0].startswith("torch.cuda, torch 2.13.0: ")
+            assert [line.split()[0] for line in lines[1:8]] == ["backend", *table.backend_names()]
+            assert any(line.startswith("flash_attn, flash_attn 2.8") for line in lines)
     with pytest.raises(SystemExit):
         main(
             [
@@ -139,3 +168,11 @@ def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture
         main(["coverage", "--backend", "tpu"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("morph: there is no backend 'tpu'; the backends are cpu, ")
+
+
+def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["coverage", "xformers"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said == "morph: morph serves no 'xformers'; it serves torch.cuda, apex, flash_attn, pynvml\n"

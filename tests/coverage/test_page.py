@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from morph.aliases import interfaces, table
+from morph.aliases.interfaces import is_private
 from morph.coverage.matrix import Matrix, build
 from morph.coverage.page import page
 
@@ -42,6 +44,8 @@ VIEWS = {
     "dark": "#theme=dark&q=cudagraph",
     "typed": "",
     "narrow": "#q=stream&open=torch.cuda.Stream",
+    "package": "#of=flash_attn&status=emulated",
+    "in a package": "#of=apex&q=fusedadam&open=apex.optimizers.FusedAdam",
 }
 FRAMES = """
 <!doctype html>
@@ -60,6 +64,8 @@ function seen(frame) {{
   const style = frame.contentWindow.getComputedStyle(page.body);
   return {{
     names: [...page.querySelectorAll("tr.name")].map((row) => row.dataset.name),
+    lead: page.getElementById("lead").textContent,
+    figures: [...page.querySelectorAll("#summary .figures")].map(text),
     columns: [...page.querySelectorAll("#heading th")].map(text),
     count: page.getElementById("count").value,
     details: [...page.querySelectorAll("tr.details")].map(text),
@@ -80,14 +86,19 @@ FRAME = '<iframe id="{name}" src="coverage.html{address}" width="{width}" height
 
 
 @pytest.fixture(scope="module")
-def matrix() -> Matrix:
-    return build()
+def matrix(matrices: list[Matrix]) -> Matrix:
+    return matrices[0]
 
 
 @pytest.fixture(scope="module")
-def folder(matrix: Matrix, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def matrices() -> list[Matrix]:
+    return [build(interface=name) for name in interfaces.names()]
+
+
+@pytest.fixture(scope="module")
+def folder(matrices: list[Matrix], tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("page")
-    (folder / "coverage.html").write_text(page(matrix), encoding="utf-8")
+    (folder / "coverage.html").write_text(page(matrices), encoding="utf-8")
     return folder
 
 
@@ -151,6 +162,21 @@ def test_a_row_opens_with_the_reasons(views: dict[str, dict[str, Any]]) -> None:
     assert "Huawei Ascend" in told
 
 
+def test_served_packages_have_views_of_their_own(
+    views: dict[str, dict[str, Any]], matrices: list[Matrix]
+) -> None:
+    flash_attn = next(each for each in matrices if each.interface == "flash_attn")
+    emulated = [row.name for row in flash_attn.rows if row.cells["cpu"].status.value == "emulated"]
+    shown = views["package"]
+    assert sorted(shown["names"]) == sorted(name for name in emulated if not is_private(name))
+    assert shown["lead"].startswith("The names of flash_attn in flash_attn 2.8")
+    assert shown["figures"][0].endswith(f"served, {flash_attn.shares['npu']:.2f} % by use")
+    assert ", ".join(shown["columns"]) == ", ".join(["name", *table.backend_names()])
+    assert len(shown["columns"]) < 1 + len(flash_attn.backends)  # those that answer alike share one
+    (told,) = views["in a package"]["details"]
+    assert "apex's arithmetic" in told
+
+
 def test_typing_and_clicking_change_rows_and_address(
     views: dict[str, dict[str, Any]], matrix: Matrix
 ) -> None:
@@ -180,7 +206,7 @@ def test_it_is_drawn(folder: pathlib.Path) -> None:
     assert len(content) > 50_000  # an empty page is 5 KB
 
 
-def test_it_needs_nothing_beside_itself(matrix: Matrix) -> None:
-    text = page(matrix)
+def test_it_needs_nothing_beside_itself(matrices: list[Matrix]) -> None:
+    text = page(matrices)
     assert re.findall(r"""(?:src|href)=|@import|url\(|fetch\(""", text) == []
     assert len(text) < 500_000

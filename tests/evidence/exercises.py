@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases import table
-from morph.aliases.decisions import decide
+from morph.aliases import interfaces, table
+from morph.aliases.decisions import ROOT, decide
+from morph.aliases.interfaces import is_private
 from morph.aliases.table import Status
 from morph.backends import active, resolve
-from morph.coverage.names import cuda_names, is_private
 
 EXERCISES = tomllib.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 PASSED = ""
@@ -50,7 +50,7 @@ def plan(platform: str) -> Plan:
         platform: Its name, "npu" or "simulated-npu".
     """
     backend = table.load(platform.removeprefix("simulated-"))
-    statuses = {name: decide(backend, name).status for name in cuda_names()}
+    statuses = {name: decide(backend, name).status for name in interfaces.load(ROOT).names}
     served = {name for name, status in statuses.items() if status is not Status.MISSING}
     untried = _of(platform, "untried")
     aliases = {name: above for name in served if (above := _above(name)) in served}

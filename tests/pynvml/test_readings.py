@@ -85,8 +85,8 @@ def test_devices_are_those_of_torch() -> None:
 def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
     with opened() as N:
         handle = N.nvmlDeviceGetHandleByIndex(0)
-        assert "GPUs in instances are NVIDIA's" in not_supported(N.nvmlDeviceGetMigMode, handle)
-        assert "NVLink is NVIDIA's" in not_supported(N.nvmlDeviceGetNvLinkState, handle, 0)
+        assert "a board that cannot be divided" in not_supported(N.nvmlDeviceGetMigMode, handle)
+        assert "a board without NVLink" in not_supported(N.nvmlDeviceGetNvLinkState, handle, 0)
         assert "morph changes no setting" in not_supported(N.nvmlDeviceSetPowerManagementLimit, handle, 1)
         assert "fan" in not_supported(N.nvmlDeviceGetFanSpeed, handle)
         assert "memory clock" in not_supported(N.nvmlDeviceGetClockInfo, handle, N.NVML_CLOCK_MEM)
