@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import FrameType, ModuleType
+from typing import ClassVar
 
 from morph import backends
 from morph.aliases.package import Package
@@ -21,7 +22,12 @@ class TreeLoader(SourceFileLoader):
         path: The module's file.
         package: The package that it belongs to.
         loaded: Takes every module that was loaded, by name.
+
+    Attributes:
+        observers: Called with each module before it is executed.
     """
+
+    observers: ClassVar[list[Callable[[ModuleType], object]]] = []
 
     def __init__(self, fullname: str, path: str, package: Package, loaded: dict[str, ModuleType]) -> None:
         super().__init__(fullname, path)
@@ -30,6 +36,8 @@ class TreeLoader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module."""
+        for observer in self.observers:
+            observer(module)
         module.__dict__["__getattr__"] = _refusing(module, self._package)
         self._loaded[module.__name__] = module
         super().exec_module(module)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from morph import announcement, backends, device, seam
 from morph.backends import Backend, choice
 from morph.finders import serving
+from morph.finders.observed import observe
 from morph.finders.packages import packages
 from morph.finders.rewriting import rewriter
 from morph.finders.views import Views
@@ -69,6 +70,8 @@ def _serve_packages(request: Request, journal: Journal) -> None:
     journal.on_undo(packages.uninstall)
     packages.install(request.scope)
     packages.take_over()
+    if request.observer is not None:
+        observe(request.observer, journal)
 
 
 def _rewrite(backend: Backend, request: Request, journal: Journal) -> None:

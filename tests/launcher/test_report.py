@@ -19,6 +19,8 @@ torch.cuda.synchronize()
 if sys.argv[1:]:
     subprocess.run([sys.executable, __file__], check=True)
     hasattr(torch.cuda, "gds")
+    from pynvml import NVML_SUCCESS, nvmlInit
+    import pynvml.smi
 """
 
 
@@ -32,13 +34,22 @@ def test_names_and_operators_of_every_process(platform: Platform, tmp_path: path
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = report(platform, program, "report.json")
-    assert done.returncode == 0, describe(done)
+    assert done.returncode == 1, describe(done)
     told = json.loads((tmp_path / "report.json").read_text())
     assert (told["backend"], told["processes"]) == (platform.device_type, 2)
     names = {each["name"]: each for each in told["names"]}
     synchronize, gds = names["torch.cuda.synchronize"], names["torch.cuda.gds"]
     assert (synchronize["count"], synchronize["file"], synchronize["line"]) == (2, str(program), 5)
     assert (gds["count"], gds["status"]) == (1, "missing")
+    served = {name: each["status"] for name, each in names.items() if name.startswith("pynvml")}
+    assert served == {
+        "pynvml": "same",
+        "pynvml.NVML_SUCCESS": "same",
+        "pynvml.nvmlInit": "emulated",
+        "pynvml.smi": "missing",
+    }
+    assert names["pynvml.smi"]["note"].endswith("pip install pynvml")
+    assert told["ending"]["error"] == "ModuleNotFoundError"
     assert told["operators"]["aten::empty.memory_format"] >= 2
 
 
@@ -47,7 +58,7 @@ def test_a_page(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = report(platform, program, "report.html")
-    assert done.returncode == 0, describe(done)
+    assert done.returncode == 1, describe(done)
     page = (tmp_path / "report.html").read_text()
     assert (
         '<tr class="missing"><td>torch.cuda.gds</td><td>1</td><td>missing</td><td>program.py:8</td>' in page

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from morph.aliases.decisions import decide
+from morph.aliases import interfaces
 from morph.aliases.table import Status, Table
 from morph.simulator.rehearsal.recording import Ending, Use
 
@@ -38,15 +38,19 @@ class Finding:
         use: Where and how often.
         status: How the vendor's backend serves it.
         note: The reason or the difference, in one clause.
+        is_module: Whether it is a module, whose names are what counts.
     """
 
     use: Use
     status: Status
     note: str
+    is_module: bool = False
 
     @property
     def differs(self) -> bool:
         """Whether the program gets something else than CUDA would give it."""
+        if self.is_module:
+            return self.status is Status.MISSING
         return self.status in (Status.EMULATED, Status.NOOP, Status.MISSING)
 
 
@@ -131,8 +135,9 @@ def _add_uses(uses: dict[str, Use], more: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _finding(table: Table, use: Use) -> Finding:
-    row = decide(table, use.name)
-    return Finding(use, row.status, row.note)
+    interface = interfaces.of(use.name)
+    row = interface.decide(table, use.name)
+    return Finding(use, row.status, row.note, use.name in interface.modules)
 
 
 def _decisive(ending: Ending | None, others: list[Ending]) -> Ending | None:

@@ -157,9 +157,17 @@ def _origin(traceback: TracebackType | None) -> tuple[str, int]:
 
 
 def _asking_frame() -> FrameType | None:
-    """Gives the frame whose code asked a served module for a name, if it is the program's."""
-    frame = sys._getframe(2).f_back  # a thread of C's asks without one
+    """Gives the frame whose code asked a served module for a name, or imports one, if it is the program's."""
+    asked = sys._getframe(2)
+    frame = asked.f_back  # a thread of C's asks without one
+    while frame is not None and asked.f_code.co_name == "find_spec" and _is_of_importlib(frame):
+        frame = frame.f_back
     return frame if frame is not None and _is_the_programs(frame) else None
+
+
+def _is_of_importlib(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return frame.f_code.co_filename.startswith(IMPORTING) or name.partition(".")[0] == "importlib"
 
 
 def _is_the_programs(frame: FrameType) -> bool:

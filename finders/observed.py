@@ -1,0 +1,77 @@
+"""Which names of the served packages are asked for: told to whoever observes the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Container, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from morph.finders.loaders import TreeLoader
+from morph.finders.packages import packages
+from morph.importing import put_first, take_away
+from morph.journal import Journal
+
+Observer = Callable[[str], None]
+
+
+def observe(observer: Observer, journal: Journal) -> None:
+    """Call ``observer`` with every name that is asked of a served package from now on.
+
+    Args:
+        observer: Called with the dotted name, from the frame that the one who asks has called.
+        journal: Undoes it.
+    """
+    kind = _observed_type(observer)
+
+    def dress(module: ModuleType) -> None:
+        own = module.__class__
+        journal.on_undo(lambda: setattr(module, "__class__", own))
+        module.__class__ = kind
+
+    imports = Imports(packages.names, observer)
+    journal.on_undo(lambda: take_away(imports))
+    put_first(imports)
+    journal.on_undo(lambda: TreeLoader.observers.remove(dress))
+    TreeLoader.observers.append(dress)
+    for module in [module for module in sys.modules.values() if _is_ours(module)]:
+        dress(module)
+
+
+class Imports:
+    """A finder that finds nothing, and tells which modules are looked for.
+
+    Args:
+        names: The top-level names that matter.
+        observer: Called with the dotted name.
+    """
+
+    def __init__(self, names: Container[str], observer: Observer) -> None:
+        self._names = names
+        self._observer = observer
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return None, after the observer has been told."""
+        if fullname.partition(".")[0] in self._names:
+            self._observer(fullname)
+        return None
+
+
+def _is_ours(module: ModuleType) -> bool:
+    return isinstance(getattr(module, "__loader__", None), TreeLoader)
+
+
+def _observed_type(observer: Observer) -> type[ModuleType]:
+    class Observed(ModuleType):
+        """A module that tells which of its names are asked for."""
+
+        def __getattribute__(self, name: str) -> Any:
+            if not (name.startswith("__") and name.endswith("__")):
+                observer(f"{object.__getattribute__(self, '__name__')}.{name}")
+            return super().__getattribute__(name)
+
+    Observed.__name__ = Observed.__qualname__ = ModuleType.__name__
+    return Observed

@@ -1,0 +1,44 @@
+"""What is asked of a served package, as a rehearsal and a report observe it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def everywhere(worker: Worker) -> None:
+    """Has the tests of this file run in a process under morph."""
+
+
+@pytest.mark.platforms("cpu")
+def test_names_are_told_and_the_modules_are_as_before_afterwards() -> None:
+    import importlib.util
+    import pickle
+    import sys
+    from types import ModuleType
+
+    import pynvml
+
+    from morph.finders.observed import observe
+    from morph.journal import Journal
+
+    asked: list[str] = []
+    path, journal = list(sys.meta_path), Journal()
+    observe(asked.append, journal)
+    try:
+        assert pynvml.NVML_SUCCESS == 0
+        assert not hasattr(pynvml, "absent")
+        assert importlib.util.find_spec("pynvml.smi") is None
+        assert (repr(pynvml).startswith("<module 'pynvml' from"), isinstance(pynvml, ModuleType)) == (
+            True,
+        ) * 2
+        assert pickle.loads(pickle.dumps(pynvml.NVMLError(3))).value == 3
+    finally:
+        journal.undo()
+    told = ["NVML_SUCCESS", "absent", "smi", "NVMLError"]
+    assert [name for name in asked if name.startswith("pynvml.")][:4] == [f"pynvml.{name}" for name in told]
+    assert not [name for name in asked if "__" in name]
+    assert type(pynvml) is ModuleType
+    assert sys.meta_path == path
