@@ -30,6 +30,11 @@ def columns(*titles: str) -> Table:
     return table
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words: ``1 file``, ``2 files``."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 @contextlib.contextmanager
 def looking(what: str) -> Iterator[Callable[[str], None]]:
     """Show on a terminal that something goes on, and what; in a pipe nothing.

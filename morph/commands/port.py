@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib.util
+import os
 import pathlib
+import re
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from morph.errors import MorphError
@@ -20,7 +23,7 @@ LEFT = 1
 EPILOG = f"""\
 What it rewrites needs neither morph nor CUDA any more. Exit status: 0 if all of it could be rewritten,
 {LEFT} if something is left for a person, which is listed with file and line, 2 if a path does not exist."""
-STYLES = {"+": "green", "-": "red", "@": "cyan"}
+STYLES = {b"+": "green", b"-": "red", b"@": "cyan"}
 
 
 class LibcstMissingError(MorphError):
@@ -49,68 +52,79 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if importlib.util.find_spec("libcst") is None:
         raise LibcstMissingError
-    from morph.display import looking
-    from morph.scan.files import files
+    from morph.display import counted, looking
+    from morph.scan.files import CUDA, files
 
-    left, changed = [], 0
-    found = [file for file in files(arguments.paths) if file.suffix not in (".cu", ".cuh")]
+    left: list[str] = []
+    changed = unread = 0
+    found = [file for file in files(arguments.paths) if file.suffix not in CUDA]
     with looking("porting") as progress:
         for file in found:
             progress(str(file))
             ported, problems = _port(file)
             left += problems
+            unread += ported is None
             if ported is not None and ported.after != ported.before:
                 changed += 1
                 _write(file, ported) if arguments.write else _show(file, ported)
     for line in left:
         print(line, file=sys.stderr)
     verb = "changed" if arguments.write else "to change"
-    print(f"{changed} of {len(found)} files {verb}, {len(left)} uses of CUDA left", file=sys.stderr)
+    files_found, uses = counted(len(found), "file"), counted(len(left) - unread, "use")
+    not_read = f", {counted(unread, 'file')} not read" if unread else ""
+    print(f"{changed} of {files_found} {verb}, {uses} of CUDA left{not_read}", file=sys.stderr)
     return LEFT if left else 0
 
 
 def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
     """Port a file; what is left for a person comes as lines."""
     from morph.port.porting import port
+    from morph.scan.notebooks import NOTEBOOK
     from morph.scan.scanning import UNREADABLE, unparsed
 
+    if file.suffix == NOTEBOOK:
+        return None, [
+            f"{file}:1: cannot port a notebook: make a script of it by jupyter nbconvert --to script"
+        ]
     try:
         ported = port(file)
     except UNREADABLE as error:
         problem = unparsed(file, error)
         return None, [f"{file}:{problem.line}: {problem.message}"]
-    return ported, [f"{file}:{each.line}: {each.name}: {each.reason}" for each in ported.left]
+    return ported, [f"{file}:{each.line}: {each}" for each in ported.left]
 
 
 def _write(file: pathlib.Path, ported: Ported) -> None:
+    """Put a file in the place of another at once, so that an error on the way loses neither."""
+    place = file.resolve()  # and not the link to it
+    written = place.with_name(f".{place.name}.ported")
     try:
-        file.write_bytes(ported.after)
+        written.write_bytes(ported.after)
+        shutil.copymode(place, written)
+        os.replace(written, place)
     except OSError as error:
+        written.unlink(missing_ok=True)
         raise MorphError(f"cannot write {file}: {error.strerror}") from None
     print(file)
 
 
 def _show(file: pathlib.Path, ported: Ported) -> None:
+    """Print a diff: in colours on a terminal, else in the file's own bytes, for `patch -p1`."""
     from morph.display import console
 
     screen = console()
     for line in _diff(file, ported):
         if screen.is_terminal:
-            screen.print(line, style=STYLES.get(line[:1], ""), markup=False, end="", soft_wrap=True)
+            text, style = line.decode(errors="replace"), STYLES.get(line[:1], "")
+            screen.print(text, style=style, markup=False, end="", soft_wrap=True)
         else:
-            sys.stdout.write(line)
+            sys.stdout.buffer.write(line)
+    sys.stdout.flush()
 
 
-def _diff(file: pathlib.Path, ported: Ported) -> Iterator[str]:
-    """Yield the lines of a unified diff, which `patch -p1` takes."""
-    from morph.scan.scanning import decoded
-
-    before, after = (decoded(text).splitlines(keepends=True) for text in (ported.before, ported.after))
-    name = file.as_posix().lstrip("/")
-    yield from _ended(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
-
-
-def _ended(lines: Iterable[str]) -> Iterator[str]:
-    """Yield ``lines``, of which the last of a file may have no end."""
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def _diff(file: pathlib.Path, ported: Ported) -> Iterator[bytes]:
+    """Yield the lines of a unified diff; one that ends a file without an end of its own is marked."""
+    before, after = (re.findall(b"[^\n]*\n|[^\n]+", text) for text in (ported.before, ported.after))
+    name = file.as_posix().lstrip("/").encode()
+    for line in difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + name, b"b/" + name):
+        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"

@@ -9,9 +9,10 @@ from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.port.texts import Texts
 from morph.port.vocabulary import AVAILABLE, Vocabulary
-from morph.scan.uses import Kind
+from morph.scan.uses import Kind, Use
 
 STORAGES = ("storage", "typed_storage", "untyped_storage")
+LOAD_PARAMETERS = ("f", "map_location", "pickle_module")
 CUDA_PARAMETERS = ("device", "non_blocking", "memory_format")
 
 
@@ -22,9 +23,11 @@ class Calls:
         source: The module.
         vocabulary: Gives names to what the module gets.
         texts: Rewrites its texts.
+        done: Takes the uses that are rewritten.
     """
 
-    def __init__(self, source: Source, vocabulary: Vocabulary, texts: Texts) -> None:
+    def __init__(self, source: Source, vocabulary: Vocabulary, texts: Texts, done: set[Use]) -> None:
+        self._done = done
         self._source = source
         self._vocabulary = vocabulary
         self._texts = texts
@@ -34,15 +37,59 @@ class Calls:
         names = self._source.names(original.func)
         if names == ["torch.device"]:
             return self._torch_device(original, updated)
+        if names == ["torch.load"]:
+            return self._load(updated)
         match original.func, updated.args:
             case cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name("format")), [only]:
                 return self._texts.formatted(text, only.value) or updated
+            case cst.Attribute(value=owner, attr=cst.Name("pin_memory")), [] if not names:
+                return cst.Call(cst.Name(self._vocabulary.name("pinned")), [cst.Arg(owner)])
+        updated = updated.with_changes(args=[*map(self._passed, original.args, updated.args)])
         for name in names:
             if name in facts().device_numbers:
                 return self._without_numbers(updated, facts().device_numbers[name])
             if name in facts().implied:
                 return self._with_device(updated, facts().implied[name])
         return updated
+
+    def _passed(self, original: cst.Arg, updated: cst.Arg) -> cst.Arg:
+        """Return an argument that is right without an accelerator, if it can: a number is no device there."""
+        call = self._source.parent(original)
+        keyword = original.keyword.value if original.keyword else ""
+        if not isinstance(call, cst.Call):
+            return updated
+        names = self._source.names(call.func)
+        if keyword == "pin_memory" and any(map(facts().pins, names)):
+            return updated.with_changes(value=self._only_with_accelerator(updated.value))
+        is_moved = isinstance(call.func, cst.Attribute) and call.func.attr.value == "to"
+        is_device = keyword == "device" or (is_moved and original is call.args[0])
+        if is_device and self._source.made_by(original.value) == {"torch.cuda.current_device"}:
+            return updated.with_changes(value=self._texts.numbered(updated.value))
+        return updated
+
+    def _only_with_accelerator(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        available = parse(self._vocabulary.spelled(AVAILABLE))
+        if isinstance(value, cst.Name) and value.value in ("True", "False"):
+            return available if value.value == "True" else value
+        return cst.BooleanOperation(available, cst.And(), value)
+
+    def _load(self, updated: cst.Call) -> cst.Call:
+        """Return a call of ``torch.load`` that takes CUDA's checkpoints where it says no other place."""
+        for index, each in enumerate(updated.args):
+            if each.star:
+                return updated
+            if (each.keyword.value if each.keyword else LOAD_PARAMETERS[min(index, 2)]) == "map_location":
+                return self._load_to(updated, each)
+        place = named(cst.Arg(cst.Name(self._vocabulary.name("saved_on_cuda"))), "map_location")
+        return updated.with_changes(args=joined([*updated.args, place]))
+
+    def _load_to(self, updated: cst.Call, place: cst.Arg) -> cst.Call:
+        """Return a call of ``torch.load`` whose locations, if it has a dictionary of them, are CUDA's too."""
+        if not isinstance(place.value, cst.Dict):
+            return updated
+        function = cst.Name(self._vocabulary.name("saved_at"))
+        became = place.with_changes(value=cst.Call(function, [cst.Arg(place.value)]))
+        return updated.with_changes(args=[became if each is place else each for each in updated.args])
 
     def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Return the device that ``torch.device`` makes of rewritten text."""
@@ -71,7 +118,15 @@ class Calls:
         device = named(cst.Arg(parse(f"{self._vocabulary.device}.type")), parameter)
         return updated.with_changes(args=joined([device, *updated.args]))
 
-    def moved(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
+    def moved(self, use: Use, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Return ``x.to(device)`` for ``x.cuda()``."""
+        passed = self._to(original, updated)
+        if passed is None or not isinstance(updated.func, cst.Attribute):
+            return updated
+        self._done.add(use)
+        return updated.with_changes(func=updated.func.with_changes(attr=cst.Name("to")), args=passed)
+
+    def _to(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
         """Return the arguments of ``.to()`` for those of ``.cuda()``; None if that cannot be told."""
         if any(each.star for each in updated.args) or len(updated.args) > len(CUDA_PARAMETERS):
             return None

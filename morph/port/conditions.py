@@ -45,6 +45,14 @@ def demands(source: Source, statement: cst.CSTNode) -> bool:
     return False
 
 
+def is_demanded(source: Source, node: cst.CSTNode) -> bool:
+    """Tell whether ``node`` is in an assertion: what a program demands of its device, the CPU must have."""
+    parent: cst.CSTNode | None = node
+    while parent is not None and not isinstance(parent, cst.BaseStatement | cst.Lambda | cst.Assert):
+        parent = source.parent(parent)
+    return isinstance(parent, cst.Assert)
+
+
 def _asks(source: Source, test: cst.BaseExpression) -> bool:
     """Tell whether ``test`` is true only where there is an accelerator."""
     match test:

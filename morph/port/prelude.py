@@ -11,7 +11,7 @@ import libcst as cst
 from morph.port.statements import leading_lines
 from morph.port.vocabulary import Vocabulary
 
-STAND_INS = "stand_ins.py"
+STAND_INS = ("stand_ins.py", "ranges.py")
 
 
 def with_prelude(module: cst.Module, vocabulary: Vocabulary, taken: frozenset[str]) -> cst.Module:
@@ -46,8 +46,9 @@ def _needed(used: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _stand_ins() -> Mapping[str, cst.BaseStatement]:
-    text = importlib.resources.files(__package__).joinpath(STAND_INS).read_text(encoding="utf-8")
-    return {name: each for each in cst.parse_module(text).body for name in _bound(each)}
+    folder = importlib.resources.files(__package__)
+    texts = [folder.joinpath(file).read_text(encoding="utf-8") for file in STAND_INS]
+    return {name: each for text in texts for each in cst.parse_module(text).body for name in _bound(each)}
 
 
 def _bound(statement: cst.BaseStatement) -> Iterator[str]:
@@ -105,7 +106,7 @@ def _imports(
     return chosen
 
 
-_MODULES = ("contextlib", "os", "platform", "time", "types")
+_MODULES = ("contextlib", "os", "platform", "re", "threading", "time", "types")
 
 
 def _imported(body: Iterable[cst.CSTNode]) -> dict[str, str]:

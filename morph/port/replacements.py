@@ -27,6 +27,7 @@ class Replacement:
     first: str = ""
     last: str = ""
     without: str = ""
+    demanded: str = ""
     reference: str | None = None
     argument: bool = False
     drop: str = ""
@@ -38,6 +39,12 @@ class Replacement:
         if self.reference is not None:
             return self.reference
         return "" if self.without else self.to or self.stand_in
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it stands for the name wherever that is, called or not."""
+        asks = (self.pass_by, self.first, self.last, self.without, self.look, self.drop)
+        return self.reference is None and not self.argument and not any(asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,8 @@ class Facts:
         text_functions: Functions whose devices are text, and what is below them.
         text_parameters: Parameters whose devices are text.
         device_numbers: Parameters that are None where there is no accelerator, by function.
+        factories: Functions of torch's that take `pin_memory`.
+        noted: What a person is told of functions of torch's that ported modules use, and with which stand-in.
         implied: The parameter for the device's type of functions that mean CUDA where none is named.
     """
 
@@ -61,6 +70,8 @@ class Facts:
     text_parameters: tuple[str, ...]
     device_numbers: Mapping[str, tuple[str, ...]]
     implied: Mapping[str, str]
+    noted: Mapping[str, Mapping[str, str]]
+    factories: tuple[str, ...]
 
     def replacement(self, name: str) -> Replacement | None:
         """Return what a dotted name becomes, whichever inner module of torch.cuda it is reached by."""
@@ -69,6 +80,10 @@ class Facts:
     def keeps(self, name: str) -> bool:
         """Tell whether a dotted name is right as it is."""
         return _is_below(name, self.kept) and not _is_below(name, self.tells)
+
+    def pins(self, function: str) -> bool:
+        """Tell whether a function makes a tensor in pinned memory, if it is asked to."""
+        return function.rpartition(".")[0] == "torch" and function.rpartition(".")[2] in self.factories
 
     def takes_text(self, function: str) -> bool:
         """Tell whether a function takes its device as text."""
@@ -88,6 +103,8 @@ def facts() -> Facts:
         tuple(sections["text"]["parameters"]),
         {name: tuple(parameters) for name, parameters in sections["device_numbers"].items()},
         sections["implied"],
+        sections["noted"],
+        tuple(sections["pinning"]["functions"]),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from morph.port.calls import Calls
-from morph.port.conditions import demands, is_guarded
+from morph.port.conditions import demands, is_demanded, is_guarded
+from morph.port.environment import chosen_everywhere
 from morph.port.expressions import arguments, has_comment, is_none, parenthesised, parse
 from morph.port.replacements import Replacement, facts
 from morph.port.source import Source
@@ -34,7 +35,7 @@ class Rewriter(cst.CSTTransformer):
         self.done: set[Use] = set()
         self._placements: set[cst.CSTNode] = set()
         self._texts = Texts(source, vocabulary, self.done)
-        self._calls = Calls(source, vocabulary, self._texts)
+        self._calls = Calls(source, vocabulary, self._texts, self.done)
 
     def leave_Attribute(
         self, original_node: cst.Attribute, updated_node: cst.Attribute
@@ -47,12 +48,13 @@ class Rewriter(cst.CSTTransformer):
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         """Rewrite a name that is not called."""
+        self.done.update(self._bound_elsewhere(original_node))
         return self._named(original_node, updated_node)
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         """Rewrite a call of CUDA's, and the devices of other calls."""
         for use in self._source.uses_at(original_node, Kind.METHOD):
-            return self._moved(use, original_node, updated_node)
+            return self._calls.moved(use, original_node, updated_node)
         for use in self._replaceable(original_node.func):
             return self._called(use, original_node, updated_node)
         self._guard_record_stream(original_node)
@@ -84,6 +86,15 @@ class Rewriter(cst.CSTTransformer):
         if compared is updated_node:
             return compared
         return parenthesised(compared, self._source.parent(original_node), original_node)
+
+    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.BaseSmallStatement:
+        """Tell every vendor what ``CUDA_VISIBLE_DEVICES`` is set to."""
+        found = chosen_everywhere(self._source, original_node, updated_node)
+        if found is None:
+            return updated_node
+        use, statement = found
+        self.done.add(use)
+        return statement
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
         """Remove the demand that there be CUDA."""
@@ -127,6 +138,12 @@ class Rewriter(cst.CSTTransformer):
         uses = [] if has_comment(node) else self._source.uses_at(node, Kind.NAME)
         return uses if len(uses) == 1 and len(self._source.names(node)) == 1 and _replacement(uses[0]) else []
 
+    def _bound_elsewhere(self, node: cst.Name) -> list[Use]:
+        """Return the uses that a name of the module's is, if what it is bound to is rewritten there."""
+        uses = self._source.uses_at(node, Kind.NAME)
+        fits = [(replacement := _replacement(use)) is not None and replacement.is_plain for use in uses]
+        return uses if len(self._source.names(node)) > 1 and all(fits) else []
+
     def _named(self, original: cst.Name | cst.Attribute, updated: cst.BaseExpression) -> cst.BaseExpression:
         parent = self._source.parent(original)
         if isinstance(parent, cst.Call) and parent.func is original:
@@ -141,8 +158,7 @@ class Rewriter(cst.CSTTransformer):
 
     def _expression(self, text: str, was: cst.BaseExpression) -> cst.BaseExpression:
         """Return ``text``, or the stand-in of that name, with the parentheses of what it replaces."""
-        known = text if text.startswith("torch.") else self._vocabulary.name(text)
-        return parse(self._vocabulary.spelled(known)).with_changes(lpar=was.lpar, rpar=was.rpar)
+        return parse(self._vocabulary.of(text)).with_changes(lpar=was.lpar, rpar=was.rpar)
 
     def _finish(self, use: Use, replacement: Replacement | None) -> None:
         if replacement and not replacement.look:
@@ -150,22 +166,10 @@ class Rewriter(cst.CSTTransformer):
 
     def _is_on_accelerator(self, original: cst.Attribute, updated: cst.Attribute) -> cst.BaseExpression:
         """Return ``x.device.type == accelerator`` for ``x.is_cuda``."""
-        kind = updated.with_changes(
-            value=cst.Attribute(updated.value, cst.Name("device")), attr=cst.Name("type"), lpar=[], rpar=[]
-        )
-        wanted = parse(self._texts.accelerator(original))
-        compared = cst.Comparison(kind, [cst.ComparisonTarget(cst.Equal(), wanted)])
+        compared = self._texts.placement(original, updated)
         placement = parenthesised(compared, self._source.parent(original), original)
         self._placements.add(placement)
         return placement
-
-    def _moved(self, use: Use, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return ``x.to(device)`` for ``x.cuda()``."""
-        passed = self._calls.moved(original, updated)
-        if passed is None or not isinstance(updated.func, cst.Attribute):
-            return updated
-        self.done.add(use)
-        return updated.with_changes(func=updated.func.with_changes(attr=cst.Name("to")), args=passed)
 
     def _called(self, use: Use, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         replacement = _replacement(use)
@@ -211,12 +215,17 @@ class Rewriter(cst.CSTTransformer):
         line = self._line(original)
         if replacement.to in ("torch.manual_seed", "torch.seed") and line is not None:
             self._statements.seed(line)
+        if replacement.demanded and is_demanded(self._source, original):
+            return self._either(original, call, replacement.demanded)
         if not replacement.without or is_guarded(self._source, original):
             return call
         if replacement.without == "pass" and line is not None:
             self._statements.guard(line)
             return call
-        without = "None" if replacement.without == "pass" else replacement.without
+        return self._either(original, call, "None" if replacement.without == "pass" else replacement.without)
+
+    def _either(self, original: cst.Call, call: cst.Call, without: str) -> cst.BaseExpression:
+        """Return ``call`` for where there is an accelerator, and a value for where there is none."""
         available = parse(self._vocabulary.spelled(AVAILABLE))
         either = cst.IfExp(test=available, body=call.with_changes(lpar=[], rpar=[]), orelse=parse(without))
         return parenthesised(either, self._source.parent(original), original)

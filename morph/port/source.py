@@ -12,6 +12,7 @@ from morph.scan.resolution import Resolution
 from morph.scan.scanning import decoded, parsed, uses_of
 from morph.scan.uses import Kind, Place, Places, Use
 
+PACKERS = ("torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence")
 AVAILABLE = ("torch.cuda.is_available", "torch.accelerator.is_available")
 
 
@@ -35,7 +36,8 @@ class Source:
         self._ranges: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
         self._by_place = self._uses_by_place()
-        self._expressions = self._expressions_by_place(Places(text.splitlines(keepends=True)))
+        self._places = Places(text.splitlines(keepends=True))
+        self._expressions = self._expressions_by_place()
 
     def _uses_by_place(self) -> dict[Place, list[Use]]:
         found: dict[Place, list[Use]] = {}
@@ -43,17 +45,21 @@ class Source:
             found.setdefault(use.place, []).append(use)
         return found
 
-    def _expressions_by_place(self, places: Places) -> dict[Place, ast.expr]:
+    def _expressions_by_place(self) -> dict[Place, ast.expr]:
         found: dict[Place, ast.expr] = {}
         for node in ast.walk(self.resolution.tree):
             if isinstance(node, ast.expr):
-                found.setdefault(places.of(node), node)
+                found.setdefault(self._places.of(node), node)
         return found
 
     def place(self, node: cst.CSTNode) -> Place:
         """Return where ``node`` is."""
         span = self._ranges[node]
         return Place(span.start.line, span.start.column + 1, span.end.line, span.end.column + 1)
+
+    def place_of(self, expression: ast.expr) -> Place:
+        """Return where an expression of the syntax tree is."""
+        return self._places.of(expression)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """Return the node around ``node``; None for the module."""
@@ -79,9 +85,18 @@ class Source:
 
     def makes_device(self, node: cst.CSTNode) -> bool:
         """Tell whether an expression is what ``torch.device()`` returns."""
+        return self.made_by(node) == {"torch.device"}
+
+    def makes_packed(self, node: cst.CSTNode) -> bool:
+        """Tell whether an expression is a packed sequence, which has no device but that of its data."""
+        made_by = self.made_by(node)
+        return bool(made_by) and all(name.startswith(PACKERS) and ".data" not in name for name in made_by)
+
+    def made_by(self, node: cst.CSTNode) -> set[str]:
+        """Return the functions that an expression may be the result of; none if it may be anything else."""
         expression = self._expressions.get(self.place(node))
         origins = self.resolution.origins(expression) if expression else ()
-        return {(each.name, each.is_result) for each in origins} == {("torch.device", True)}
+        return {each.name for each in origins} if all(each.is_result for each in origins) else set()
 
     @property
     def identifiers(self) -> frozenset[str]:

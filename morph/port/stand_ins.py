@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import time
 import types
 from typing import Any
@@ -17,6 +18,13 @@ import torch
 
 default_device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 accelerator = default_device.type if torch.accelerator.is_available() else "no accelerator"
+
+tensor_types = torch.get_device_module() if torch.accelerator.is_available() else torch
+host_and_device = (
+    f"cpu:gloo,{accelerator}:{torch.distributed.get_default_backend_for_device(default_device)}"
+    if torch.accelerator.is_available()
+    else "cpu:gloo"
+)
 
 
 def device_at(index: Any) -> torch.device:
@@ -69,6 +77,27 @@ def bfloat16_supported(including_emulation: bool = True) -> Any:
     if not torch.accelerator.is_available():
         return False
     return torch.get_device_module().is_bf16_supported()
+
+
+def saved_on_cuda(storage: Any, location: str) -> Any:
+    """Return a storage where it was saved, or on the accelerator if that was CUDA."""
+    return saved_at({})(storage, location)
+
+
+def saved_at(locations: dict[str, str]) -> Any:
+    """Return a storage's place by where it was saved; CUDA's devices are the accelerator's there."""
+
+    def restore(storage: Any, location: str) -> Any:
+        saved_on = re.fullmatch(r"cuda:?(\d*)", location)
+        location = str(device_at(saved_on[1] or 0)) if saved_on else location
+        return torch.serialization.default_restore_location(storage, locations.get(location, location))
+
+    return restore
+
+
+def pinned(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in memory that an accelerator can copy from; as it is where there is none."""
+    return tensor.pin_memory() if torch.accelerator.is_available() else tensor
 
 
 def memory_info(device: Any = None) -> tuple[int, int]:

@@ -6,13 +6,15 @@ import re
 
 import libcst as cst
 
-from morph.port.conditions import is_guarded
+from morph.port.conditions import is_demanded, is_guarded
 from morph.port.expressions import parse
 from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.port.vocabulary import AVAILABLE, Vocabulary
 from morph.scan.uses import Kind, Use
 
+KINDS = (Kind.DEVICE, Kind.COMPARISON, Kind.COLLECTIVE, Kind.NAME)
+BOTH_BACKENDS = {"cpu:gloo", "cuda:nccl"}
 DEFAULT_BACKEND = "torch.distributed.get_default_backend_for_device({device})"
 COUNTED = re.compile(r"cuda:(%[ds]|\{\})?")
 
@@ -33,7 +35,7 @@ class Texts:
 
     def text(self, original: cst.BaseString, updated: cst.BaseString) -> cst.BaseExpression:
         """Return what a text becomes where it stands."""
-        for use in self._source.uses_at(original, Kind.DEVICE, Kind.COMPARISON, Kind.COLLECTIVE):
+        for use in self._source.uses_at(original, *KINDS):
             became = self._became(use, original, updated)
             if became is not None:
                 self._done.add(use)
@@ -45,12 +47,27 @@ class Texts:
     ) -> cst.BaseExpression | None:
         if isinstance(self._source.parent(original), cst.MatchValue | cst.ConcatenatedString):
             return None
+        if use.kind is Kind.NAME:
+            return self._tensor_type(use)
         if "nccl" in use.name:
-            is_value = use.kind is Kind.COLLECTIVE and use.name == '"nccl"'
-            return parse(self._vocabulary.spelled(DEFAULT_BACKEND)) if is_value else None
+            return self._collective(use) if use.kind is Kind.COLLECTIVE else None
         if use.kind is Kind.COMPARISON:
             return self._compared(use, original, updated)
         return self._device(original, updated)
+
+    def _tensor_type(self, use: Use) -> cst.BaseExpression | None:
+        """Return what ``"torch.cuda.FloatTensor"`` becomes; None for the name of anything else."""
+        replacement = facts().replacement(use.name)
+        if replacement is None or not replacement.stand_in.startswith("tensor_types."):
+            return None
+        return parse(f"{self._vocabulary.torch}.typename({self._vocabulary.of(replacement.stand_in)})")
+
+    def _collective(self, use: Use) -> cst.BaseExpression | None:
+        """Return what ``"nccl"`` and ``"cpu:gloo,cuda:nccl"`` become."""
+        if use.name == '"nccl"':
+            return parse(self._vocabulary.spelled(DEFAULT_BACKEND))
+        is_both = {*use.name.strip('"').split(",")} == BOTH_BACKENDS
+        return parse(self._vocabulary.name("host_and_device")) if is_both else None
 
     def _compared(
         self, use: Use, original: cst.BaseString, updated: cst.BaseString
@@ -67,15 +84,18 @@ class Texts:
     def accelerator(self, node: cst.CSTNode) -> str:
         """Return what a device type at ``node`` is compared with.
 
-        Where there is no accelerator a condition should be false, but an assertion true: what the program
-        demands of its device is then demanded of the CPU.
+        Where there is no accelerator a condition should be false, but an assertion true.
         """
-        parent: cst.CSTNode | None = node
-        while parent is not None and not isinstance(parent, cst.BaseStatement | cst.Lambda):
-            if isinstance(parent, cst.Assert):
-                return f"{self._vocabulary.device}.type"
-            parent = self._source.parent(parent)
-        return self._vocabulary.accelerator
+        demanded = is_demanded(self._source, node)
+        return f"{self._vocabulary.device}.type" if demanded else self._vocabulary.accelerator
+
+    def placement(self, original: cst.Attribute, updated: cst.Attribute) -> cst.Comparison:
+        """Return ``x.device.type == accelerator`` for ``x.is_cuda``."""
+        packed = self._source.makes_packed(original.value)
+        value = cst.Attribute(updated.value, cst.Name("data")) if packed else updated.value
+        kind = cst.Attribute(cst.Attribute(value, cst.Name("device")), cst.Name("type"))
+        wanted = parse(self.accelerator(original))
+        return cst.Comparison(kind, [cst.ComparisonTarget(cst.Equal(), wanted)])
 
     def _device(self, original: cst.BaseString, updated: cst.BaseString) -> cst.BaseExpression | None:
         """Return the module's device, or its type, or the device of a number."""

@@ -54,6 +54,13 @@ class Vocabulary:
             self.used[stand_in] = next(name for name in _candidates(stand_in) if name not in self._taken)
         return self.used[stand_in]
 
+    def of(self, text: str) -> str:
+        """Return a name of torch's, a stand-in, or an attribute of one, in the words of the module."""
+        if text.startswith("torch."):
+            return self.spelled(text)
+        stand_in, *attributes = text.split(".")
+        return ".".join([self.name(stand_in), *attributes])
+
     def spelled(self, text: str) -> str:
         """Return a text of ``replacements.toml`` in the words of the module."""
         if DEVICE in text:

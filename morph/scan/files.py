@@ -8,9 +8,11 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from morph.errors import MorphError
+from morph.scan.notebooks import NOTEBOOK
 
 PYTHON = (".py", ".pyw")
 CUDA = (".cu", ".cuh")
+READ = (*PYTHON, *CUDA, NOTEBOOK)
 
 
 class NothingToScanError(MorphError):
@@ -64,7 +66,7 @@ def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     for path, folders, names in os.walk(folder):
         here = pathlib.Path(path)
         folders[:] = sorted(name for name in folders if _is_source(here / name))
-        yield from (here / name for name in sorted(names) if name.endswith((*PYTHON, *CUDA)))
+        yield from (here / name for name in sorted(names) if name.endswith(READ))
 
 
 def _is_source(folder: pathlib.Path) -> bool:

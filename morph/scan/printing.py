@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from morph.aliases.rows import Status
-from morph.display import console
+from morph.display import console, counted
 from morph.scan.report import Finding, Report
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
@@ -50,18 +50,14 @@ def summary(report: Report) -> str:
     looked = [finding for finding in report.findings if finding.look]
     differing = [finding for finding in report.findings if finding.differs and not finding.look]
     files = {finding.file for finding in report.findings}
-    uses = _counted(len(report.findings), "use")
+    uses = counted(len(report.findings), "use")
     parts = [
-        f"{uses} of CUDA in {len(files)} of {_counted(report.files, 'file')}",
+        f"{uses} of CUDA in {len(files)} of {counted(report.files, 'file')}",
         f"{len(differing)} with differences",
         f"{len(looked)} to look at",
     ]
-    parts += [f"{_counted(len(report.unparsed), 'file')} not read"] if report.unparsed else []
+    parts += [f"{counted(len(report.unparsed), 'file')} not read"] if report.unparsed else []
     return ", ".join(parts)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _table(findings: list[Finding], report: Report, screen: Console) -> Table:

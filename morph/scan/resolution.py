@@ -105,6 +105,8 @@ class Resolution:
                 return self._of_call(node, function)
             case ast.Subscript(value=value, slice=index):
                 return self._of_subscript(value, index)
+            case ast.IfExp(test=test, body=ast.Constant(True), orelse=ast.Constant(False)):
+                return self.origins(test)
             case ast.IfExp(body=one, orelse=other):
                 return self.origins(one) | self.origins(other)
             case ast.BoolOp(values=values):

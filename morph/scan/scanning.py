@@ -15,6 +15,7 @@ from morph.scan.attention import attention
 from morph.scan.files import CUDA
 from morph.scan.methods import methods
 from morph.scan.names import names, package_names
+from morph.scan.notebooks import NOTEBOOK, source_of
 from morph.scan.report import Finding, Report, Unparsed
 from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
@@ -81,6 +82,8 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
     if file.suffix in CUDA:
         return [Use(BEGINNING, file.name, Kind.LOOK, "cuda-source")]
     source = file.read_bytes()
+    if file.suffix == NOTEBOOK:
+        source = source_of(source)
     tree = parsed(source, str(file))
     return uses_of_tree(tree, decoded(source)) if mentions_any(source) else []
 

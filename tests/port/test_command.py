@@ -52,14 +52,17 @@ def test_files_are_written(folder: pathlib.Path, capsys: pytest.CaptureFixture[s
 
 
 def test_what_is_left_is_listed(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "left.py").write_text("import torch\ntorch.cuda.nvtx.mark('x')\nimport cupy\n")
+    (folder / "left.py").write_text(
+        "import torch\ntorch.cuda.gds.GdsFile\ntorch.cuda.get_device_capability()\nimport cupy\n"
+    )
     (folder / "old.py").write_text("print 'cuda'\n")
     assert status("left.py", "old.py") == 1
     assert capsys.readouterr().err.splitlines() == [
-        "left.py:2: torch.cuda.nvtx.mark: has no counterpart that is neutral of the device",
-        "left.py:3: cupy: take a path of the program without it",
+        "left.py:2: cannot port torch.cuda.gds.GdsFile: it has no counterpart that is neutral of the device",
+        "left.py:3: look at torch.cuda.get_device_capability: other vendors have other numbers, or (0, 0)",
+        "left.py:4: cannot port cupy: take a path of the program without it",
         "old.py:1: Missing parentheses in call to 'print'. Did you mean print(...)?",
-        "0 of 2 files to change, 3 uses of CUDA left",
+        "1 of 2 files to change, 3 uses of CUDA left, 1 file not read",
     ]
 
 

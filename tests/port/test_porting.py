@@ -51,8 +51,9 @@ def _is_prelude(statement: ast.stmt) -> bool:
             return True
         case ast.FunctionDef() | ast.ClassDef():
             return ast.get_docstring(statement) is not None
-        case ast.Assign(value=value):
-            return re.search("current_accelerator|no accelerator", ast.unparse(value)) is not None
+        case ast.Assign():
+            made = "current_accelerator|no accelerator|^(tensor_types|host_and_device|ranges) ="
+            return re.search(made, ast.unparse(statement)) is not None
     return False
 
 
@@ -145,6 +146,10 @@ def test_whole_files(file: pathlib.Path) -> None:
 def _is_about_cuda(line: str) -> bool:
     words = (
         "cuda",
+        "CUDA",
+        "torch.load(",
+        "pin_memory",
+        ".to(device",
         "nccl",
         "autocast",
         "GradScaler",
@@ -183,8 +188,10 @@ def test_a_scan_of_ported_programs_finds_what_was_left() -> None:
 
 
 def test_no_parameter_of_a_stand_in_hides_a_name_of_the_prelude() -> None:
-    tree = ast.parse(pathlib.Path(prelude.__file__).with_name(prelude.STAND_INS).read_text(encoding="utf-8"))
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+    files = [pathlib.Path(prelude.__file__).with_name(name) for name in prelude.STAND_INS]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    for function in (node for node in nodes if isinstance(node, ast.FunctionDef)):
         parameters = {parameter.arg for parameter in function.args.args}
         used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
         for name in used & PREFERRED.keys():

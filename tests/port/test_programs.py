@@ -11,7 +11,14 @@ from morph.port.porting import port
 from tests.platforms import REPOSITORY, Platform
 
 PROGRAMS = REPOSITORY / "tests" / "programs"
-ARGUMENTS = {"digits": ["--epochs", "1"], "characters": ["--iters", "12", "--compile", "eager"]}
+# one that chooses devices before it imports torch comes first
+ARGUMENTS = {
+    "agent": [],
+    "digits": ["--epochs", "1"],
+    "characters": ["--iters", "12", "--compile", "eager"],
+    "gan": [],
+    "prefetch": [],
+}
 IN_BFLOAT16 = "torch.autocast(args.device, dtype=torch.bfloat16)"
 RUN_EACH = """
 import contextlib, io, json, runpy, sys
@@ -38,10 +45,18 @@ def test_numbers_are_those_of_the_hand_ported_programs(platform: Platform, tmp_p
     done = platform.run(
         RUN_EACH, json.dumps(runs), morph=False, environment={"OMP_NUM_THREADS": "1"}, cwd=tmp_path
     )
-    digits, digits_twin, characters, characters_twin = json.loads(done.stdout.splitlines()[-1])
-    assert digits == pytest.approx(digits_twin, rel=1e-4)
-    assert digits["accuracy"] > 50
-    assert characters == pytest.approx(characters_twin, rel=1e-4)
+    results = json.loads(done.stdout.splitlines()[-1])
+    for name, ported, by_hand in zip(ARGUMENTS, results[::2], results[1::2], strict=True):
+        assert ported == pytest.approx(by_hand, rel=1e-4), name
+        assert ported.get("accuracy", 100) > 50, name
+
+
+def test_what_cannot_be_ported_is_listed() -> None:
+    """Of the other programs: a scripted model, which reads no device of the module's."""
+    left = port(PROGRAMS / "serve.py").left
+    assert [each.name for each in left if not each.is_ported] == ["torch.jit.script"]
+    for name in ("custom", "ddp", "fsdp", "parallel"):
+        assert not port(PROGRAMS / f"{name}.py").left, name
 
 
 def _by_hand(name: str, platform: Platform) -> str:
