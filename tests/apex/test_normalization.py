@@ -12,6 +12,7 @@ import hypothesis.strategies as st
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.apex.precision import check
@@ -154,6 +155,33 @@ def test_the_backward_pass_can_do_without_the_input() -> None:
     twice.detach().zero_()  # torch's own would refuse, or be wrong
     output.sum().square().backward()
     assert input.grad.isfinite().all()
+
+
+def test_scripts_and_the_host() -> None:
+    """Scripted, and on the host, apex's modules call torch's functions."""
+    from apex import normalization
+
+    input = torch.randn(4, 6)
+    for module in (normalization.FusedLayerNorm(6), normalization.MixedFusedLayerNorm(6)):
+        with pytest.warns(DeprecationWarning, match=r"torch\.jit\.script"):
+            scripted = torch.jit.script(module)
+        assert_close(scripted(input), F.layer_norm(input, (6,)))
+    for affine, memory_efficient in itertools.product((True, False), repeat=2):
+        options = {"elementwise_affine": affine, "memory_efficient": memory_efficient}
+        assert_close(normalization.FusedLayerNorm(6, **options)(input), F.layer_norm(input, (6,)))
+        expected = F.rms_norm(input, (6,), eps=EPS)
+        assert_close(normalization.FusedRMSNorm(6, **options)(input), expected)
+    assert_close(normalization.MixedFusedRMSNorm(6, memory_efficient=True)(input), expected)
+
+
+@pytest.mark.platforms("npu")
+def test_the_compiler_sees_through() -> None:
+    from apex import normalization
+
+    input = values(0, (4, 6), torch.float32)
+    for kind in (normalization.FusedLayerNorm, normalization.FusedRMSNorm):
+        module = kind(6).cuda()
+        assert_close(torch.compile(module, backend="eager", fullgraph=True)(input), module(input))
 
 
 def test_autocast_chooses_the_dtype() -> None:

@@ -12,6 +12,9 @@ from .checks import check_inputs, check_same_dtype
 from .layer_norm import away_from_zero
 from .tensor_lists import has_kernel
 
+FUSED = has_kernel("npu::npu_rms_norm", "npu")
+"""Whether Ascend's kernel is there; asked once, since torch.compile cannot see through the question."""
+
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, epsilon: float) -> Tensor:
     """Normalise, and scale by ``weight`` of the same dtype, by the device's own kernel if it has one.
@@ -25,7 +28,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     Returns:
         The output, of the input's shape and dtype; it can be differentiated.
     """
-    if weight is not None and has_kernel("npu::npu_rms_norm", "npu") and input.device.type == "npu":
+    if weight is not None and FUSED and input.device.type == "npu":
         output: Tensor = torch.ops.npu.npu_rms_norm(input, weight, epsilon)[0]
         return output
     return F.rms_norm(input, list(normalized_shape), weight, epsilon)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .functional import fused_layer_norm as fused_layer_norm
 from .functional import fused_layer_norm_affine as fused_layer_norm_affine
@@ -35,6 +36,7 @@ class _Norm(nn.Module):
         memory_efficient: Whether the output is kept for the backward pass, and not the input.
     """
 
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     parameter_names: tuple[str, ...]
 
     def __init__(
@@ -79,11 +81,14 @@ class FusedLayerNorm(_Norm):
     """
 
     parameter_names = ("weight", "bias")
-    weight: Any
-    bias: Any
+    if TYPE_CHECKING:  # TorchScript reads annotations that are there when the program runs
+        weight: Any
+        bias: Any
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
+        if torch.jit.is_scripting() or not input.is_cuda:
+            return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         if not self.elementwise_affine:
             return fused_layer_norm(input, *options)
@@ -101,10 +106,13 @@ class FusedRMSNorm(_Norm):
     """
 
     parameter_names = ("weight",)
-    weight: Any
+    if TYPE_CHECKING:
+        weight: Any
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
+        if not input.is_cuda:
+            return manual_rms_norm(input, self.normalized_shape, self.weight, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         if not self.elementwise_affine:
             return fused_rms_norm(input, *options)
@@ -137,6 +145,8 @@ class MixedFusedLayerNorm(FusedLayerNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
+        if torch.jit.is_scripting() or not input.is_cuda:
+            return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         return mixed_dtype_fused_layer_norm_affine(input, self.weight, self.bias, *options)
 
@@ -167,6 +177,8 @@ class MixedFusedRMSNorm(FusedRMSNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the weight's dtype."""
+        if not input.is_cuda:
+            return manual_rms_norm(input, self.normalized_shape, self.weight, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         return mixed_dtype_fused_rms_norm_affine(input, self.weight, *options)
 
