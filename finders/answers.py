@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from morph.aliases.table import Row, Status
-from morph.backends import Backend, resolve
+from morph.backends import Backend, active, resolve
 from morph.errors import MissingNameError
 from morph.finders.functions import ServedFunction
 from morph.finders.views import PREDICATES, VALUES, Views
@@ -144,9 +144,14 @@ def _dressed(adapter: Any, own: Any) -> Any:
 
 
 def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
-    """Return CUDA's own function, as far as anybody can see, that calls ``adapter(target, ...)``."""
+    """Return CUDA's own function, as far as anybody can see, that calls ``adapter(target, ...)``.
 
-    def call(wrapped: object, instance: object, args: Any, kwargs: Any) -> Any:
+    After the activation, for those who have kept it, it is CUDA's own.
+    """
+
+    def call(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
+        if active() is None and wrapped is not adapter:
+            return wrapped(*args, **kwargs)
         return adapter(target, *args, **kwargs)
 
     return ServedFunction(adapter if own is None else own, call)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import opcode
 import sys
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import FrameType, ModuleType
 from typing import ClassVar
 
 from morph import backends
 from morph.aliases.package import Package
 from morph.errors import MissingImportError, MissingNameError
+from morph.finders.kept import kept
 
 
 class TreeLoader(SourceFileLoader):
@@ -34,10 +35,16 @@ class TreeLoader(SourceFileLoader):
         self._package = package
         self._loaded = loaded
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return the module of the activation before, or None for a new one."""
+        return kept.find(spec.name)
+
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module."""
+        """Execute the module, unless it was kept."""
         for observer in self.observers:
             observer(module)
+        if kept.bring_back(module, self._loaded):
+            return
         module.__dict__["__getattr__"] = _refusing(module, self._package)
         self._loaded[module.__name__] = module
         super().exec_module(module)

@@ -21,47 +21,71 @@ Observer = Callable[[str], None]
 class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
     """A module in torch's own clothes: questions about the module go to it, names to the table.
 
-    Answers are kept, so that a name costs one dictionary look-up from its second use on.
+    Answers are kept, so that a name costs one dictionary look-up from its second use on. After the activation
+    a proxy that code has kept is the module itself, as far as anybody can see.
     """
 
     # a kept answer in 25 ns instead of 60: CPython calls this one without a detour through a bound method
     __getattribute__ = object.__getattribute__
 
-    def __init__(self, module: ModuleType, answers: Answers, observer: Observer | None = None) -> None:
-        super().__init__(module)
-        self._self_answers = answers
-        self._self_observer = observer
+    _self_answers: Answers | None = None
+    _self_observer: Observer | None = None
+
+    def begin(self, answers: Answers, observer: Observer | None) -> None:
+        """Answer from a table."""
+        self._self_answers, self._self_observer = answers, observer
+
+    def end(self) -> None:
+        """Answer as the module itself, and forget what was kept."""
+        self._self_answers = self._self_observer = None
+        for name in [name for name in self.__self_dict__ if not name.startswith("_self_")]:
+            self.__self_dict__.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
+        answers = self._self_answers
+        if answers is None:
+            return getattr(self.__wrapped__, name)
         if name == "__all__":
             return [listed for listed in self.__wrapped__.__all__ if hasattr(self, listed)]
         full = f"{self.__wrapped__.__name__}.{name}"
-        if _is_dunder(name) or not self._self_answers.knows(full):
+        if _is_dunder(name) or not answers.knows(full):
             own = getattr(self.__wrapped__, name)
         else:  # a table also knows names that this build of torch lacks
             own = getattr(self.__wrapped__, name, None)
         if _is_dunder(name):
             return own
-        if self._self_observer is not None:
-            self._self_observer(full)
-        answer = self._self_answers.of(full, own, asker(sys._getframe().f_back))
-        if self._self_observer is None and self._self_answers.keeps(full):
-            self.__self_setattr__(name, answer)
+        observer = self._self_observer
+        if observer is not None:
+            observer(full)
+        answer = answers.of(full, own, asker(sys._getframe().f_back))
+        if observer is None and answers.keeps(full):
+            self._keep(name, answer, answers)
         return answer
 
+    def _keep(self, name: str, answer: Any, answers: Answers) -> None:
+        self.__self_setattr__(name, answer)
+        if self._self_answers is not answers:  # another thread has deactivated meanwhile
+            self.__self_dict__.pop(name, None)
+
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_self_") or _is_dunder(name) or hasattr(type(self.__wrapped__), name):
+        is_modules = _is_dunder(name) or self._self_answers is None or hasattr(type(self.__wrapped__), name)
+        if name.startswith("_self_") or is_modules:
             super().__setattr__(name, value)
         else:
             self.__self_setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
+        if self._self_answers is None:
+            super().__delattr__(name)
+            return
         if name not in self.__self_dict__:
             getattr(self, name)
         del self.__self_dict__[name]
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        if self._self_answers is None:
+            return vars(self.__wrapped__)
         kept = (name for name in self.__self_dict__ if not name.startswith("_self_"))
         answers = ((name, _or_absent(self, name)) for name in (*vars(self.__wrapped__), *kept))
         return {name: answer for name, answer in answers if answer is not _ABSENT}
@@ -83,17 +107,20 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
 
 
 _ABSENT = object()
+_proxies: dict[str, ServedModule] = {}  # one for each module, whichever activation code has it from
 
 
 def serve(package: ModuleType, answers: Answers, journal: Journal, observer: Observer | None = None) -> None:
     """Serve ``package`` and all its submodules, those that are imported now and those that will be."""
 
     def replace(module: ModuleType) -> None:
-        proxy = ServedModule(module, answers, observer)
+        proxy = _proxy(module)
+        journal.on_undo(proxy.end)
+        proxy.begin(answers, observer)
         journal.set_item(sys.modules, module.__name__, proxy)
         _bind_to_parent(module, proxy, journal)
 
-    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package.__name__}.")]:
+    for name in _imported(package.__name__):
         replace(sys.modules[name])
     journal.on_undo(lambda: finder.unwatch_below(package.__name__))
     finder.watch_below(package.__name__, replace)
@@ -101,11 +128,28 @@ def serve(package: ModuleType, answers: Answers, journal: Journal, observer: Obs
     finder.watch(package.__name__, replace)  # a reload
 
 
+def _proxy(module: ModuleType) -> ServedModule:
+    proxy = _proxies.get(module.__name__)
+    if proxy is None or proxy.__wrapped__ is not module:
+        proxy = _proxies[module.__name__] = ServedModule(module)
+    return proxy
+
+
+def _imported(package: str) -> list[str]:
+    """Return the names of the modules that are imported of ``package``, itself included."""
+    names = [name for name in list(sys.modules) if name.startswith(package)]
+    return [name for name in names if f"{name}.".startswith(f"{package}.")]
+
+
 def _bind_to_parent(module: ModuleType, proxy: ServedModule, journal: Journal) -> None:
     parent, _, last = module.__name__.rpartition(".")
-    if f"{parent}.".startswith(f"{ROOT}."):
-        return  # the parent is served itself, and answers with what sys.modules holds
-    journal.set_attribute(sys.modules[parent], last, proxy)
+    if not f"{parent}.".startswith(f"{ROOT}."):
+        journal.set_attribute(sys.modules[parent], last, proxy)
+        return
+    # the parent is served itself, and answers with what sys.modules holds; its own attribute outlasts that
+    served = sys.modules[parent]
+    if isinstance(served, ServedModule):
+        vars(served.__wrapped__).setdefault(last, module)
 
 
 def _is_dunder(name: str) -> bool:

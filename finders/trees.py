@@ -17,6 +17,7 @@ from morph.finders.decisions import SAID, Decisions, imported
 from morph.finders.distributions import distribution, normalized
 from morph.finders.finder import find_elsewhere
 from morph.finders.importers import is_import
+from morph.finders.kept import kept
 from morph.finders.loaders import TreeLoader
 
 if TYPE_CHECKING:
@@ -130,9 +131,10 @@ class Trees:
     def restore(self) -> None:
         """Remove what was served from ``sys.modules``, and put back what was replaced."""
         self.show()
-        for name, module in self._loaded.items():
-            if sys.modules.get(name) is module and not getattr(module.__spec__, "_initializing", False):
-                del sys.modules[name]
+        complete = {name: module for name, module in self._loaded.items() if _is_complete(name, module)}
+        for name in complete:
+            del sys.modules[name]
+        kept.keep(complete)
         sys.modules.update(self._replaced)
         os.environ.pop(SAID, None)
 
@@ -166,6 +168,10 @@ class Trees:
         spec = spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=folders)
         assert spec is not None
         return spec
+
+
+def _is_complete(name: str, module: ModuleType) -> bool:
+    return sys.modules.get(name) is module and not getattr(module.__spec__, "_initializing", False)
 
 
 def _not_found(fullname: str, reason: str) -> ModuleNotFoundError:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from morph.backends import active
 from morph.finders.askers import asker
 from morph.finders.functions import ServedFunction
 from morph.finders.scope import Scope
@@ -64,10 +65,13 @@ class Views:
         return module_name.partition(".")[0] not in self._truthful and self._scope.policy(module_name).cuda
 
     def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``."""
+        """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``.
+
+        After the activation, for those who have kept it, it is ``truth``.
+        """
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-            sees_cuda = self.sees_cuda(asker(sys._getframe().f_back))
+            sees_cuda = active() is not None and self.sees_cuda(asker(sys._getframe().f_back))
             return cuda(*args, **kwargs) if sees_cuda else wrapped(*args, **kwargs)
 
         return ServedFunction(truth, answer)

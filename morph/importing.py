@@ -32,7 +32,7 @@ def put_first(finder: "Any") -> None:
 
 
 def take_away(finder: "Any") -> None:
-    """Have ``finder`` asked no more; without finders of morph's, the list is what it was."""
+    """Have ``finder`` asked no more; without finders of morph's, the list is the one that it was."""
     with _changing:
         _take_away(finder)
 
@@ -47,13 +47,14 @@ def _put_first(finder: "Any") -> None:
 
 def _take_away(finder: "Any") -> None:
     kept = [each for each in sys.meta_path if each is not finder]
-    if len(kept) != len(sys.meta_path):
-        is_as_before = len(kept) == len(_before) and all(map(_is_same, kept, _before))
-        sys.meta_path = _before if is_as_before else kept
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other
+    if len(kept) == len(sys.meta_path):
+        return
+    # somebody may have added a finder meanwhile, and who is going through the list leaves none out then
+    if not any(map(_is_ours, kept)) and {*map(id, _before)} <= {*map(id, kept)}:
+        if [*map(id, _before)] != [*map(id, kept)]:
+            _before[:] = kept
+        kept = _before
+    sys.meta_path = kept
 
 
 def _is_ours(finder: "Any") -> bool:

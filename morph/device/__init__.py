@@ -31,7 +31,6 @@ def install(backend: Backend, views: Views, journal: Journal) -> None:
         journal: Records every rebinding.
     """
     words = Words(backend, views)
-    journal.on_undo(words.disengage)
     parts = (
         parameters,
         amp,

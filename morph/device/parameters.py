@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import inspect
 import operator
-import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import wrapt
 
+from morph.device.holders import holders
 from morph.device.words import Words
 from morph.finders.finder import on_import
 from morph.journal import Journal
@@ -62,14 +62,14 @@ def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Wor
 
 
 def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:
-    """Bind a class's or module's attribute, and the same object in the packages above the module.
+    """Bind a class's or module's attribute, and the same object in torch's modules that have taken it.
 
-    A package that is imported later takes the new object from the module; undoing finds it there too.
+    A module that is imported later takes the new object; undoing finds it there too.
     """
     original = inspect.getattr_static(owner, attribute)
 
     def exchange(old: object, new: object) -> None:
-        for holder in _holders(owner, attribute, old):
+        for holder in holders(owner, attribute, old):
             setattr(holder, attribute, new)
 
     journal.on_undo(lambda: exchange(value, original))
@@ -157,13 +157,3 @@ def _parameter(place: int, own: inspect.Parameter, translate: Callable[[Any], An
         default = inspect.Parameter.empty if translated == default else translated
     position = None if own.kind is inspect.Parameter.KEYWORD_ONLY else place
     return Parameter(own.name, position, translate, default)
-
-
-def _holders(owner: Any, attribute: str, value: object) -> list[Any]:
-    """Return what has ``value`` under the name: a class, or a module and the packages above it."""
-    holders = [owner]
-    if isinstance(owner, ModuleType):
-        names = owner.__name__.split(".")
-        packages = (".".join(names[:length]) for length in range(1, len(names)))
-        holders += [sys.modules[name] for name in packages if name in sys.modules]
-    return [holder for holder in holders if vars(holder).get(attribute) is value]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from morph.backends import Backend
+from morph.backends import Backend, active
 from morph.finders.views import Views
 
 CUDA = "cuda"
@@ -29,18 +29,14 @@ class Words:
     def __init__(self, backend: Backend, views: Views) -> None:
         self.backend = backend
         self.views = views
-        self._engaged = True
         self._device_type = backend.device_type
         self._collective = backend.collective
         self._dispatch_key: str = torch._C._dispatch_key_for_device(backend.device_type)
 
     def engaged(self) -> bool:
-        """Tell whether the activation lasts; afterwards functions that code has kept pass everything on."""
-        return self._engaged
-
-    def disengage(self) -> None:
-        """End the translation in functions that code has kept."""
-        self._engaged = False
+        """Tell whether CUDA is this device type now; else functions that code has kept pass everything on."""
+        backend = active()
+        return backend is self.backend or (backend is not None and backend.device_type == self._device_type)
 
     @property
     def on_cpu(self) -> bool:

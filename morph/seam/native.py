@@ -18,9 +18,11 @@ class NativeSeam:
     kind: Literal["native"] = "native"
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
-        sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
         global loaded
-        self._module = loaded = native.load("seam", native.build("seam", sources, progress=progress))
+        if loaded is None:
+            sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
+            loaded = native.load("seam", native.build("seam", sources, progress=progress))
+        self._module = loaded
 
     def engage(self, device_type: str) -> None:
         """Makes CUDA a name of `device_type`."""
