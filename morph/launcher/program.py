@@ -16,6 +16,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.commands import LAUNCHER
+from morph.launcher.beside import modules_beside
 from morph.launcher.tracebacks import call_as_outermost, show_from
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class Program:
         return path if path.is_dir() else path.parent
 
     def modules(self) -> list[str]:
-        """Return the names of the top-level modules that the program itself is."""
-        return ["__main__", *([self.what.partition(".")[0]] if self.kind == "module" else [])]
+        """Return the names of the top-level modules that the program is, those beside it included."""
+        named = [self.what.partition(".")[0]] if self.kind == "module" else []
+        beside = [] if sys.flags.safe_path else modules_beside(self.folder())
+        return ["__main__", *named, *beside]
 
     def run(self, literals: Literals | None) -> None:
         """Run the program in this process.

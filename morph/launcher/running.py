@@ -13,7 +13,7 @@ from morph import activation, announcement, configuration, startup
 from morph.backends import candidates
 from morph.errors import MorphError
 from morph.finders.rewriting import rewriter
-from morph.finders.scope import Scope
+from morph.finders.scope import OPTED_IN, Scope
 from morph.launcher import children
 from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
@@ -37,7 +37,9 @@ def run(options: Options, program: Program) -> None:
         raise SystemExit(rehearsing.on_every_vendor(options, program))
     try:
         settings = configuration.effective(program.folder())
-        scope = settings.scope.including(program.modules())
+        scope = settings.scope
+        if scope.others is not OPTED_IN:
+            scope = scope.including(program.modules())
         options = replace(options, backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options, scope)
         literals = candidates.literals(options.backend, "__main__")

@@ -38,9 +38,13 @@ served = ["flash_attn"]
 @pytest.fixture
 def packages(environment: FreshEnvironment, tmp_path: pathlib.Path) -> dict[str, str]:
     """Install packages, enable the environment for some of them, and return the variables to find them."""
-    for name in ("opted", "quiet", "sparing", "other"):
+    for name in ("opted", "quiet", "sparing", "other", "declared"):
         (tmp_path / "packages" / name).mkdir(parents=True)
         (tmp_path / "packages" / name / "__init__.py").write_text(PACKAGE)
+    metadata = tmp_path / "packages" / "declared-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: declared\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[morph.packages]\ndeclared = declared\n")
     environment.run("-m", "morph", "enable")
     (environment.packages / "morph.toml").write_text(SETTINGS)
     return {"PYTHONPATH": str(tmp_path / "packages")}
@@ -49,46 +53,50 @@ def packages(environment: FreshEnvironment, tmp_path: pathlib.Path) -> dict[str,
 def test_comparisons(environment: FreshEnvironment, packages: dict[str, str], tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "import opted, quiet, sparing, other, sys\n"
-        "print(*[each.on_gpu() for each in (opted, quiet, sparing, other)], 'NPU'.lower() == 'cuda')"
+        "import opted, declared, quiet, sparing, other, sys\n"
+        "print(*[each.on_gpu() for each in (opted, declared, quiet, sparing, other)], 'NPU'.lower() == 'cuda')"
     )
     variables = {**packages, "MORPH_BACKEND": "npu"}
     done = environment.run(program, environment=variables)
-    assert (done.stdout, done.stderr) == ("True False False False False\n", "")
+    assert (done.stdout, done.stderr) == ("True True False False False False\n", "")
     done = environment.run("-m", "morph", program, environment=variables)
-    assert (done.stdout, done.stderr) == ("True False False False True\n", "")
+    assert (done.stdout, done.stderr) == ("True True False False False True\n", "")
 
 
 def test_predicates_and_served_packages(environment: FreshEnvironment, packages: dict[str, str]) -> None:
     said = run(
         environment,
         """
-        import opted, quiet, sparing, other
-        everyone = opted, quiet, sparing, other
+        import opted, declared, quiet, sparing, other
+        everyone = opted, declared, quiet, sparing, other
         before = [each.served() for each in everyone]
         import torch
         print([each.available() for each in everyone], torch.cuda.is_available())
         print(before == [each.served() for each in everyone], before)
         """,
         variables={**packages, "MORPH_BACKEND": "cpu"},
-        expected="[(True, True), (False, False), (True, True), (False, False)] False\n"
-        "True [(True, True), (True, True), (False, False), (False, False)]\n",
+        expected="[(True, True), (True, True), (False, False), (True, True), (False, False)] False\n"
+        "True [(True, True), (True, True), (True, True), (False, False), (False, False)]\n",
     )
     assert said == "morph: cuda is cpu (the CPU, 1 device)\n"
 
 
-def test_a_program_is_what_spawned_children_read_too(
+def test_a_program_is_what_lies_beside_it_and_what_spawned_children_read_too(
     environment: FreshEnvironment, packages: dict[str, str], tmp_path: pathlib.Path
 ) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("beside.py", "inner/deeper.py"):
+        (tmp_path / name).write_text(PACKAGE)
     program = tmp_path / "program.py"
     program.write_text(
         "import concurrent.futures, multiprocessing\n"
         "def look():\n"
-        "    import other, torch\n"
-        "    return __name__, torch.cuda.is_available(), other.available()\n"
+        "    import beside, inner.deeper, other, torch\n"
+        "    near = beside.available(), inner.deeper.available()\n"
+        "    return __name__, torch.cuda.is_available(), near, other.available()\n"
         "if __name__ == '__main__':\n"
         "    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as pool:\n"
         "        print(pool.submit(look).result())\n"
     )
     done = environment.run("-m", "morph", "--backend", "cpu", program, environment=packages)
-    assert done.stdout == "('__mp_main__', True, (False, False))\n"
+    assert done.stdout == "('__mp_main__', True, ((True, True), (True, True)), (False, False))\n"

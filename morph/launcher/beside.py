@@ -1,0 +1,48 @@
+"""The modules that lie beside a program, which are of it as the program's own file is."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator
+from importlib.machinery import PathFinder, all_suffixes
+
+_INIT = tuple(f"__init__{suffix}" for suffix in all_suffixes())
+
+
+def modules_beside(folder: pathlib.Path) -> Iterator[str]:
+    """Yield the names of the modules and packages that a program finds first of all, in its own folder.
+
+    A folder of modules without ``__init__.py`` gives way to a package of that name on the path, as in Python.
+
+    Args:
+        folder: The program's.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        name = entry.name.partition(".")[0]
+        if name.isidentifier() and _is_module(entry, name):
+            yield name
+
+
+def _is_module(entry: os.DirEntry[str], name: str) -> bool:
+    if not entry.is_dir():
+        return entry.name.endswith(tuple(all_suffixes()))
+    if entry.name != name:
+        return False
+    try:
+        inside = os.listdir(entry.path)
+    except OSError:
+        return False
+    if any(file in _INIT for file in inside):
+        return True
+    return any(file.endswith(".py") for file in inside) and not _is_elsewhere(name)
+
+
+def _is_elsewhere(name: str) -> bool:
+    """Tell whether a real package of this name is on the path, on which the program's folder is not yet."""
+    spec = PathFinder.find_spec(name)
+    return spec is not None and spec.origin is not None
