@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases import interfaces, package
+from morph.aliases import package
 from morph.aliases.rows import Row, Status
 from morph.errors import MissingNameError
 
@@ -105,12 +105,6 @@ def declared(signature: str) -> Any:
 def shape(function: Any) -> list[tuple[Any, ...]]:
     parameters = inspect.signature(function).parameters.values()
     return [(each.name, each.kind, each.default) for each in parameters]
-
-
-def test_nearly_all_that_projects_use_works() -> None:
-    used = {name: files for name, files in interfaces.usage().items() if interfaces.of(name).name == "apex"}
-    broken = {name: files for name, files in used.items() if not resolves(name)}
-    assert 100 * sum(broken.values()) <= sum(used.values()), broken
 
 
 def test_what_is_missing_says_why() -> None:
