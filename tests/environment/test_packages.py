@@ -54,7 +54,8 @@ def test_comparisons(environment: FreshEnvironment, packages: dict[str, str], tm
     program = tmp_path / "program.py"
     program.write_text(
         "import opted, declared, quiet, sparing, other, sys\n"
-        "print(*[each.on_gpu() for each in (opted, declared, quiet, sparing, other)], 'NPU'.lower() == 'cuda')"
+        "everyone = opted, declared, quiet, sparing, other\n"
+        "print(*[each.on_gpu() for each in everyone], 'NPU'.lower() == 'cuda')"
     )
     variables = {**packages, "MORPH_BACKEND": "npu"}
     done = environment.run(program, environment=variables)
