@@ -84,16 +84,35 @@ def by_amp(model: Any, optimizer: Any) -> None:
 
 
 @contextlib.contextmanager
-def initialized(*args: Any, **kwargs: Any) -> Iterator[Any]:
-    """Gives what `initialize` returns, and undoes at the end what it does to the process."""
+def amp_undone() -> Iterator[None]:
+    """Undoes at the end what `initialize` does to the process."""
     from apex import amp
 
     state = amp._amp_state
     before = copy.copy(vars(state))
     try:
-        yield amp.initialize(*args, **{"verbosity": 0, **kwargs})
+        yield
     finally:
         if hasattr(state, "handle"):
             state.handle._deactivate()
         vars(state).clear()
         vars(state).update(before)
+
+
+@contextlib.contextmanager
+def initialized(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    """Gives what `initialize` returns, and undoes it at the end."""
+    from apex import amp
+
+    with amp_undone():
+        yield amp.initialize(*args, **{"verbosity": 0, **kwargs})
+
+
+def linear(value: float = 0.5) -> nn.Linear:
+    module = nn.Linear(4, 2, bias=False).cuda()
+    nn.init.constant_(module.weight, value)
+    return module
+
+
+def optimizer_of(model: nn.Module, lr: float = 1.0) -> torch.optim.SGD:
+    return torch.optim.SGD(model.parameters(), lr=lr)

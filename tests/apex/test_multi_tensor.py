@@ -1,4 +1,4 @@
-"""The operations of amp_C and apex_C: their arguments in order, their numbers, and their flag."""
+"""The operations of amp_C and apex_C on lists: their arguments in order, their numbers, and their flag."""
 
 from __future__ import annotations
 
@@ -8,37 +8,14 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
-from tests.apex import optimizer_formulas as formulas
+from tests.apex.tensor_lists import CHUNK, close, doubles, flag, tensors
 
-CHUNK = 2048 * 32
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 settings = hypothesis.settings(max_examples=25, derandomize=True, deadline=None, database=None)
 sizes = st.lists(st.lists(st.integers(1, 7), min_size=0, max_size=3).map(tuple), min_size=1, max_size=4)
 factors = st.floats(-8, 8, width=16)
-
-
-def flag(value: int = 0) -> Tensor:
-    return torch.tensor([value], dtype=torch.int, device="cuda")
-
-
-def tensors(
-    shapes: list[tuple[int, ...]], dtype: torch.dtype = torch.float32, seed: int = 0, scale: float = 1.0
-) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [(scale * torch.randn(shape, generator=generator)).to("cuda", dtype) for shape in shapes]
-
-
-def doubles(values: list[Tensor]) -> list[Tensor]:
-    return [value.cpu().double() for value in values]
-
-
-def close(actual: list[Tensor], expected: list[Tensor]) -> None:
-    for value, wanted in zip(actual, expected, strict=True):
-        tolerance = {torch.float32: 3e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}[value.dtype]
-        assert_close(value.cpu().double(), wanted, rtol=tolerance, atol=tolerance)
 
 
 def test_scale() -> None:
@@ -140,107 +117,6 @@ def test_a_raised_flag_stays_raised() -> None:
     amp_C.multi_tensor_scale(CHUNK, noop, [values, values], 1.0)
     amp_C.multi_tensor_l2norm(CHUNK, noop, [values], False)
     assert noop.tolist() == [1]
-
-
-def test_which_updates_the_flag_stops() -> None:
-    import amp_C
-
-    one, step = torch.ones((), device="cuda"), torch.ones(1, dtype=torch.int, device="cuda")
-    norm = torch.ones(1, device="cuda")
-    rates = (0.1, 0.9, 0.99, 1e-8)
-    tensor_rates = (one * 0.1, *rates[1:], step, 1, 1, 0.1)
-    of_lamb = (one * 0.1, *rates[1:], step, 1, 0.1)
-    calls = {
-        "multi_tensor_adam": (4, (*rates, 1, 1, 1, 0.1), False),
-        "multi_tensor_adam_capturable": (4, (*tensor_rates, one), True),
-        "multi_tensor_adam_capturable_master": (5, (*tensor_rates, one), True),
-        "multi_tensor_adagrad": (3, (0.1, 1e-8, 0, 0.1), False),
-        "multi_tensor_sgd": (3, (0.1, 0.9, 0.0, 0.1, False, True, False, 1.0), True),
-        "multi_tensor_lamb": (4, (*rates, 1, 1, 0.1, 1, 1, norm, 1.0, False), False),
-        "multi_tensor_lamb_mp": (4, (*of_lamb, 1, 1, norm, norm, False, one, one), True),
-        "multi_tensor_novograd": (3, (norm.clone(), *rates, 1, 1, 0.1, 1, 1, 2), False),
-    }
-    for name, (depth, arguments, stops) in calls.items():
-        for value in (0, 1):
-            lists = [[each.abs()] for each in tensors([(5,)] * depth)]
-            before = lists[1][0].clone()
-            getattr(amp_C, name)(CHUNK, flag(value), lists, *arguments)
-            assert torch.equal(before, lists[1][0]) == (stops and value == 1), name
-
-
-def test_adam_with_masters() -> None:
-    import amp_C
-
-    shapes = [(5,), (3, 4)]
-    grads, params = tensors(shapes, torch.float16), tensors(shapes, torch.float16, seed=1)
-    masters, averages, squares = (
-        [value.float() for value in params],
-        *([torch.zeros(shape, device="cuda") for shape in shapes] for _ in range(2)),
-    )
-    options = {"betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.1, "lr": 0.1}
-    formula = formulas.Adam({**options, "adam_w_mode": True, "bias_correction": True}, doubles(masters))
-    formula.step([value / 4 for value in doubles(grads)])
-    lists = [grads, params, averages, squares, masters]
-    lr, step = torch.tensor(0.1, device="cuda"), torch.tensor([1], dtype=torch.int, device="cuda")
-    inv_scale, scaled = torch.tensor([0.25], device="cuda"), doubles(grads)
-    amp_C.multi_tensor_adam_capturable_master(
-        CHUNK, flag(), lists, lr, 0.9, 0.99, 1e-8, step, 1, 1, 0.1, inv_scale
-    )
-    close(masters, formula.params)
-    close(params, formula.params)
-    close(grads, [value / 4 for value in scaled])
-
-
-def test_lamb_in_two_stages() -> None:
-    import amp_C
-
-    shapes = [(5,), (3, 4), (2, 2)]
-    grads, params = tensors(shapes), tensors(shapes, seed=1)
-    averages, squares, updates = ([torch.zeros(shape, device="cuda") for shape in shapes] for _ in range(3))
-    options = {"betas": (0.9, 0.99), "eps": 1e-6, "weight_decay": 0.1, "lr": 0.1, "max_grad_norm": 1.0}
-    modes = {"adam_w_mode": True, "bias_correction": True, "grad_averaging": True, "use_nvlamb": False}
-    formula = formulas.Lamb({**options, **modes}, doubles(params))
-    decay = torch.full((3,), 0.1, device="cuda")
-    for step in range(3):
-        formula.step(doubles(grads))
-        norm, _ = amp_C.multi_tensor_l2norm(CHUNK, flag(), [grads], False)
-        lists = [grads, params, averages, squares, updates]
-        amp_C.multi_tensor_lamb_stage1_cuda(CHUNK, flag(), lists, decay, step, 0.9, 0.99, 1e-6, norm, 1.0)
-        _, param_norms = amp_C.multi_tensor_l2norm(CHUNK, flag(), [params], True)
-        _, update_norms = amp_C.multi_tensor_l2norm(CHUNK, flag(), [updates], True)
-        arguments = (param_norms, update_norms, 0.1, 0.1, False)
-        amp_C.multi_tensor_lamb_stage2_cuda(CHUNK, flag(), [params, updates], *arguments)
-        close(params, formula.params)
-
-
-def test_sgd_writes_copies_in_float16() -> None:
-    import amp_C
-
-    grads, params = tensors([(6,)], torch.float16), tensors([(6,)], seed=1)
-    momenta, copies = tensors([(6,)], seed=2), tensors([(6,)], torch.float16, seed=3)
-    options = {"lr": 0.1, "momentum": 0.9, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
-    formula = formulas.SGD({**options, "wd_after_momentum": False}, doubles(params))
-    formula.step([value / 2 for value in doubles(grads)])
-    lists = [grads, params, momenta, copies]
-    amp_C.multi_tensor_sgd(CHUNK, flag(), lists, 0.0, 0.9, 0.0, 0.1, False, True, False, 0.5)
-    close(params, formula.params)
-    assert_close(copies[0], params[0].half())
-
-
-def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
-    import amp_C
-
-    scale = torch.tensor([16.0], device="cuda")
-    growth, tolerance = flag(), torch.tensor([2], dtype=torch.int, device="cuda")
-    seen = []
-    for found in (0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0):
-        found_inf = torch.tensor([found], device="cuda")
-        amp_C.update_scale_hysteresis(scale, growth, tolerance, found_inf, 2.0, 0.5, 3, 2)
-        seen.append((scale.item(), growth.item(), tolerance.item()))
-    assert seen == [
-        (16, 1, 2), (16, 0, 1), (16, 1, 2), (16, 0, 1), (8, 0, 0),
-        (4, 0, -1), (4, 1, 2), (4, 2, 2), (8, 0, 2), (8, 1, 2),
-    ]  # fmt: skip
 
 
 def test_what_the_lists_must_be() -> None:

@@ -1,8 +1,12 @@
-"""What apex.parallel does in two processes, against one process that has both batches: run by torchrun."""
+"""A script of 2019, then apex.parallel against one process that has both batches: run by torchrun."""
 
 from __future__ import annotations
 
 import copy
+import os
+import pathlib
+import runpy
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -174,11 +178,18 @@ def check_flat_collectives(rank: int) -> None:
     assert module.weight.grad.unique().tolist() == [1.5]
 
 
+def run_a_script(rank: int) -> None:
+    """Runs the script as it is; it makes the process group, and leaves it."""
+    script = str(pathlib.Path(__file__).with_name("imagenet.py"))
+    sys.argv = [script, "--opt-level", "O2", "--sync_bn"]
+    runpy.run_path(script, run_name="__main__")
+    assert dist.get_rank() == rank
+
+
 def main() -> None:
-    dist.init_process_group("nccl")
-    rank = dist.get_rank()
-    torch.cuda.set_device(rank % torch.cuda.device_count())
+    rank = int(os.environ["RANK"])
     for check in (
+        run_a_script,
         check_data_parallelism,
         check_gradients_that_add_up,
         check_unused_parameters,

@@ -1,0 +1,92 @@
+"""The fused optimizers run beside their formulas in float64."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tests.apex import optimizer_formulas as formulas
+from tests.apex.optimizer_formulas import Formula
+
+SIZES = ((7,), (3, 5), (2, 3, 4, 4), (1,), (130, 17))
+FORMULAS = {
+    "FusedAdam": formulas.Adam,
+    "FusedLAMB": formulas.Lamb,
+    "FusedMixedPrecisionLamb": formulas.Lamb,
+    "FusedSGD": formulas.SGD,
+    "FusedAdagrad": formulas.Adagrad,
+    "FusedNovoGrad": formulas.NovoGrad,
+}
+
+
+def optimizer_class(name: str) -> Any:
+    import apex.optimizers
+
+    return getattr(apex.optimizers, name)
+
+
+def options_of(name: str, **chosen: Any) -> dict[str, Any]:
+    """Returns all options of an optimizer: its defaults, but for what is chosen."""
+    parameters = inspect.signature(optimizer_class(name).__init__).parameters.values()
+    return {**{each.name: each.default for each in parameters if each.default is not each.empty}, **chosen}
+
+
+def parameters(dtype: torch.dtype, sizes: tuple[tuple[int, ...], ...] = SIZES) -> list[nn.Parameter]:
+    generator = torch.Generator().manual_seed(1)
+    values = [torch.randn(size, generator=generator) for size in sizes]
+    values[0][:] = 0  # a norm of zero
+    return [nn.Parameter(value.to("cuda", dtype)) for value in values]
+
+
+def set_gradients(params: list[nn.Parameter], seed: int, scale: float = 1.0) -> list[Tensor]:
+    """Sets random gradients, and returns them in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    for param in params:
+        param.grad = (scale * torch.randn(param.shape, generator=generator)).to(param.device, param.dtype)
+    return [param.grad.cpu().double() for param in params if param.grad is not None]
+
+
+def doubles(params: list[nn.Parameter]) -> list[Tensor]:
+    return [param.detach().cpu().double() for param in params]
+
+
+def follow(name: str, dtype: torch.dtype, steps: int = 4, **chosen: Any) -> tuple[Any, Formula]:
+    """Runs an optimizer and its formula side by side, and checks that they agree after every step."""
+    params = parameters(dtype)
+    optimizer = optimizer_class(name)(params, **chosen)
+    formula = FORMULAS[name](options_of(name, **chosen), doubles(params))
+    for step in range(steps):
+        formula.step(set_gradients(params, step, scale=0.3))
+        optimizer.step()
+        for param, expected in zip(params, formula.params, strict=True):
+            close(param, expected, dtype)
+            if dtype != torch.float32:  # the rounding of one step is not to add up
+                expected.copy_(param.detach().cpu())
+    return optimizer, formula
+
+
+def close(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> None:
+    tolerance = {torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}[dtype]
+    assert_close(actual.detach().cpu().double(), expected, rtol=tolerance, atol=tolerance / 10)
+
+
+def grid(**choices: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
+
+
+def with_masters(name: str, dtype: torch.dtype, **chosen: Any) -> tuple[Any, Formula]:
+    """Runs an optimizer with float32 masters beside its formula, whose rounding does not add up then."""
+    params = parameters(dtype)
+    optimizer = optimizer_class(name)(params, **chosen)
+    formula = FORMULAS[name](options_of(name, **chosen), doubles(params))
+    for step in range(4):
+        formula.step(set_gradients(params, step))
+        optimizer.step()
+        for param, expected in zip(params, formula.params, strict=True):
+            assert_close(param.detach().cpu(), expected.to(dtype))
+    return optimizer, formula

@@ -1,0 +1,99 @@
+"""apex.amp: the casts of O1, those of the program's own functions, and the first interface."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tests.apex.mixed import initialized, linear, optimizer_of
+
+
+def test_functions_under_casts() -> None:
+    from apex import amp
+
+    with initialized(linear(), opt_level="O1"):
+        half, full = torch.full((3, 3), 300.0, device="cuda").half(), torch.ones(3, 3, device="cuda")
+        assert F.linear(full, full).dtype == torch.float16
+        assert (full @ full).dtype == torch.float16
+        for function in (torch.exp, torch.log, torch.sum, torch.prod, lambda x: x.pow(2), lambda x: x**2):
+            assert function(half).dtype == torch.float32
+        assert F.softmax(half, 1).dtype == F.mse_loss(half, half).dtype == torch.float32
+        assert half.neg().dtype == torch.float16
+        assert half.pow(2).sum().isfinite()
+        assert (half + full).dtype == torch.cat([half, full]).dtype == torch.float32
+        with amp.disable_casts():
+            assert F.linear(full, full).dtype == torch.float32
+            assert torch.exp(half).dtype == torch.float16
+        assert F.linear(full, full).dtype == torch.float16
+    assert F.linear(full, full).dtype == torch.float32
+    assert torch.exp(half).dtype == torch.float16
+
+
+def test_weights_are_cast_anew_in_every_step() -> None:
+    from apex import amp
+
+    model = linear()
+    ones = torch.ones(1, 4, device="cuda")
+    with initialized(model, optimizer_of(model), opt_level="O1", loss_scale=1.0) as (model, optimizer):
+        with torch.no_grad():
+            assert model(ones).tolist() == [[2.0, 2.0]]
+        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
+            scaled.backward()
+        assert model.weight.grad is not None
+        optimizer.step()
+        assert model(ones).tolist() == [[-2.0, -2.0]]
+
+
+def test_functions_of_the_program() -> None:
+    from apex import amp
+
+    class module:
+        doubled = staticmethod(lambda x: x * 2)
+        halved = staticmethod(lambda x: x / 2)
+        added = staticmethod(lambda x, y: x.dtype)
+
+    decorated = [amp.half_function(torch.neg), amp.float_function(torch.neg), amp.promote_function(torch.cat)]
+    half, full = torch.ones(2, device="cuda").half(), torch.ones(2, device="cuda")
+    amp.register_half_function(module, "doubled")
+    amp.register_float_function(module, "halved")
+    amp.register_promote_function(module, "added")
+    with pytest.raises(ValueError, match="No function named absent in module"):
+        amp.register_half_function(module, "absent")
+    assert decorated[0](full).dtype == torch.float32
+    with initialized(linear(), opt_level="O1"):
+        assert decorated[0](full).dtype == torch.float16
+        assert decorated[1](half).dtype == torch.float32
+        assert decorated[2]([half, full]).dtype == torch.float32
+        assert module.doubled(full).dtype == torch.float16
+        assert module.halved(half).dtype == torch.float32
+        assert module.added(half, full) == torch.float32
+        assert module.added(half, half) == torch.float16
+        with pytest.raises(NotImplementedError, match="types to promote"):
+            module.added(half, torch.ones(2, device="cuda").bfloat16())
+    assert module.doubled(full).dtype == torch.float32
+
+
+def test_the_first_interface() -> None:
+    from apex import amp
+
+    handle = amp.init(enabled=False)
+    wrapped = handle.wrap_optimizer(optimizer_of(linear()))
+    with wrapped.scale_loss(torch.ones(())) as same:
+        assert same.item() == 1
+    model = linear()
+    handle = amp.init()
+    try:
+        wrapped = handle.wrap_optimizer(optimizer_of(model), num_loss=2)
+        for scaler in wrapped._loss_scaler:
+            scaler._loss_scale = 8.0
+        for factor in (1.0, 2.0):
+            with wrapped.scale_loss(model(torch.ones(1, 4, device="cuda")).sum() * factor) as scaled:
+                scaled.backward()
+        assert model.weight.grad.unique().tolist() == [3.0]
+        wrapped.step()
+        assert model.weight.unique().tolist() == [-2.5]
+        with pytest.raises(RuntimeError, match="old Amp API is no longer supported"):
+            handle.scale_loss(torch.ones(()), None)
+    finally:
+        handle._deactivate()

@@ -1,0 +1,30 @@
+"""Two processes under torchrun, against one."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+from tests.platforms import Platform, describe
+
+PROGRAM = pathlib.Path(__file__).parent / "programs" / "two_processes.py"
+
+
+@pytest.fixture(autouse=True)
+def everywhere() -> None:
+    """Leaves the worker alone: this starts processes of its own."""
+
+
+@pytest.mark.platforms("cpu")
+def test_two_processes(platform: Platform) -> None:
+    """A script trains, and data and tensors in parts give what one process gives that has them whole."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*platform.command(morph=True), *torchrun, str(PROGRAM)]
+    done = platform.complete(command, env={**platform.environment, "OMP_NUM_THREADS": "1"}, timeout=110)
+    assert done.returncode == 0, describe(done)
+    accuracies = re.findall(r"accuracy ([\d.]+)", done.stdout)
+    assert len(accuracies) == 2
+    assert all(float(accuracy) > 0.9 for accuracy in accuracies)
+    assert done.stdout.count("holds") == 8
