@@ -9,6 +9,7 @@ import flash_attn_2_cuda as flash_attn_gpu
 import torch
 from torch import Tensor
 
+from .calls.direct import attend
 from .decoding import flash_attn_with_kvcache
 from .functions import (
     FlashAttnFunc,
@@ -53,6 +54,18 @@ def _distinct(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     return first, second.detach() if second is first else second
 
 
+def _is_plain(
+    dropout_p: float,
+    window_size: tuple[int, int],
+    softcap: float,
+    alibi_slopes: Tensor | None,
+    return_attn_probs: bool,
+) -> bool:
+    """Tell whether nothing is asked for but the output, with all keys or those up to each query."""
+    extra = dropout_p or softcap or return_attn_probs
+    return not extra and alibi_slopes is None and window_size == (-1, -1)
+
+
 def flash_attn_func(
     q: Tensor,
     k: Tensor,
@@ -94,6 +107,10 @@ def flash_attn_func(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
+    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
+        out = attend(q, k, v, softmax_scale, causal)
+        if out is not None:
+            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return apply(FlashAttnFunc, q, k, v, *options, return_attn_probs)
 
@@ -111,6 +128,10 @@ def flash_attn_kvpacked_func(
     return_attn_probs: bool = False,
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
+    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
+        out = attend(q, *kv.unbind(2), softmax_scale, causal)
+        if out is not None:
+            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return apply(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs)
 
@@ -127,6 +148,10 @@ def flash_attn_qkvpacked_func(
     return_attn_probs: bool = False,
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
+    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
+        out = attend(*qkv.unbind(2), softmax_scale, causal)
+        if out is not None:
+            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return apply(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs)
 

@@ -202,6 +202,28 @@ def test_packed_heads_and_operators():
     assert metadata.dtype == torch.int32
 
 
+def test_operators_of_the_extension():
+    import flash_attn_3._C  # noqa: F401 (makes them)
+    from flash_attn_interface import flash_attn_func
+
+    operators = torch.ops.flash_attn_3
+    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    expected = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
+    out = torch.empty_like(q)
+    lse = operators.fwd(q, k, v, out=out, is_causal=True)[1]
+    assert torch.equal(out, expected[0])
+    assert torch.equal(lse, expected[1])
+    grads = [torch.empty_like(each) for each in (q, k, v)]
+    results = operators.bwd(torch.ones_like(out), q, k, v, out, lse, *grads, is_causal=True)
+    assert len(results) == 5
+    assert all(map(torch.equal, grads, torch.autograd.grad(expected[0].sum(), (q, k, v))))
+    parts = torch.stack([out, out]).float(), torch.stack([lse, lse]).transpose(-1, -2)
+    assert torch.equal(operators.fwd_combine(*parts, None, torch.bfloat16)[0], out)
+    lengths = integers(3, 4)
+    zeros = operators.get_scheduler_metadata(2, 1, 8, 4, 2, 32, 32, torch.bfloat16, lengths)
+    assert zeros.dtype == torch.int32
+
+
 @pytest.mark.platforms("cpu")
 def test_compiled_whole():
     from flash_attn_interface import flash_attn_func

@@ -108,16 +108,23 @@ def shape(function: Any) -> list[tuple[Any, ...]]:
 
 
 def test_nearly_all_that_projects_use_works() -> None:
-    used = {name for name in interfaces.usage() if interfaces.of(name).name == "flash_attn"}
-    left = "flash_attn.flash_attn_interface.flash_attn_cuda"  # in flash_attn 2.6
-    assert {name for name in used if not resolves(name)} - {"flash_attn_3._C"} == {left}
+    """Of the names of flash_attn; its older releases' are few, and those who ask for them try others too."""
+    files = {
+        name: count for name, count in interfaces.usage().items() if interfaces.of(name).name == "flash_attn"
+    }
+    older = {"flash_attn.flash_attn_interface.flash_attn_cuda"}  # in flash_attn 2.6
+    unknown = {name for name in files if name not in NAMES and not resolves(name)}
+    assert unknown == older
+    working = sum(count for name, count in files.items() if name not in older and resolves(name))
+    assert working / sum(count for name, count in files.items() if name not in older) >= 0.99
+    assert working / sum(files.values()) >= 0.97
 
 
 def test_what_is_missing_says_why() -> None:
-    import flash_attn
+    import flash_attn.cute
 
-    with pytest.raises(MissingNameError, match=r"flash_attn\.cute.*use flash_attn\.flash_attn_func"):
-        _ = flash_attn.cute
+    with pytest.raises(MissingNameError, match=r"pipeline.*use flash_attn\.cute\.flash_attn_func"):
+        _ = flash_attn.cute.pipeline
     with pytest.raises(ModuleNotFoundError, match=r"flash_attn\.models.*use transformers"):
         import flash_attn.models.gpt
     with pytest.raises(ImportError, match=r"rotary_kernel.*use apply_rotary"):

@@ -7,7 +7,7 @@ from torch import bfloat16 as bf16
 
 from morph.backends import active
 
-_DTYPES = (float16, bf16)
+DTYPES = (float16, bf16)
 
 
 def require(condition: bool, message: str) -> None:
@@ -47,7 +47,7 @@ def require_indices(name: str, tensor: Tensor | None, **sizes: int) -> None:
 
 def require_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Refuse queries, keys and values whose dtype, device or strides flash_attn does not take."""
-    require(q.dtype in _DTYPES, "FlashAttention only support fp16 and bf16 data type")
+    require(q.dtype in DTYPES, "FlashAttention only support fp16 and bf16 data type")
     require(k.dtype == q.dtype, "query and key must have the same dtype")
     require(v.dtype == q.dtype, "query and value must have the same dtype")
     require_device(q=q, k=k, v=v)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..calls.direct import attend
 from ..operators.forward import maybe_contiguous
 from .decoding import flash_attn_combine, flash_attn_with_kvcache, get_scheduler_metadata
 from .functions import FlashAttnFunc, FlashAttnQKVPackedFunc, FlashAttnVarlenFunc
@@ -85,6 +86,10 @@ def flash_attn_func(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
+    if qv is None and window_size == (-1, -1) and not (attention_chunk or softcap or return_attn_probs):
+        out = attend(q, k, v, softmax_scale, causal)
+        if out is not None:
+            return out
     extra = qv, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
     speed = num_splits, pack_gqa, deterministic, sm_margin
     return FlashAttnFunc.apply(q, k, v, softmax_scale, causal, *extra, *speed, return_attn_probs)  # type: ignore[no-untyped-call]

@@ -107,16 +107,17 @@ class Request:
         return kernels.forward_packed(attention, self.query, self.key, self.value, self.packing)
 
     def differentiate(
-        self, attention: Attention, grad: Tensor, out: Tensor, lse: Tensor
+        self, attention: Attention, grad: Tensor, out: Tensor, lse: Tensor, lse_grad: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the gradients of queries, keys and values from that of the output."""
+        """Compute the gradients of queries, keys and values from those of the output and of the sums."""
         tensors = grad, self.query, self.key, self.value, out
         if self._is_plain and self.query_ends is None:
-            return kernels.backward(attention, *tensors, lse)
+            return kernels.backward(attention, *tensors, lse, lse_grad)
         if self.query_ends is None:
-            tensors = (*(each.flatten(0, 1) for each in tensors),)  # type: ignore[assignment]
             lse = lse.transpose(0, 1).flatten(1)
-        grads = kernels.backward_packed(attention, *tensors, lse, self.packing)
+            lse_grad = None if lse_grad is None else lse_grad.transpose(0, 1).flatten(1)
+        rows = (each.flatten(0, 1) if each.dim() == 4 else each for each in tensors)
+        grads = kernels.backward_packed(attention, *rows, lse, self.packing, lse_grad)
         inputs = self.query, self.key, self.value
         return tuple(each.view(like.shape) for each, like in zip(grads, inputs, strict=True))  # type: ignore[return-value]
 

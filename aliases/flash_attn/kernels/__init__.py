@@ -8,13 +8,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import blockwise, cpu, npu, packed
+from . import blockwise, cpu, npu, packed, torchs
 from .attention import Attention
 from .packed import Packing
 
-__all__ = ["Attention", "Packing", "backward", "backward_packed", "forward", "forward_packed", "weights"]
+__all__ = [
+    "Attention",
+    "Packing",
+    "backward",
+    "backward_packed",
+    "direct",
+    "forward",
+    "forward_packed",
+    "full_precision",
+    "weights",
+]
 
 _KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}
+
+
+def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
+    """Compute attention by a kernel of the device whose gradients autograd knows, if it has one for this.
+
+    Args:
+        query: Of shape (batch, queries, heads, head size).
+        key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
+        value: Of the shape of ``key``.
+        scale: What the product of a query and a key is multiplied by.
+        causal: Whether a query sees no later key; only where there are as many keys as queries.
+
+    Returns:
+        The output, of the shape of ``query``; or None.
+    """
+    out: Tensor | None = _KERNELS.get(query.device.type, torchs).direct(query, key, value, scale, causal)
+    return out
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -36,7 +63,14 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 
 
 def backward(
-    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
+    attention: Attention,
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    lse_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of :func:`forward`.
 
@@ -48,10 +82,13 @@ def backward(
         value: As given to ``forward``.
         out: What ``forward`` returned, or the output of an attention that these keys are a part of.
         lse: Likewise.
+        lse_grad: The gradient of ``lse``; None for none.
 
     Returns:
         The gradients of query, key and value, in their dtype or float32.
     """
+    if lse_grad is not None:
+        return blockwise.backward(attention, grad, query, key, value, out, lse, lse_grad)
     kernel = _kernel(attention, query, value)
     query_grad, key_grad, value_grad = kernel.backward(attention, grad, query, key, value, out, lse)
     return query_grad, key_grad, value_grad
@@ -88,11 +125,12 @@ def backward_packed(
     out: Tensor,
     lse: Tensor,
     packing: Packing,
+    lse_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of :func:`forward_packed`; see :func:`backward`."""
-    if _at_once(attention, query, key, value, packing):
+    if lse_grad is None and _at_once(attention, query, key, value, packing):
         return npu.backward_packed(attention, grad, query, key, value, out, lse, packing.lengths)
-    return packed.backward(backward, attention, grad, query, key, value, out, lse, packing)
+    return packed.backward(backward, attention, grad, query, key, value, out, lse, packing, lse_grad)
 
 
 def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: Tensor) -> None:

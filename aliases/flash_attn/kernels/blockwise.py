@@ -42,7 +42,14 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 
 
 def backward(
-    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
+    attention: Attention,
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    lse_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of the inputs of :func:`forward`.
 
@@ -54,6 +61,7 @@ def backward(
         value: As given to ``forward``.
         out: What ``forward`` returned, or the output of an attention that these keys are a part of.
         lse: Likewise.
+        lse_grad: The gradient of ``lse``; None for none.
 
     Returns:
         The gradients of query, key and value, in float32.
@@ -64,6 +72,8 @@ def backward(
         row_grad = scores.grouped(grad, row)
         delta = (row_grad * scores.grouped(out, row)).sum(-1, keepdim=True)
         row_lse = lse[:, :, row.first : row.last].reshape(delta.shape)
+        if lse_grad is not None:
+            delta -= lse_grad[:, :, row.first : row.last].reshape(delta.shape)
         for tile in row.columns(_KEYS):
             tile_scores, slope = scores.of(tile)
             weights, kept = (tile_scores - row_lse).exp_(), scores.kept(tile)

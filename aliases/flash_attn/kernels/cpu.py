@@ -22,6 +22,15 @@ _forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
+def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
+    """Compute attention, differentiably; see :func:`morph.aliases.flash_attn.kernels.direct`."""
+    if query.dtype == torch.float16 and _wants_gradients(query, key, value):
+        return None  # see backward
+    by_head = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    out, _ = torch._scaled_dot_product_flash_attention_for_cpu(*by_head, is_causal=causal, scale=scale)
+    return out.transpose(1, 2)
+
+
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
     """Tell whether the kernel computes exactly this."""
     return attention.softcap == 0 and attention.dropout == 0 and query.shape[-1] == value.shape[-1]
@@ -46,9 +55,7 @@ def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients; see :func:`.blockwise.backward`."""
-    if (
-        query.dtype == torch.float16
-    ):  # where bfloat16 takes a third of float32's time, float16 takes six times it
+    if query.dtype == torch.float16:  # bfloat16 takes a third of float32's time, float16 six times it
         grad, query, key, value, out = (each.float() for each in (grad, query, key, value, out))
     rows = _rows(attention, query, key)
     if len(rows) == 1 and (rows[0].first, rows[0].start, rows[0].end) == (0, 0, key.shape[1]):
@@ -60,6 +67,10 @@ def backward(
         key_grad[:, row.start : row.end] += parts[1]
         value_grad[:, row.start : row.end] += parts[2]
     return query_grad, key_grad, value_grad
+
+
+def _wants_gradients(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(each.requires_grad for each in tensors)
 
 
 def _row_backward(

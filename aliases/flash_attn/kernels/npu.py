@@ -21,6 +21,14 @@ _CAUSAL, _BAND = 3, 4  # sparse modes that count from the last query and key, wi
 Lengths = tuple[Sequence[int], Sequence[int]]
 
 
+def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
+    """Compute attention, differentiably; see :func:`morph.aliases.flash_attn.kernels.direct`."""
+    attention = Attention(scale, right=0 if causal else -1)
+    if not takes(attention, query, value) or torch.is_autocast_enabled(query.device.type):
+        return None
+    return _outputs(attention, query, key, value)[0]
+
+
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
     """Tell whether the operators are there, and compute exactly this."""
     plain = attention.softcap == 0 and attention.dropout == 0 and attention.chunk == 0
@@ -40,6 +48,9 @@ def takes_packed(attention: Attention, lengths: Lengths) -> bool:
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     """Compute attention; see :func:`.blockwise.forward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
+    if first == 0:
+        out, lse = _forward(attention, query, key, value)
+        return out, lse.contiguous()
     out = torch.zeros_like(query)
     lse = query.new_full((query.shape[0], query.shape[2], query.shape[1]), math.inf, dtype=torch.float32)
     if first < query.shape[1]:
@@ -52,6 +63,8 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients; see :func:`.blockwise.backward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
+    if first == 0:
+        return _backward(attention, grad, query, key, value, out, lse)
     query_grad = torch.zeros_like(query)
     if first == query.shape[1]:
         return query_grad, torch.zeros_like(key), torch.zeros_like(value)
@@ -85,11 +98,16 @@ def backward_packed(
 def _forward(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths | None = None
 ) -> tuple[Tensor, Tensor]:
-    options = _options(attention, query, lengths)
-    out, largest, total, *_ = torch.ops.npu.npu_fusion_attention(
-        query, key, value, query.shape[-2], scale=attention.scale, **options
-    )
+    out, largest, total, *_ = _outputs(attention, query, key, value, lengths)
     return out, (largest + total.log())[..., 0]  # each stands there eight times
+
+
+def _outputs(
+    attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths | None = None
+) -> tuple[Any, ...]:
+    options = _options(attention, query, lengths)
+    heads, scale = query.shape[-2], attention.scale
+    return torch.ops.npu.npu_fusion_attention(query, key, value, heads, scale=scale, **options)  # type: ignore[no-any-return]
 
 
 def _backward(

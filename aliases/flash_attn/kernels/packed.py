@@ -69,12 +69,14 @@ def backward(
     out: Tensor,
     lse: Tensor,
     packing: Packing,
+    lse_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients with ``attend``, which takes dense batches."""
     query_grad, key_grad, value_grad = (torch.zeros_like(each) for each in (query, key, value))
     for index, queries, keys in packing.sequences():
         inputs = (grad[queries], query[queries], key[keys], value[keys], out[queries], lse[:, queries])
-        parts = attend(attention.of_sequence(index), *(each[None] for each in inputs))
+        sums_grad = None if lse_grad is None else lse_grad[None, :, queries]
+        parts = attend(attention.of_sequence(index), *(each[None] for each in inputs), sums_grad)
         query_grad[queries], key_grad[keys], value_grad[keys] = (part[0] for part in parts)
     return query_grad, key_grad, value_grad
 

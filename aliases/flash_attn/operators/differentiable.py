@@ -10,11 +10,12 @@ from torch.nn import functional
 
 from .. import kernels
 from ..calls.dense import delivered
+from ..calls.direct import watched
 from ..calls.options import attention_of
 from ..calls.packed import ranges
 from ..kernels import Packing
 from .backward import _wrapped_flash_attn_backward, _wrapped_flash_attn_varlen_backward
-from .forward import _wrapped_flash_attn_forward, _wrapped_flash_attn_varlen_forward
+from .forward import _flash_attn_forward, _flash_attn_varlen_forward
 
 Result = Tensor | tuple[Tensor, Tensor, Tensor]
 Targets = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -66,7 +67,8 @@ def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, return_softmax: bool, kee
     """
     head_size = q.shape[-1]
     q, k, v = padded(q), padded(k), padded(v)
-    out, lse, softmax, rng_state = _wrapped_flash_attn_forward(
+    attend = _flash_attn_forward if watched(q, k, v) else _flash_attn_forward._init_fn
+    out, lse, softmax, rng_state = attend(
         q,
         k,
         v,
@@ -98,7 +100,7 @@ def backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
     """
     q, k, v, out, lse, rng_state = ctx.saved_tensors
     inputs = padded(dout), q, k, v, out, lse
-    if not torch.compiler.is_compiling():
+    if not watched(dout, q, k, v):
         attention = _attention(ctx, q.shape[1], k.shape[1], rng_state)
         with kernels.full_precision(q):
             return delivered(targets, kernels.backward(attention, *inputs), q.dtype)
@@ -134,7 +136,8 @@ def varlen_forward(
     """
     head_size = q.shape[-1]
     q, k, v = padded(q), padded(k), padded(v)
-    out, lse, softmax, rng_state = _wrapped_flash_attn_varlen_forward(
+    attend = _flash_attn_varlen_forward if watched(q, k, v) else _flash_attn_varlen_forward._init_fn
+    out, lse, softmax, rng_state = attend(
         q,
         k,
         v,
@@ -160,7 +163,7 @@ def varlen_backward(ctx: Any, dout: Tensor, targets: Targets) -> list[Tensor]:
     """Compute the gradients of what :func:`varlen_forward` was given; as :func:`backward`."""
     q, k, v, out, lse, rng_state, cu_seqlens_q, cu_seqlens_k = ctx.saved_tensors
     inputs = padded(dout), q, k, v, out, lse
-    if not torch.compiler.is_compiling():
+    if not watched(dout, q, k, v):
         longest_q, longest_k = ctx.longest
         attention = _attention(ctx, longest_q, longest_k, rng_state)
         packing = Packing(ranges(cu_seqlens_q), ranges(cu_seqlens_k))

@@ -1,0 +1,63 @@
+"""Calls that the kernel of the device takes as they are: no option but the causal mask.
+
+The kernel's own gradients are used, and nothing but the output is made, so that a call costs what torch's
+attention costs. Whatever else is asked, or is amiss, is left to the operators, which refuse it in the words
+of flash_attn; and so is every call that someone watches, who should see them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .. import kernels
+from .checks import DTYPES, on_device
+
+_PLAIN = {Tensor}
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal: bool) -> Tensor | None:
+    """Compute attention for a batch of sequences of one length, differentiably.
+
+    Args:
+        q: Of shape (batch, queries, heads, head size).
+        k: Of shape (batch, keys, key heads, head size).
+        v: Of the shape of ``k``.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        causal: Whether a query sees no key after its own position.
+
+    Returns:
+        The output, of the shape of ``q``; None where the operators have to look at the call.
+    """
+    if watched(q, k, v) or not _takes(q, k, v):
+        return None
+    queries, size = q.shape[1], q.shape[3]
+    if causal and queries != k.shape[1] and queries > 1:
+        return None  # torch's causal mask begins at the first key, flash_attn's ends at the last one
+    scale = size**-0.5 if softmax_scale is None else softmax_scale
+    return kernels.direct(q, k, v, scale, causal and queries > 1)
+
+
+def watched(*tensors: Tensor) -> bool:
+    """Tell whether someone sees the operators: a compiler, a dispatch mode, or a tensor of a subclass."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
+        return True
+    return set(map(type, tensors)) != _PLAIN
+
+
+def _takes(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Tell whether flash_attn takes these tensors, which are not empty, and need no padding."""
+    shape, keys, dtype = q.shape, k.shape, q.dtype
+    if len(shape) != 4 or len(keys) != 4 or keys != v.shape or dtype not in DTYPES:
+        return False
+    (batch, queries, heads, size), (_, tokens, key_heads, _) = shape, keys
+    sizes = keys[0] == batch and keys[3] == size and 0 < size <= 256 and size % 8 == 0
+    return (
+        sizes
+        and min(batch, queries, tokens, key_heads) > 0
+        and heads % key_heads == 0
+        and k.dtype == dtype == v.dtype
+        and q.stride(3) == k.stride(3) == v.stride(3) == 1
+        and on_device(q)
+        and q.device == k.device == v.device
+    )

@@ -1,0 +1,113 @@
+"""What flash_attn 4 refuses, with its own errors, and what is not served."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+from ..calls.checks import on_device
+
+FLOAT8 = torch.float8_e4m3fn, torch.float8_e5m2
+_DTYPES = torch.float16, torch.bfloat16, *FLOAT8
+_INDICES = "cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k must be"
+
+
+def refuse(**options: object) -> None:
+    """Refuse options by name, unless they are None.
+
+    Raises:
+        NotImplementedError: With the name of the first that is given.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise NotImplementedError(f"morph does not serve {name}: it is made for NVIDIA's CuTe compiler")
+
+
+def require_values_in_scores(
+    q: Tensor | None, qv: Tensor, v: Tensor, learnable_sink: Tensor | None, softcap: float, local: bool
+) -> None:
+    """Refuse what flash_attn does not take together with ``qv``."""
+    assert q is None or qv.shape[:-1] == q.shape[:-1]
+    assert qv.shape[-1] == v.shape[-1]
+    assert v.shape[-1] == 512
+    assert q is None or q.shape[-1] == 64
+    assert not local, "local not yet supported with qv"
+    assert learnable_sink is None
+    assert not softcap
+
+
+def require_inputs(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens_q: Tensor | None,
+    cu_seqlens_k: Tensor | None,
+    seqused_q: Tensor | None,
+    seqused_k: Tensor | None,
+    page_table: Tensor | None,
+    learnable_sink: Tensor | None,
+) -> None:
+    """Refuse tensors that flash_attn does not take; those that are None are not looked at."""
+    batch_size = q.shape[0] if cu_seqlens_q is None else len(cu_seqlens_q) - 1
+    _require_keys(q, k, v, batch_size, cu_seqlens_k, page_table)
+    for name, ends in {"cu_seqlens_k": cu_seqlens_k, "cu_seqlens_q": cu_seqlens_q}.items():
+        shaped = ends is None or ends.shape == (batch_size + 1,)
+        assert shaped, f"{name} must have shape (batch_size + 1,)"
+    for name, used in {"seqused_q": seqused_q, "seqused_k": seqused_k}.items():
+        assert used is None or used.shape == (batch_size,), f"{name} must have shape (batch_size,)"
+    assert v.dtype in _DTYPES, "inputs must be float16, bfloat16, fp8 e4m3fn, or fp8 e5m2"
+    assert q.dtype == k.dtype == v.dtype, "q, k, v, and qv must have the same dtype"
+    indices = [each for each in (cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k) if each is not None]
+    assert all(each.dtype == torch.int32 for each in indices), f"{_INDICES} int32"
+    assert all(each.stride(0) == 1 for each in indices), f"{_INDICES} contiguous"
+    if learnable_sink is not None:
+        assert learnable_sink.shape == (q.shape[-2],)
+        dtypes = torch.float16, torch.bfloat16, torch.float32
+        assert learnable_sink.dtype in dtypes, "learnable_sink must be float16, bfloat16, or float32"
+    others = [each for each in (page_table, learnable_sink) if each is not None]
+    assert all(map(on_device, (q, k, v, *indices, *others))), "inputs must be on CUDA device"
+    assert q.shape[-2] % v.shape[-2] == 0, "num_head must be divisible by num_head_kv"
+
+
+def _require_keys(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    batch_size: int,
+    cu_seqlens_k: Tensor | None,
+    page_table: Tensor | None,
+) -> None:
+    if page_table is not None:
+        assert cu_seqlens_k is None, "page_table is not supported with cu_seqlens_k"
+        assert page_table.dtype == torch.int32, "page_table must be int32"
+        assert page_table.shape == (batch_size, page_table.shape[1])
+    elif cu_seqlens_k is None:
+        assert v.shape[0] == batch_size
+    assert v.dim() == (3 if cu_seqlens_k is not None else 4)
+    assert k.shape == (*v.shape[:-1], q.shape[-1])
+
+
+@functools.cache
+def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
+    """Refuse head sizes that flash_attn's kernels for a generation of NVIDIA's GPUs do not take.
+
+    Raises:
+        AssertionError: If they do not.
+    """
+    sizes = f"(head_dim, head_dim_v)=({head_dim}, {head_dim_v}) is not supported on"
+    aligned = head_dim % alignment == 0 == head_dim_v % alignment
+    if compute_capability == 9:
+        allowed = aligned and 8 <= min(head_dim, head_dim_v) and max(head_dim, head_dim_v) <= 256
+        assert allowed, (
+            f"{sizes} SM90. head_dim and head_dim_v must be between 8 and 256 and divisible by {alignment}."
+        )
+    if compute_capability in (10, 11):
+        special = (head_dim, head_dim_v) in ((192, 128), (64, 512), (512, 512), (256, 256))
+        usual = 8 <= min(head_dim, head_dim_v) and max(head_dim, head_dim_v) <= 128
+        allowed = aligned and (special or usual)
+        assert allowed, (
+            f"{sizes} SM100/SM110. head_dim and head_dim_v must be between 8 and 128 and divisible by "
+            f"{alignment}, or (192, 128) for DeepSeek, or (256, 256) for hd256."
+        )

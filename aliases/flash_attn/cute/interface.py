@@ -1,0 +1,189 @@
+"""The functions of flash_attn 4."""
+# ruff: noqa: F401 (the imported names are part of the interface)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..calls.direct import attend
+from .block_sparsity import BlockSparseTensorsTorch
+from .checks import _validate_head_dims
+from .combination import flash_attn_combine, get_scheduler_metadata
+from .functions import FlashAttnFunc, FlashAttnVarlenFunc
+from .prepare_scheduler import SchedulerMetadataTensorsTorch
+
+Window = tuple[int | None, int | None]
+
+
+def flash_attn_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    qv: Tensor | None = None,
+    gather_kv_indices: Tensor | None = None,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: Window = (None, None),
+    learnable_sink: Tensor | None = None,
+    softcap: float = 0.0,
+    num_splits: int = 1,
+    pack_gqa: bool | None = None,
+    deterministic: bool = False,
+    score_mod: Callable[..., Any] | None = None,
+    score_mod_bwd: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
+    aux_tensors: list[Tensor] | None = None,
+    aux_scalars: tuple[Any, ...] | None = None,
+    block_sparse_tensors: BlockSparseTensorsTorch | None = None,
+    block_sparse_tensors_bwd: BlockSparseTensorsTorch | None = None,
+    return_lse: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Compute attention for a batch of sequences of one length, differentiably.
+
+    Args:
+        q: float16, bfloat16 or of 8 bits, of shape (batch, queries, heads, head size).
+        k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
+        v: Of shape (batch, keys, key heads, value size). If ``k`` is this very tensor and the value size 512,
+            the queries are what ``qv`` is.
+        qv: What is multiplied with the values and added to the scores, of shape (batch, queries, heads, 512).
+        gather_kv_indices: Not served.
+        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        causal: Whether a query sees no later key; queries and keys end at the same position.
+        window_size: How many keys before and after its own position a query sees; None for all.
+        learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
+        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
+        num_splits: Without effect on the result.
+        pack_gqa: Without effect on the result.
+        deterministic: Without effect: the gradients always are.
+        score_mod: Not served.
+        score_mod_bwd: Without effect.
+        mask_mod: Not served.
+        aux_tensors: Without effect.
+        aux_scalars: Without effect.
+        block_sparse_tensors: Not served.
+        block_sparse_tensors_bwd: Not served.
+        return_lse: Whether the logarithm of the softmax's sums is wanted; it has gradients then.
+
+    Returns:
+        The output, of shape (batch, queries, heads, value size), 0 for a query that sees no key; and the
+        logarithm of the sums, float32 of shape (batch, heads, queries), with ``qv`` (batch, queries, heads),
+        None unless it is wanted or an input wants gradients.
+
+    Raises:
+        AssertionError: If flash_attn does not take the arguments.
+        NotImplementedError: If morph does not serve an option.
+    """
+    mods = score_mod, score_mod_bwd, mask_mod, aux_tensors, aux_scalars
+    blocks = block_sparse_tensors, block_sparse_tensors_bwd
+    seen = softmax_scale, causal, window_size, learnable_sink, softcap
+    kernel = num_splits, pack_gqa, deterministic
+    if not (softcap or return_lse) and window_size == (None, None) and k is not v:
+        if all(each is None for each in (qv, gather_kv_indices, learnable_sink, *mods, *blocks)):
+            out = _without_gradients(q, k, v, softmax_scale, causal)
+            if out is not None:
+                return out, None
+    return FlashAttnFunc.apply(q, k, v, qv, gather_kv_indices, *seen, *kernel, *mods, *blocks, return_lse)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def flash_attn_varlen_func(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    qv: Tensor | None = None,
+    cu_seqlens_q: Tensor | None = None,
+    cu_seqlens_k: Tensor | None = None,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    min_seqlen_k: int | None = None,
+    seqused_q: Tensor | None = None,
+    seqused_k: Tensor | None = None,
+    gather_kv_indices: Tensor | None = None,
+    page_table: Tensor | None = None,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: Window = (None, None),
+    learnable_sink: Tensor | None = None,
+    softcap: float = 0.0,
+    num_splits: int = 1,
+    pack_gqa: bool | None = None,
+    deterministic: bool = False,
+    score_mod: Callable[..., Any] | None = None,
+    score_mod_bwd: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None,
+    block_sparse_tensors: BlockSparseTensorsTorch | None = None,
+    aux_tensors: list[Tensor] | None = None,
+    aux_scalars: tuple[Any, ...] | None = None,
+    return_lse: bool = False,
+    scheduler_metadata: SchedulerMetadataTensorsTorch | None = None,
+    seqlen_k_per_split: int | None = None,
+    disable_scheduler_metadata: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Compute attention within sequences of several lengths; see :func:`flash_attn_func` for the options.
+
+    Args:
+        q: Of shape (all queries, heads, head size), or without ``cu_seqlens_q`` with a dimension for the
+            batch.
+        k: Of shape (all keys, key heads, head size), or without ``cu_seqlens_k`` with a dimension for the
+            batch, or for the pages.
+        v: Of the shape of ``k`` but for the last dimension.
+        qv: Of the shape of ``q`` but for the last dimension.
+        cu_seqlens_q: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last
+            ones end.
+        cu_seqlens_k: Likewise for the keys.
+        max_seqlen_q: Without effect on the result.
+        max_seqlen_k: Without effect on the result.
+        min_seqlen_k: Without effect on the result.
+        seqused_q: int32 of shape (batch,): how many queries of each sequence count; None for all.
+        seqused_k: Likewise for the keys.
+        gather_kv_indices: Not served.
+        page_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, of any size.
+        softmax_scale: What the product of a query and a key is multiplied by.
+        causal: Whether a query sees no later key.
+        window_size: How many keys before and after its own position a query sees.
+        learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
+        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``.
+        num_splits: Without effect on the result.
+        pack_gqa: Without effect on the result.
+        deterministic: Without effect.
+        score_mod: Not served.
+        score_mod_bwd: Without effect.
+        mask_mod: Not served.
+        block_sparse_tensors: Not served.
+        aux_tensors: Without effect.
+        aux_scalars: Without effect.
+        return_lse: Whether the logarithm of the softmax's sums is wanted.
+        scheduler_metadata: Without effect.
+        seqlen_k_per_split: Without effect on the result.
+        disable_scheduler_metadata: Without effect.
+
+    Returns:
+        The output; and the logarithm of the sums, float32 of shape (heads, all queries), with ``qv`` (all
+        queries, heads), None as for :func:`flash_attn_func`.
+
+    Raises:
+        AssertionError: If flash_attn does not take the arguments.
+        NotImplementedError: If morph does not serve an option.
+    """
+    second = (
+        cu_seqlens_k.detach() if cu_seqlens_k is not None and cu_seqlens_k is cu_seqlens_q else cu_seqlens_k
+    )
+    bounds = cu_seqlens_q, second, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, min_seqlen_k
+    seen = softmax_scale, causal, window_size, learnable_sink, softcap
+    kernel = num_splits, pack_gqa, deterministic
+    mods = score_mod, score_mod_bwd, mask_mod, block_sparse_tensors, aux_tensors, aux_scalars
+    schedule = scheduler_metadata, seqlen_k_per_split, disable_scheduler_metadata
+    inputs = q, k, v, qv, *bounds, gather_kv_indices, page_table
+    return FlashAttnVarlenFunc.apply(*inputs, *seen, *kernel, *mods, return_lse, *schedule)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _without_gradients(
+    q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal: bool
+) -> Tensor | None:
+    """Compute a call without options by the device's kernel, where no logarithm of the sums is expected."""
+    if q.requires_grad or k.requires_grad or v.requires_grad:
+        return None
+    return attend(q, k, v, softmax_scale, causal)

@@ -1,0 +1,106 @@
+"""The operators of flash_attn 3's extension, as libraries call them that have an interface of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .attention import Four, backward, forward
+from .decoding import flash_attn_combine, get_scheduler_metadata
+
+_NAMESPACE = "flash_attn_3"
+_BOUNDS = "Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None"
+_FORWARD = (
+    "fwd(Tensor q, Tensor k, Tensor v, Tensor(k_new!)? k_new=None, Tensor(v_new!)? v_new=None, "
+    f"Tensor? q_v=None, Tensor(out!)? out=None, {_BOUNDS}, Tensor? cu_seqlens_k_new=None, "
+    "Tensor? seqused_q=None, Tensor? seqused_k=None, int? max_seqlen_q=None, int? max_seqlen_k=None, "
+    "Tensor? page_table=None, Tensor? kv_batch_idx=None, Tensor? leftpad_k=None, Tensor? rotary_cos=None, "
+    "Tensor? rotary_sin=None, Tensor? seqlens_rotary=None, Tensor? q_descale=None, Tensor? k_descale=None, "
+    "Tensor? v_descale=None, float? softmax_scale=None, bool is_causal=False, int window_size_left=-1, "
+    "int window_size_right=-1, int attention_chunk=0, float softcap=0.0, bool is_rotary_interleaved=False, "
+    "Tensor? scheduler_metadata=None, int num_splits=0, bool? pack_gqa=None, int sm_margin=0) "
+    "-> (Tensor(out!), Tensor, Tensor, Tensor)"
+)
+_BACKWARD = (
+    "bwd(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor softmax_lse, Tensor(dq!)? dq=None, "
+    f"Tensor(dk!)? dk=None, Tensor(dv!)? dv=None, {_BOUNDS}, Tensor? seqused_q=None, "
+    "Tensor? seqused_k=None, int? max_seqlen_q=None, int? max_seqlen_k=None, float? softmax_scale=None, "
+    "bool is_causal=False, int window_size_left=-1, int window_size_right=-1, float softcap=0.0, "
+    "bool deterministic=False, int sm_margin=0) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
+_COMBINE = (
+    "fwd_combine(Tensor out_partial, Tensor lse_partial, Tensor(out!)? out=None, "
+    "ScalarType? out_dtype=None) -> (Tensor(out!), Tensor)"
+)
+_METADATA = (
+    "get_scheduler_metadata(int batch_size, int max_seqlen_q, int max_seqlen_k, int num_heads, "
+    "int num_heads_k, int headdim, int headdim_v, ScalarType qkv_dtype, Tensor seqused_k, "
+    f"{_BOUNDS}, Tensor? cu_seqlens_k_new=None, Tensor? seqused_q=None, Tensor? leftpad_k=None, "
+    "int? page_size=None, int max_seqlen_k_new=0, bool is_causal=False, int window_size_left=-1, "
+    "int window_size_right=-1, int attention_chunk=0, bool has_softcap=False, int num_splits=0, "
+    "bool? pack_gqa=None, int sm_margin=0) -> Tensor"
+)
+
+
+def fwd(*args: Any, is_rotary_interleaved: bool = False, **kwargs: Any) -> Four:
+    """Compute attention; see :func:`.attention.forward`, which calls some of the arguments otherwise."""
+    renamed = {"q_v": "qv", "out": "out_", "is_causal": "causal"}
+    named = {renamed.get(name, name): value for name, value in kwargs.items()}
+    return forward(*args, rotary_interleaved=is_rotary_interleaved, **named)
+
+
+def bwd(
+    dout: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    softmax_lse: Tensor,
+    dq: Tensor | None = None,
+    dk: Tensor | None = None,
+    dv: Tensor | None = None,
+    cu_seqlens_q: Tensor | None = None,
+    cu_seqlens_k: Tensor | None = None,
+    seqused_q: Tensor | None = None,
+    seqused_k: Tensor | None = None,
+    *lengths_and_options: Any,
+    **kwargs: Any,
+) -> tuple[Tensor, ...]:
+    """Write gradients into ``dq``, ``dk`` and ``dv``; see :func:`.attention.backward`.
+
+    Returns:
+        The row sums of ``dout * out``, and four empty tensors, where flash_attn keeps parts of the result.
+    """
+    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k
+    lengths, options = lengths_and_options[:2], lengths_and_options[2:]
+    longest = *lengths, *(None,) * (2 - len(lengths))
+    inputs = dout, q, k, v, out, softmax_lse
+    named = {name: value for name, value in kwargs.items() if not name.startswith("max_seqlen")}
+    _, sums = backward(*inputs, *bounds, *longest, dq, dk, dv, *options, **named)
+    return sums, *(sums.new_empty(0) for _ in range(4))
+
+
+def metadata(batch_size: int, *args: Any, **kwargs: Any) -> Tensor:
+    """Return zeros, to be given to ``fwd``."""
+    like = kwargs.get("seqused_k", args[7] if len(args) > 7 else None)
+    return get_scheduler_metadata(batch_size, 0, 0, 1, 1, 8, like)
+
+
+def register() -> None:
+    """Make the operators, unless there are such."""
+    if hasattr(getattr(torch.ops, _NAMESPACE), "fwd"):
+        return
+    for schema, function in {
+        _FORWARD: fwd,
+        _BACKWARD: bwd,
+        _COMBINE: flash_attn_combine,
+        _METADATA: metadata,
+    }.items():
+        _LIBRARY.define(schema)
+        _LIBRARY.impl(schema.partition("(")[0], function, "CompositeExplicitAutograd")
+
+
+_LIBRARY = torch.library.Library(_NAMESPACE, "FRAGMENT")
+register()

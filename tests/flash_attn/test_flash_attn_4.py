@@ -1,0 +1,253 @@
+"""flash_attn 4, against float64."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.flash_attn.reference import attention, check, distance, tensors
+
+SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 48))
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"causal": True},
+    {"window_size": (5, 3)},
+    {"window_size": (None, 4)},
+    {"window_size": (6, None), "causal": True},
+    {"softcap": 3.0, "softmax_scale": 0.3},
+)
+
+
+def integers(*values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.int32, device="cuda")
+
+
+def expected(
+    q: Tensor, k: Tensor, v: Tensor, *, window_size: tuple[Any, Any] = (None, None), **options: Any
+) -> tuple[Tensor, Tensor]:
+    """Return the output and the logarithm of the sums, of which a sink is one more key without a value."""
+    left, right = (-1 if each is None else each for each in window_size)
+    sink = options.pop("learnable_sink", None)
+    out, lse = attention(q, k, v, window_size=(left, right), **options)
+    if sink is None:
+        return out, lse
+    total = torch.logaddexp(lse, sink.cpu().to(lse.dtype)[:, None].expand(lse.shape))
+    return out * (lse - total).exp().transpose(1, 2)[..., None], total
+
+
+def test_output_and_gradients():
+    from flash_attn.cute import flash_attn_func
+
+    for values, options in itertools.product((32, 48), OPTIONS):
+        inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
+        check(
+            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options)[0],
+            lambda q, k, v, dtype, options=options: expected(q, k, v, dtype=dtype, **options)[0],
+            inputs,
+            options,
+        )
+
+
+def test_sinks_and_gradients_of_the_sums():
+    """The sums are differentiable too, and one loss may depend on both results."""
+    from flash_attn.cute import flash_attn_func
+
+    (sink,) = tensors(3, (4,), dtype=torch.bfloat16)
+    factors = torch.randn(2, 4, 30, generator=torch.Generator("cpu").manual_seed(4))
+
+    def both(function: Any, *inputs: Tensor, **options: Any) -> Tensor:
+        q, k, v, learnable_sink = inputs
+        out, lse = function(q, k, v, learnable_sink=learnable_sink, **options)
+        lse = lse.masked_fill(lse.isinf(), 0)
+        return out + (lse * factors.to(lse.device, lse.dtype)).transpose(1, 2)[..., None].to(out.dtype)
+
+    for options in ({}, {"causal": True}, {"window_size": (40, 0)}, {"softcap": 2.0}):
+        check(
+            lambda *inputs, options=options: both(flash_attn_func, *inputs, return_lse=True, **options),
+            lambda *inputs, dtype, options=options: both(expected, *inputs, dtype=dtype, **options),
+            [*tensors(0, *SHAPES, dtype=torch.bfloat16), sink],
+            options,
+        )
+
+
+def test_which_sums_are_returned():
+    from flash_attn.cute import flash_attn_func
+
+    q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
+    out, lse = flash_attn_func(q, k, v, causal=True)  # what wants gradients has them anyway
+    assert not out[:, :4].any()
+    assert (lse[:, :, :4] == -math.inf).all()
+    assert distance(lse[:, :, 4:], attention(q, k, v, causal=True)[1][:, :, 4:]) < 5e-4
+    (grad,) = torch.autograd.grad(out.float().sum() + lse[:, :, 4:].sum(), q)
+    assert torch.equal(
+        grad, torch.autograd.grad(flash_attn_func(q, k, v, causal=True)[0].float().sum(), q)[0]
+    )
+    plain = [each.detach() for each in (q, k, v)]
+    again, none = flash_attn_func(*plain, causal=True)
+    assert none is None
+    assert torch.equal(again, out)
+    sink = torch.tensor([0.5, -2.0], device="cuda")
+    out, lse = flash_attn_func(*plain, causal=True, learnable_sink=sink, return_lse=True)
+    assert not out[:, :4].any()
+    assert torch.equal(lse[0, :, 0], sink)
+    out, lse = flash_attn_func(plain[0], plain[1][:, :0], plain[2][:, :0], return_lse=True)
+    assert not out.any()
+    assert (lse == -math.inf).all()
+    whole = flash_attn_func(*plain, window_size=(-1, -1))[0]  # no key is left: then all are seen
+    assert torch.equal(whole, flash_attn_func(*plain, return_lse=True)[0])
+
+
+def test_sequences_of_several_lengths():
+    from flash_attn.cute import flash_attn_varlen_func
+
+    bounds = {"cu_seqlens_q": integers(0, 8, 20), "cu_seqlens_k": integers(0, 10, 30)}
+    (sink,) = tensors(3, (4,), dtype=torch.float32)
+
+    def in_turns(q: Tensor, k: Tensor, v: Tensor, sink: Tensor, dtype: torch.dtype) -> Tensor:
+        parts = zip(q.split([8, 12]), k.split([10, 20]), v.split([10, 20]), strict=True)
+        options = {"causal": True, "learnable_sink": sink, "dtype": dtype}
+        return torch.cat([expected(*(each[None] for each in part), **options)[0][0] for part in parts])
+
+    inputs = [*tensors(0, (20, 4, 32), (30, 2, 32), (30, 2, 48), dtype=torch.bfloat16), sink]
+    check(
+        lambda q, k, v, sink: flash_attn_varlen_func(q, k, v, causal=True, learnable_sink=sink, **bounds)[0],
+        in_turns,
+        inputs,
+    )
+
+
+def test_how_much_of_each_sequence_counts():
+    from flash_attn.cute import flash_attn_varlen_func
+
+    q, k, v = tensors(0, (2, 6, 4, 32), (2, 9, 2, 32), (2, 9, 2, 32), dtype=torch.bfloat16)
+    used = {"seqused_q": integers(6, 4), "seqused_k": integers(9, 5)}
+    out, lse = flash_attn_varlen_func(q, k, v, causal=True, return_lse=True, **used)
+    assert lse.shape == (2, 4, 6)
+    own = q[1:, :4], k[1:, :5], v[1:, :5]
+    assert distance(out[1:, :4], attention(*own, causal=True)[0]) < 0.02
+    assert not out[1, 4:].any()
+    grads = torch.autograd.grad(out.float().square().sum(), (q, k, v))
+    assert not grads[0][1, 4:].any()
+    assert not grads[1][1, 5:].any()
+    assert all(grad[1, :4].any() for grad in grads)
+    keys = {"cu_seqlens_q": integers(0, 6, 10), "seqused_k": integers(9, 5)}
+    packed = torch.cat([q[0], q[1, :4]])
+    mixed, _ = flash_attn_varlen_func(packed, k, v, causal=True, **keys)
+    assert torch.equal(mixed, torch.cat([out[0], out[1, :4]]))
+    again = torch.autograd.grad(mixed.float().square().sum(), (q, k, v))
+    assert all(map(torch.equal, grads, again))
+
+
+def test_keys_in_pages():
+    from flash_attn.cute import flash_attn_varlen_func
+
+    q, k, v = (x.detach() for x in tensors(0, (5, 4, 32), (7, 4, 2, 32), (7, 4, 2, 32), dtype=torch.float16))
+    table = integers([3, 1, 0], [6, 5, 2])
+    options = {"cu_seqlens_q": integers(0, 2, 5), "seqused_k": integers(7, 12), "page_table": table}
+    out, _ = flash_attn_varlen_func(q, k, v, causal=True, num_splits=3, **options)
+    for index, own, length in ((0, slice(2), 7), (1, slice(2, 5), 12)):
+        keys, values = (each[table[index].long()].flatten(0, 1)[None, :length] for each in (k, v))
+        assert distance(out[None, own], attention(q[None, own], keys, values, causal=True)[0]) < 5e-3
+
+
+def test_values_that_are_keys():
+    """Multi-head latent attention: values are multiplied with a second part of the queries."""
+    from flash_attn.cute import flash_attn_func
+
+    inputs = tensors(0, (1, 6, 2, 64), (1, 9, 1, 64), (1, 9, 1, 512), (1, 6, 2, 512), dtype=torch.bfloat16)
+
+    def exact(q: Tensor, k: Tensor, v: Tensor, qv: Tensor, dtype: torch.dtype) -> Tensor:
+        return attention(torch.cat([q, qv], -1), torch.cat([k, v], -1), v, dtype=dtype, causal=True)[0]
+
+    check(lambda q, k, v, qv: flash_attn_func(q, k, v, qv, causal=True)[0], exact, inputs)
+    _, _, v, qv = inputs
+    _, lse = flash_attn_func(*inputs)
+    assert lse.shape == (1, 6, 2)
+    check(
+        lambda v, qv: flash_attn_func(qv, v, v)[0],
+        lambda v, qv, dtype: attention(qv, v, v, dtype=dtype)[0],
+        [v, qv],
+    )
+
+
+@pytest.mark.platforms("cpu")
+def test_inputs_of_8_bits():
+    from flash_attn.cute import flash_attn_func
+
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        small = [x.detach().to(dtype) for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
+        out, lse = flash_attn_func(*small, causal=True)
+        assert (out.dtype, lse) == (torch.bfloat16, None)
+        assert distance(out, attention(*(x.double() for x in small), causal=True)[0]) < 0.02
+
+
+def test_what_is_refused():
+    from flash_attn.cute import flash_attn_func, flash_attn_varlen_func
+    from flash_attn.cute.interface import _validate_head_dims
+
+    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.float16))
+    refused: dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]] = {
+        "inputs must be float16, bfloat16, fp8": ((q.float(), k.float(), v.float()), {}),
+        "q, k, v, and qv must have the same dtype": ((q.bfloat16(), k, v), {}),
+        "num_head must be divisible by num_head_kv": ((q[:, :, :3], k, v), {}),
+        "cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k must be int32": (
+            (q, k, v),
+            {"seqused_k": integers(3, 4).long()},
+        ),
+        r"seqused_q must have shape \(batch_size,\)": ((q, k, v), {"seqused_q": integers(3)}),
+        "page_table is not supported with cu_seqlens_k": (
+            (q, k, v),
+            {"cu_seqlens_k": integers(0, 1, 2), "page_table": integers([0], [1])},
+        ),
+        "learnable_sink must be float16": (
+            (q, k, v),
+            {"learnable_sink": torch.zeros(4, device="cuda").long()},
+        ),
+    }
+    for message, (inputs, options) in refused.items():
+        with pytest.raises(AssertionError, match=message):
+            flash_attn_varlen_func(*inputs, **options)
+    for name in ("gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors"):
+        with pytest.raises(NotImplementedError, match=f"morph does not serve {name}: "):
+            flash_attn_func(q, k, v, **{name: q})
+    with pytest.raises(AssertionError, match=r"\(192, 192\) is not supported on SM100/SM110"):
+        _validate_head_dims(192, 192, 10, 8)
+    _validate_head_dims(192, 128, 10, 8)
+
+
+def test_parts_of_the_keys_combined():
+    from flash_attn.cute import flash_attn_func
+    from flash_attn.cute.interface import flash_attn_combine
+
+    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
+    parts = [flash_attn_func(q, k[:, own], v[:, own], return_lse=True) for own in (slice(20), slice(20, 50))]
+    outs, sums = zip(*parts, strict=True)
+    out, lse = flash_attn_combine(torch.stack(outs), torch.stack(sums).transpose(-1, -2))
+    exact = attention(q, k, v)
+    assert out.dtype == torch.bfloat16
+    assert distance(out, exact[0]) < 0.02
+    assert distance(lse.transpose(-1, -2), exact[1]) < 5e-4
+
+
+@pytest.mark.platforms("cpu")
+def test_compiled_whole():
+    from flash_attn.cute import flash_attn_func
+
+    # Dynamo makes an object of torch.autograd.Function
+    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
+    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
+    results = [
+        (
+            out := function(q, k, v, causal=True)[0],
+            *torch.autograd.grad(out.float().square().sum(), (q, k, v)),
+        )
+        for function in (flash_attn_func, compiled)
+    ]
+    assert all(map(torch.equal, *results))
