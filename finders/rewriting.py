@@ -7,7 +7,7 @@ import sys
 
 from morph.finders.packages import packages
 from morph.finders.scope import Scope
-from morph.importing import put_first, take_away
+from morph.importing import DEPENDENCIES, put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ class RewritingFinder:
     ) -> ModuleSpec | None:
         """Return the module's spec with a loader that rewrites, or None if it is left alone (PEP 451)."""
         package = fullname.partition(".")[0]
-        if package in sys.stdlib_module_names or package == "morph" or package in packages.names:
+        if package in sys.stdlib_module_names or package in packages.names:
+            return None
+        if package == "morph" or package in DEPENDENCIES:
             return None
         if not self._scope.policy(package).literals:
             return None
