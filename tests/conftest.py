@@ -13,7 +13,7 @@ import pytest
 from tests import installation, platforms
 from tests.ascend import build as soft_cann
 from tests.platforms import Platform
-from tests.worker import Worker
+from tests.worker import Worker, Workers
 
 # The vendor's package belongs into the processes that tests start, never into pytest's own.
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
@@ -101,15 +101,23 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 
 
 @pytest.fixture(scope="session")
-def worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    """A process on the platform under morph, in which tests run."""
-    yield from _worker(platform, tmp_path_factory, morph=True)
+def worker_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    """The processes in which tests run, kept whichever platform the next test is on."""
+    pool = Workers(lambda: tmp_path_factory.mktemp("worker"))
+    yield pool
+    pool.stop()
 
 
 @pytest.fixture(scope="session")
-def vendor_worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+def worker(platform: Platform, worker_pool: Workers) -> Worker:
+    """A process on the platform under morph, in which tests run."""
+    return worker_pool.on(platform, morph=True)
+
+
+@pytest.fixture(scope="session")
+def vendor_worker(platform: Platform, worker_pool: Workers) -> Worker:
     """A process on the platform without morph, in which tests run."""
-    yield from _worker(platform, tmp_path_factory, morph=False)
+    return worker_pool.on(platform, morph=False)
 
 
 @pytest.fixture(scope="session")
@@ -125,12 +133,6 @@ def fresh_environment(built_wheel: pathlib.Path, tmp_path: pathlib.Path) -> inst
     fresh = installation.create(tmp_path / "environment")
     fresh.install(built_wheel)
     return fresh
-
-
-def _worker(platform: Platform, folders: pytest.TempPathFactory, *, morph: bool) -> Iterator[Worker]:
-    worker = Worker(platform, folders.mktemp("worker") / "output.txt", morph=morph)
-    yield worker
-    worker.stop()
 
 
 def _announcer(config: pytest.Config) -> soft_cann.Progress:

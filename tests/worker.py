@@ -128,6 +128,30 @@ class Worker:
         return Outcome("failed", f"{reason} (exit status {process and process.returncode})")
 
 
+class Workers:
+    """The workers of a session, each started once: to start one takes longer than most files of tests.
+
+    Args:
+        folder: Makes a folder for one worker's output.
+    """
+
+    def __init__(self, folder: Callable[[], pathlib.Path]) -> None:
+        self._folder = folder
+        self._known: dict[tuple[str, bool], Worker] = {}
+
+    def on(self, platform: Platform, *, morph: bool) -> Worker:
+        """Returns the worker on a platform, under morph or on the vendor's package alone."""
+        key = (platform.name, morph)
+        if key not in self._known:
+            self._known[key] = Worker(platform, self._folder() / "output.txt", morph=morph)
+        return self._known[key]
+
+    def stop(self) -> None:
+        """Ends them all."""
+        for worker in self._known.values():
+            worker.stop()
+
+
 def serve(connection: Connection) -> None:
     """Answers requests until the other side closes the connection."""
     while True:

@@ -1,9 +1,10 @@
-"""Runs the programs that its command line names, one after the other in this process."""
+"""Runs programs one after the other in this process: `python several.py NAME... [-- ARGUMENT...]`."""
 
 import importlib
 import sys
 
-names, sys.argv[1:] = sys.argv[1:], []
+separator = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+names, sys.argv[1:] = sys.argv[1:separator], sys.argv[separator + 1 :]
 for name in names:
     program = importlib.import_module(name)  # which is all of it where it has no main
     if hasattr(program, "main"):

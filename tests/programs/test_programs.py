@@ -12,12 +12,13 @@ from collections.abc import Callable
 import pytest
 
 from tests import platforms
-from tests.platforms import Platform, describe
+from tests.platforms import ACCELERATORS, Platform, describe
 
 FOLDER = pathlib.Path(__file__).parent
 TIMEOUT = 180
 
 Numbers = dict[str, float]
+Twin = Callable[[Platform, "Program"], Numbers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,27 +51,31 @@ PROGRAMS = [
     Program("serve"),
 ]
 NAMES = [program.name for program in PROGRAMS]
+DIGITS = PROGRAMS[0]
+LAUNCHED = [program for program in PROGRAMS if program.processes > 1]
 # one that asks at its beginning whether CUDA is in use already comes first
 ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
 PARALLEL = {
-    "simulated-npu": PROGRAMS[2],
-    "simulated-mlu": PROGRAMS[2],
-    "simulated-musa": PROGRAMS[7],
-    "simulated-xpu": PROGRAMS[2],
+    "cpu": LAUNCHED,
+    "npu": LAUNCHED,
+    "simulated-npu": LAUNCHED[:1],
+    "simulated-mlu": LAUNCHED[:1],
+    "simulated-musa": LAUNCHED[1:],
+    "simulated-xpu": LAUNCHED[:1],
 }
 ACCURATE = {"digits": 97.0, "ddp": 90.0, "parallel": 90.0, "serve": 88.0}
 
 
 def run(
     platform: Platform,
-    script: pathlib.Path,
+    script: str,
     *arguments: object,
     morph: bool,
     cwd: pathlib.Path,
     processes: int = 1,
 ) -> subprocess.CompletedProcess[str]:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(script)]
+    command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(FOLDER / script)]
     # one thread, so that a sum has one order whichever way it is spelled
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
     done = platform.complete([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
@@ -91,72 +96,83 @@ def all_numbers(done: subprocess.CompletedProcess[str]) -> list[Numbers]:
     return [json.loads(line) for line in lines]
 
 
+def computing_alike(platform: Platform) -> Platform:
+    """Returns the one platform that stands for all the simulated ones, or the one given."""
+    return platforms.platform("simulated-npu", {}) if platform.is_simulated else platform
+
+
 @pytest.fixture(scope="session")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Platform, Program], Numbers]:
-    """Runs a hand-ported program, once for each platform."""
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
+    """Runs the hand-ported programs, once for each platform; those of one process together."""
     known: dict[tuple[str, str], Numbers] = {}
 
     def run_twin(platform: Platform, program: Program) -> Numbers:
-        key = (platform.name, program.name)
-        if key not in known:
-            script = FOLDER / "ported" / f"{program.name}.py"
-            cwd, device = tmp_path_factory.mktemp(program.name), ("--device", platform.device_type)
-            processes = program.twin_processes
-            morph = platform.is_simulated  # whose device exists under morph only
-            done = run(platform, script, *device, morph=morph, cwd=cwd, processes=processes)
-            known[key] = numbers(done)
-        return known[key]
+        if (platform.name, program.name) not in known:
+            programs = ALONE if program in ALONE else [program]
+            names = [f"ported.{each.name}" for each in programs]
+            done = run(
+                platform,
+                "several.py",
+                *(*names, "--", "--device", platform.device_type),
+                morph=platform.is_simulated,  # whose device exists under morph only
+                cwd=tmp_path_factory.mktemp(program.name),
+                processes=program.twin_processes,
+            )
+            results = all_numbers(done)[-len(programs) :]
+            known.update(zip([(platform.name, each.name) for each in programs], results, strict=True))
+        return known[platform.name, program.name]
 
     return run_twin
 
 
-@pytest.mark.platforms("cpu", "npu")
-@pytest.mark.parametrize("program", PROGRAMS, ids=NAMES)
-def test_numbers_are_those_of_the_hand_ported_program(
-    platform: Platform, program: Program, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("program", ALONE, ids=lambda program: program.name)
+def test_program_gives_the_numbers_of_the_hand_ported_one(
+    platform: Platform, program: Program, twin: Twin, tmp_path: pathlib.Path
 ) -> None:
-    done = run(platform, FOLDER / f"{program.name}.py", morph=True, cwd=tmp_path, processes=program.processes)
+    done = run(platform, f"{program.name}.py", morph=True, cwd=tmp_path)
     result = numbers(done)
     assert result == pytest.approx(twin(platform, program), rel=program.tolerance), describe(done)
     assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
-@pytest.mark.platforms(*PARALLEL)
-def test_simulated_devices_give_the_numbers_of_the_hand_ported_programs(
-    platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
+@pytest.mark.platforms(*ACCELERATORS)
+def test_accelerators_give_the_numbers_of_the_hand_ported_programs(
+    platform: Platform, twin: Twin, tmp_path: pathlib.Path
 ) -> None:
     """In one process, as starting one takes longer than most of them; the simulated devices compute alike."""
-    names = [program.name for program in ALONE]
-    done = run(platform, FOLDER / "several.py", *names, morph=True, cwd=tmp_path)
-    hand_ported = platforms.platform("simulated-npu", {})
+    done = run(platform, "several.py", *(program.name for program in ALONE), morph=True, cwd=tmp_path)
     for program, result in zip(ALONE, all_numbers(done), strict=True):
-        assert result == pytest.approx(twin(hand_ported, program), rel=program.tolerance), program.name
+        expected = twin(computing_alike(platform), program)
+        assert result == pytest.approx(expected, rel=program.tolerance), program.name
+        assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
 @pytest.mark.platforms(*PARALLEL)
-def test_simulated_devices_train_on_two_processes(
-    platform: Platform, twin: Callable[[Platform, Program], Numbers], tmp_path: pathlib.Path
+def test_two_processes_give_the_numbers_of_the_hand_ported_program(
+    platform: Platform, twin: Twin, tmp_path: pathlib.Path
 ) -> None:
-    program = PARALLEL[platform.name]
-    done = run(platform, FOLDER / f"{program.name}.py", morph=True, cwd=tmp_path, processes=2)
-    expected = twin(platforms.platform("simulated-npu", {}), program)
-    assert numbers(done) == pytest.approx(expected, rel=program.tolerance), describe(done)
+    for program in PARALLEL[platform.name]:
+        done = run(platform, f"{program.name}.py", morph=True, cwd=tmp_path, processes=2)
+        result, expected = numbers(done), twin(computing_alike(platform), program)
+        assert result == pytest.approx(expected, rel=program.tolerance), describe(done)
+        assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
 @pytest.mark.platforms("cpu", "npu")
 def test_resumed_training_ends_where_the_whole_one_does(
-    platform: Platform, tmp_path: pathlib.Path, twin: Callable[[Platform, Program], Numbers]
+    platform: Platform, tmp_path: pathlib.Path, twin: Twin
 ) -> None:
-    digits, checkpoint = FOLDER / "digits.py", tmp_path / "digits.pt"
-    run(platform, digits, "--epochs", 2, "--checkpoint", checkpoint, morph=True, cwd=tmp_path)
-    done = run(platform, digits, "--resume", checkpoint, morph=True, cwd=tmp_path)
+    checkpoint = tmp_path / "digits.pt"
+    run(platform, "digits.py", "--epochs", 2, "--checkpoint", checkpoint, morph=True, cwd=tmp_path)
+    done = run(platform, "digits.py", "--resume", checkpoint, morph=True, cwd=tmp_path)
     assert "at epoch 2" in done.stdout
-    assert numbers(done) == pytest.approx(twin(platform, PROGRAMS[0]), rel=1e-4)
+    assert numbers(done) == pytest.approx(twin(platform, DIGITS), rel=1e-4)
 
 
 @pytest.mark.platforms("cpu", "npu")
 def test_memory_and_times_are_reported(platform: Platform, tmp_path: pathlib.Path) -> None:
-    done = run(platform, FOLDER / "digits.py", "--epochs", 1, morph=True, cwd=tmp_path)
+    done = run(platform, "digits.py", "--epochs", 1, morph=True, cwd=tmp_path)
     report = re.search(r"memory: ([\d.]+) MB allocated, ([\d.]+) MB peak, ([\d.]+) MB reserved", done.stdout)
     times = re.findall(r"(\d+) ms, scale (\d+)", done.stdout)
     assert report is not None, describe(done)

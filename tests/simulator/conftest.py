@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests import platforms
 from tests.platforms import Platform
-from tests.worker import Worker
+from tests.worker import Worker, Workers
 
 
 @pytest.fixture(scope="session", params=["simulated-npu", "npu", "simulated-xpu"])
@@ -21,8 +19,6 @@ def machine(request: pytest.FixtureRequest) -> Platform:
 
 
 @pytest.fixture(scope="session")
-def vendor_worker(machine: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+def vendor_worker(machine: Platform, worker_pool: Workers) -> Worker:
     """A process on the machine, in which tests run."""
-    worker = Worker(machine, tmp_path_factory.mktemp("worker") / "output.txt", morph=False)
-    yield worker
-    worker.stop()
+    return worker_pool.on(machine, morph=False)
