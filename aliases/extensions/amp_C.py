@@ -1,7 +1,7 @@
 """What apex's extension ``amp_C`` offers."""
 
 from apex.kernels.adagrad import multi_tensor_adagrad
-from apex.kernels.adam import (
+from apex.kernels.adam_operations import (
     multi_tensor_adam,
     multi_tensor_adam_capturable,
     multi_tensor_adam_capturable_master,

@@ -8,12 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels.adam import (
-    Adam,
+from ..kernels.adam import Adam, update
+from ..kernels.adam_operations import (
     multi_tensor_adam,
     multi_tensor_adam_capturable,
     multi_tensor_adam_capturable_master,
-    update,
 )
 from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
 

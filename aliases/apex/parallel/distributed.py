@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.autograd import Variable
@@ -20,10 +18,9 @@ from .flat import flatten as flatten
 from .flat import split_by_type as split_by_type
 from .flat import split_half_float_double as split_half_float_double
 from .flat import unflatten as unflatten
+from .reductions import Reductions, marked
 
 imported_flatten_impl = True
-# the number of a reduction, its flat tensor, what is being reduced, and the gradients that are waiting for it
-Reduction = tuple[int, Tensor, Tensor, list[Tensor], Any]
 
 
 def import_flatten_impl() -> None:
@@ -143,7 +140,7 @@ class DistributedDataParallel(nn.Module):
         self._arrivals: Arrivals | None = None
         self._layout: list[list[int]] = []
         self._buckets: Buckets | None = None
-        self._reductions: list[Reduction] = []
+        self._reductions = Reductions(self)
 
     def __getstate__(self) -> dict[str, Any]:
         own = {"_arrivals", "_buckets", "_reductions", "active_params", "allreduce_buffers", "bucket_pgs"}
@@ -183,13 +180,13 @@ class DistributedDataParallel(nn.Module):
         same = len(params) == len(self.active_params) and all(map(_is, params, self.active_params))
         self.needs_refresh = self.needs_refresh or not same
         self.active_params = list[Tensor](params)
-        self._reductions = []
+        self._reductions = Reductions(self)
         if self.needs_refresh:
             self._arrivals = Arrivals(params, self.message_size, self.allreduce_trigger_params)
         else:
             self._make_groups()
             self.allreduce_buffers = [None] * len(self._layout)
-            self._buckets = Buckets(self._layout, params, self._launch)
+            self._buckets = Buckets(self._layout, params, self._reductions.launch)
 
     def _make_groups(self) -> None:
         if self.allreduce_communicators:
@@ -200,7 +197,7 @@ class DistributedDataParallel(nn.Module):
     def _take(self, param: Tensor) -> None:
         if self._disable_allreduce or param.grad is None:
             return
-        with self._marked("allreduce_hook"):
+        with marked(self, "allreduce_hook"):
             if not self.callback_queued:
                 Variable._execution_engine.queue_callback(self._finish)
                 self.callback_queued = True
@@ -216,48 +213,11 @@ class DistributedDataParallel(nn.Module):
             if self._arrivals is not None and self.needs_refresh:
                 self._layout = self._arrivals.agreed()
                 self._arrivals, self.needs_refresh = None, False
-            self._reduce_everything()
+            self._reductions.of_everything(self.module.parameters())
         elif self._buckets is not None:
             self._buckets.check_all_reduced()
-        with self._marked("overlapping_backward_epilogue"):
-            for reduction in self._reductions:
-                self._complete(*reduction)
-        self._reductions = []
-
-    def _reduce_everything(self) -> None:
-        grads = [param.grad for param in self.module.parameters() if param.grad is not None]
-        buckets = split_half_float_double(grads)
-        self.allreduce_buffers = [None] * len(buckets)
-        for number, bucket in enumerate(buckets):
-            self._launch(number, bucket)
-
-    def _launch(self, number: int, grads: list[Tensor]) -> None:
-        with torch.no_grad(), self._marked("allreduce_bucket"):
-            flat = flatten([grad.detach() for grad in grads])
-            reduced = flat.float() if self.allreduce_always_fp32 else flat
-            if self.gradient_predivide_factor != 1.0:
-                reduced.mul_(1.0 / self.gradient_predivide_factor)
-            group = self.bucket_pgs[number % len(self.bucket_pgs)] if self.bucket_pgs else None
-            work = dist.all_reduce(reduced, group=group, async_op=True)
-            self._reductions.append((number, flat, reduced, grads, work))
-
-    @torch.no_grad()
-    def _complete(self, number: int, flat: Tensor, reduced: Tensor, grads: list[Tensor], work: Any) -> None:
-        work.wait()
-        if self.gradient_average:
-            reduced.mul_(self.gradient_predivide_factor / self.world_size)
-        if flat is not reduced:
-            flat.copy_(reduced)
-        views = list(unflatten(flat, grads))
-        if not self.retain_allreduce_buffers:
-            torch._foreach_copy_([grad.detach() for grad in grads], views)
-            return
-        self.allreduce_buffers[number] = flat
-        for grad, view in zip(grads, views, strict=True):
-            grad.data = view
-
-    def _marked(self, name: str) -> contextlib.AbstractContextManager[Any]:
-        return torch.cuda.nvtx.range(name) if self.prof else contextlib.nullcontext()
+        with marked(self, "overlapping_backward_epilogue"):
+            self._reductions.complete()
 
 
 def _is(first: object, second: object) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.init import xavier_normal_
 
 from ..log_util import get_transformer_logger
@@ -19,7 +18,6 @@ from ..utils import divide
 from .attributes import (
     Initialiser,
     copy_tensor_model_parallel_attributes,
-    new_weight,
     param_is_not_tensor_parallel_duplicate,
     set_defaults_if_not_set_tensor_model_parallel_attributes,
     set_tensor_model_parallel_attributes,
@@ -36,6 +34,7 @@ from .mappings import (
     reduce_scatter_to_sequence_parallel_region,
     scatter_to_tensor_model_parallel_region,
 )
+from .parallel_linear import ParallelLinear
 from .random import get_cuda_rng_tracker
 from .utils import VocabUtility
 
@@ -64,36 +63,7 @@ __all__ = [
 ]
 
 
-class _ParallelLinear(nn.Module):
-    """What both linear layers share: their parameters, and warnings."""
-
-    dimension: int
-    weight: nn.Parameter
-    bias: nn.Parameter | None
-
-    def _make(
-        self, sizes: tuple[int, int], bias: bool, options: dict[str, Any], keep_master_weight: bool
-    ) -> None:
-        on_host, dtype = options["use_cpu_initialization"], options["params_dtype"]
-        init_method, stride = options["init_method"], options["stride"]
-        output_size, input_size = sizes
-        self.weight, whole = new_weight(
-            output_size, input_size, self.dimension, init_method, stride, dtype, on_host
-        )
-        if on_host:
-            self.master_weight = whole if keep_master_weight else None
-        device = "cpu" if on_host else "cuda"
-        rows = self.weight.size(0)
-        zeros = nn.Parameter(torch.zeros(rows, dtype=dtype, device=device)) if bias else None
-        self.register_parameter("bias", zeros)
-
-    def _warn(self, accumulation_in_fp16: bool | None) -> None:
-        if accumulation_in_fp16 is not None:
-            message = f"Deprecated option `accumulation_in_fp16` is set to {accumulation_in_fp16}"
-            warnings.warn(message, stacklevel=3)
-
-
-class ColumnParallelLinear(_ParallelLinear):
+class ColumnParallelLinear(ParallelLinear):
     """A linear layer whose outputs are spread over the group.
 
     Args:
@@ -189,7 +159,7 @@ class ColumnParallelLinear(_ParallelLinear):
         return output, self.bias if self.skip_bias_add else None
 
 
-class RowParallelLinear(_ParallelLinear):
+class RowParallelLinear(ParallelLinear):
     """A linear layer whose inputs are spread over the group.
 
     Args:
