@@ -52,21 +52,13 @@ class Graph:
         stream = torch.accelerator.current_stream()
         if stream.stream_id == 0:
             raise RuntimeError(f"{title} graphs must be captured on a non-default stream.")
-        states = generators.get_rng_state_all, generators.set_rng_state_all
-        self._hold(pool or pools.new_id())
-        self._capture = Capture(started().device_type, title, *states)
-        streams.capturing.stream = stream
-        self._capture.__enter__()  # type: ignore[no-untyped-call]
+        self._begin(stream, pool or pools.new_id())
 
     def capture_end(self) -> None:
         """Ends the capture, which has computed nothing."""
         if self._capture is None:
             raise RuntimeError("capture_end() was called without capture_begin()")
-        capture, self._capture, streams.capturing.stream = self._capture, None, None
-        capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        started().native.end_pool(self._device, self._pool)
-        capture.finish()
-        self._steps = capture.steps
+        self._end()
 
     def replay(self) -> None:
         """Runs the captured work again, on what its inputs hold now."""
@@ -91,6 +83,21 @@ class Graph:
 
     def enable_debug_mode(self) -> None:
         """Changes nothing."""
+
+    def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
+        self._hold(pool)
+        states = generators.get_rng_state_all, generators.set_rng_state_all
+        self._capture = Capture(started().device_type, started().character.title, *states)
+        streams.capturing.stream = stream
+        self._capture.__enter__()  # type: ignore[no-untyped-call]
+
+    def _end(self) -> None:
+        assert self._capture is not None
+        capture, self._capture, streams.capturing.stream = self._capture, None, None
+        capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        started().native.end_pool(self._device, self._pool)
+        capture.finish()
+        self._steps = capture.steps
 
     def _hold(self, pool: pools.Id) -> None:
         native, self._device, self._pool = started().native, devices.current_device(), pool

@@ -28,7 +28,10 @@ class MemPool:
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         if allocator is not None:
             raise NotSimulatedError(f"{started().facts.module}.MemPool(allocator=...)")
-        self._device, self._id = devices.current_device(), new_id()
+        self._take(new_id())
+
+    def _take(self, pool: Id) -> None:
+        self._device, self._id = devices.current_device(), pool
         started().native.hold_pool(self._device, self._id)
         weakref.finalize(self, started().native.let_go_of_pool, self._device, self._id)
 

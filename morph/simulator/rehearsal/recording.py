@@ -19,6 +19,8 @@ MORPH = pathlib.Path(__file__).parents[2]
 
 OWN = tuple(f"{folder}{os.sep}" for folder in (MORPH, MORPH.parent / "finders", MORPH.parent / "aliases"))
 IMPORTING = "<frozen importlib"
+FEW = 100
+"""So many names are written one by one, more in lots: a star import from pynvml asks for 2,300."""
 
 
 @dataclass
@@ -59,7 +61,7 @@ class Rehearsal:
     """Records the CUDA names that a process of a program asks for; call it with each name.
 
     What torch itself asks for is not the program's doing. The record is kept in a file of the process's own,
-    rewritten with each new name: a process may end in ways that leave no time for it.
+    rewritten with new names: a process may end in ways that leave no time for it.
 
     Args:
         folder: Where the processes of the program keep their records.
@@ -83,7 +85,7 @@ class Rehearsal:
             place = (frame.f_code.co_filename, frame.f_lineno)
             use = self._uses.setdefault(name, Use(name, 0, *place))
             use.count += 1
-        if use.count == 1:
+        if use.count == 1 and (len(self._uses) <= FEW or len(self._uses) % FEW == 0):
             self.save()
 
     @property

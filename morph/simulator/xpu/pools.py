@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 
-from morph.simulator import devices
+from morph.simulator import pools
 from morph.simulator.machine import NotSimulatedError, started
 
 PoolId = tuple[int, int]
@@ -35,7 +34,7 @@ def current_allocator() -> Allocator:
     raise NotSimulatedError("torch.xpu.memory._get_current_allocator")
 
 
-class MemPool:
+class MemPool(pools.MemPool):
     """``torch._C._XPUMemPool``: a pool of one device's memory.
 
     Args:
@@ -49,23 +48,7 @@ class MemPool:
     ) -> None:
         if allocator is not None:
             raise NotSimulatedError("torch.xpu.MemPool(allocator=...)")
-        self._id, self._index = new_id(is_user_created), devices.current_device()
-        started().native.hold_pool(self._index, self._id)
-        weakref.finalize(self, started().native.let_go_of_pool, self._index, self._id)
-
-    @property
-    def id(self) -> PoolId:
-        """Two numbers, of which one is 0: that of a user's pool and that of a graph's."""
-        return self._id
-
-    @property
-    def allocator(self) -> Allocator | None:
-        """None: the device's own."""
-        return None
-
-    def use_count(self) -> int:
-        """Returns how many hold the pool."""
-        return int(started().native.holders_of_pool(self._index, self._id))
+        self._take(new_id(is_user_created))
 
 
 def new_id(is_user_created: bool = False) -> PoolId:
