@@ -25,10 +25,10 @@ def everywhere() -> None:
 
 @pytest.mark.platforms("cpu", "simulated-musa")
 def test_transformers_with_flash_attn_compute_what_they_do_without(platform: Platform) -> None:
-    versions = ("2", "3") if platform.name == "cpu" else ("2",)
-    done = platform.run(START, PROGRAMS / "llama.py", *versions, environment={"OMP_NUM_THREADS": "1"})
+    versions = ("2", "3", "4") if platform.name == "cpu" else ("2",)
+    done = platform.run(START, PROGRAMS / "llama.py", *versions)
     assert done.stdout.count(" hold") == 6 * len(versions)
-    assert str(["flash_attn", "flash_attn_interface"][: len(versions)]) in done.stdout
+    assert str(["flash_attn", "flash_attn_interface", "flash_attn.cute"][: len(versions)]) in done.stdout
 
 
 @pytest.mark.platforms("cpu")
@@ -38,4 +38,4 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square(platform: Platfo
         grown = re.findall(rf"{name}, \d+ tokens: ([\d.]+)", done.stdout)
         half, whole = map(float, grown)
         assert 4 < whole < 2.5 * half + 10
-        assert whole < 100  # scores would be 1024
+        assert whole < 60  # scores would be 1024, and 256 in blocks

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..calls.direct import watched
 from .operators import _flash_attn_forward, gradients
 
 Scales = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -22,7 +23,8 @@ def _forward(
     names = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
     left, right = window = options.pop("window_size")
     deterministic = options.pop("deterministic")
-    out, lse, *_ = _flash_attn_forward(
+    attend = _flash_attn_forward if watched(q, k, v) else _flash_attn_forward._init_fn
+    out, lse, *_ = attend(
         q,
         k,
         v,

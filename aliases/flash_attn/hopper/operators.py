@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..calls.direct import watched
 from .attention import Four, backward, forward
 
 _FORWARD = (
@@ -96,7 +97,8 @@ def gradients(
     q, k, v, out, lse, *bounds = ctx.saved_tensors
     grads = targets or tuple(torch.empty_like(each) for each in (q, k, v))
     bounds = bounds or [None] * 4
-    _flash_attn_backward(
+    differentiate = _flash_attn_backward if watched(dout, q, k, v) else _flash_attn_backward._init_fn
+    differentiate(
         dout.contiguous() if dout.stride(-1) != 1 else dout,
         q,
         k,

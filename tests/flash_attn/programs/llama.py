@@ -103,4 +103,5 @@ for version in sys.argv[1:]:
     forward_and_backward("mistral", MistralConfig(**SIZES, sliding_window=8), version)
     generation(LlamaConfig(**SIZES), version)
     sequences_in_one_row(LlamaConfig(**SIZES), version)
-print([name for name in ("flash_attn", "flash_attn_interface") if name in sys.modules])
+modules = "flash_attn", "flash_attn_interface", "flash_attn.cute"
+print([name for name in modules if name in sys.modules])
