@@ -116,7 +116,9 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
     # Where native parts are kept must not depend on HOME, which tests change.
     cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path("~/.cache").expanduser())
-    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, **variables}
+    # As many processes of tests as cores run at once, and threads of torch's that wait for work spin.
+    own = {"PYTHONPATH": path, "XDG_CACHE_HOME": cache, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **own, **variables}
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     return Platform(name, environment)
