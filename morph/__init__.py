@@ -87,16 +87,30 @@ def find_spec(
 
     if path is not None or fullname in sys.stdlib_module_names or fullname in NOT_OF_PROGRAMS:
         return None
-    from morph import startup
-
-    return startup.find_spec(fullname, path, target)
+    return _startup().find_spec(fullname, path, target)
 
 
 def find_distributions(context: "Any" = None) -> "Iterable[Any]":
     """Return the served packages' distributions, as a finder does."""
-    from morph import startup
+    found: Iterable[Any] = _startup().find_distributions(context)
+    return found
 
-    return startup.find_distributions(context)
+
+def _startup() -> "Any":
+    """Import what begins, without the import system's lock, which a thread that imports it too waits for."""
+    import _imp
+
+    try:
+        _imp.release_lock()
+    except RuntimeError:  # this thread does not hold it
+        from morph import startup
+
+        return startup
+    try:
+        from morph import startup
+    finally:
+        _imp.acquire_lock()
+    return startup
 
 
 def claim_script(path: str) -> "ScriptEntry":

@@ -107,7 +107,7 @@ def bind(function: Callable[..., Any], translators: Mapping[str, Callable[[Any],
     Raises:
         LookupError: If the function has no such parameter.
     """
-    own = list(inspect.signature(function).parameters.values())
+    own = list(_signature(function).parameters.values())
     if own and own[0].name == "self":
         del own[0]
     missing = set(translators) - {parameter.name for parameter in own}
@@ -115,6 +115,9 @@ def bind(function: Callable[..., Any], translators: Mapping[str, Callable[[Any],
         raise LookupError(f"{function.__qualname__} takes no {', '.join(sorted(missing))}")
     places = {parameter.name: (place, parameter) for place, parameter in enumerate(own)}
     return [_parameter(*places[name], translate) for name, translate in translators.items()]
+
+
+_signature = cache(inspect.signature)  # of functions that live as long as the process: each activation asks
 
 
 def translating(function: Callable[..., Any], translators: Mapping[str, Callable[[Any], Any]]) -> Handler:

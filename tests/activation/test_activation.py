@@ -85,7 +85,7 @@ def test_another_backend_is_refused_while_one_is_active(platform: Platform) -> N
     )
 
 
-@pytest.mark.platforms("simulated-npu")  # whose device stays once it has started; test_traces.py has the others
+@pytest.mark.platforms("simulated-npu")  # whose device stays once it has started; the others: test_traces.py
 def test_deactivation_restores_every_object_by_identity(platform: Platform) -> None:
     script(
         platform,

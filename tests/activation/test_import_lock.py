@@ -1,0 +1,62 @@
+"""Threads that import the same at once: a finder is asked while the import system's one lock is held.
+
+Whoever imports something then waits for a thread that waits for the lock, for ever.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.platforms import REPOSITORY, describe
+
+PROGRAM = """
+import faulthandler, importlib, sys, threading, time
+import morph
+
+HELD = sys.argv[1]
+looking, asked = threading.Event(), threading.Event()
+faulthandler.dump_traceback_later(20, exit=True)
+
+class Path(list):
+    "Finders, of which none is asked for HELD before the main thread wants it too."
+
+    def __iter__(self):
+        name = sys._getframe(1).f_locals.get("name")
+        if name == HELD and threading.current_thread() is other:
+            looking.set()
+            asked.wait(5)
+            time.sleep(0.1)
+        return super().__iter__()
+
+def audit(event, arguments):
+    if event == "import" and arguments[0] == HELD and threading.current_thread() is not other:
+        asked.set()
+
+other = threading.Thread(target=importlib.import_module, args=(HELD,))
+sys.meta_path = Path(sys.meta_path)
+morph.wait_for_torch()
+sys.addaudithook(audit)
+other.start()
+looking.wait()
+import packaging, pynvml
+other.join()
+print("imported")
+"""
+
+
+@pytest.mark.parametrize(
+    "held",
+    ["morph.startup", "morph.importing", "morph.launcher.startup", "morph.finders.source", "tomllib"],
+)
+def test_a_module_that_another_thread_is_importing(held: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, held],
+        env={"PYTHONPATH": str(REPOSITORY), "MORPH_BACKEND": "npu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "imported\n"), describe(done)
