@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
 
 from morph import surfaces
+from morph.aliases.members import has_member
 from morph.aliases.rows import Row, Status, Table
-from morph.backends import resolve
 
 ROOT = "torch.cuda"
+CPU_SURFACE = "torch_cpu-2.13.0"
 CUDA_SURFACE = "torch_cuda-2.13.0"
 
 
 def decide(table: Table, name: str) -> Row:
     """Return how a backend serves the CUDA name ``name``.
 
-    Where no row decides, the vendor's recorded surface does; for a backend without one (the CPU) torch itself
-    is imported and asked.
+    Where no row decides, the recorded surface of what serves it does: neither torch nor a vendor's package is
+    imported, which may be broken or not be there.
 
     Args:
         table: The backend's.
         name: A dotted name, that of a class's member included.
     """
-    row = table.row(name)
+    row = table.row(name) or _row_of_alias(table, name)
     if row is not None:
         return row
     owner = table.rows.get(name.rpartition(".")[0])
@@ -33,10 +34,21 @@ def decide(table: Table, name: str) -> Row:
     return _by_place(table, name, owner)
 
 
+def _row_of_alias(table: Table, name: str) -> Row | None:
+    """Return the row that a class's member has under another name of the class."""
+    classes = surfaces.load(CUDA_SURFACE).classes
+    owner, _, member = name.rpartition(".")
+    if owner not in classes:
+        return None
+    others = (other for other in classes if classes[other].home == classes[owner].home)
+    found = next(filter(None, (table.rows.get(f"{other}.{member}") for other in others)), None)
+    return dataclasses.replace(found, name=name) if found else None
+
+
 def _member(name: str, owner: Row) -> Row:
     """Return how the member of a class of morph's, or of one that it adapts, is served."""
-    made = _resolved(owner.adapter.replace(":", "."))
-    if isinstance(made, type) and not owner.target and not hasattr(made, name.rpartition(".")[2]):
+    is_known = surfaces.load(CUDA_SURFACE).has(name) and has_member(owner.adapter, name.rpartition(".")[2])
+    if not owner.target and not is_known:
         return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")
     return Row(name, owner.status, note=owner.note)
 
@@ -45,6 +57,8 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
     place = table.facts.module + name.removeprefix(ROOT)
     if owner is not None and owner.status is Status.RENAMED:
         place = f"{owner.target}.{name.rpartition('.')[2]}"
+        if not place.startswith(f"{table.facts.module}."):
+            return Row(name, Status.SAME, target=place, note="torch's own")
     if _exists(table, place):
         return Row(name, Status.SAME, target=place)
     if name in surfaces.load(CUDA_SURFACE).modules:
@@ -55,19 +69,8 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
 
 
 def _exists(table: Table, place: str) -> bool:
-    if table.facts.surface:
-        return surfaces.load(table.facts.surface).has(place)
-    try:
-        return _resolved(place) is not None
-    except AttributeError:
-        return False
-
-
-def _resolved(name: str) -> Any:
-    from morph.backends.autoload import import_torch
-
-    import_torch()  # without a vendor's package, which may be broken and is not asked
-    return resolve(name)
+    surface = table.facts.surface or (CPU_SURFACE if table.facts.module == "torch.cpu" else "")
+    return bool(surface) and surfaces.load(surface).has(place)
 
 
 def _is_private(name: str) -> bool:

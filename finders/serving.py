@@ -11,6 +11,7 @@ from torch.backends import PropModule
 
 from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
+from morph.errors import MissingNameError
 from morph.finders.answers import ROOT, Answers
 from morph.finders.served import Observer, serve
 from morph.finders.views import Views
@@ -57,6 +58,8 @@ def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
             journal.set_attribute(type(module), member, _flag(answers, row, module))
         elif row.adapter and _is_class(parent):
             journal.set_attribute(_served_class(backend, parent), member, _member(row))
+        elif row.status is Status.MISSING and _is_class(parent):
+            journal.set_attribute(_served_class(backend, parent), member, _Missing(row, backend.name))
 
 
 def _flag(answers: Answers, row: Row, module: PropModule) -> Any:
@@ -76,7 +79,20 @@ def _served_class(backend: Backend, name: str) -> Any:
     if not name.startswith(f"{ROOT}."):
         return resolve(name)
     row: Row | None = backend.table.rows.get(name)
+    if row and row.adapter and not row.target:
+        return resolve(row.adapter.replace(":", "."))
     return resolve(row.target if row and row.target else backend.module + name.removeprefix(ROOT))
+
+
+class _Missing:
+    """A member that the vendor's class lacks, of which class and instances tell whoever asks."""
+
+    def __init__(self, row: Row, backend: str) -> None:
+        self._row = row
+        self._backend = backend
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        raise MissingNameError(self._row.name, self._backend, self._row.note)
 
 
 def _member(row: Row) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -41,3 +43,35 @@ def test_an_unknown_name_has_close_ones(capsys: pytest.CaptureFixture[str]) -> N
 def test_an_unknown_backend(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.run(["explain", "torch.cuda.Stream", "--backend", "tpu"]) == 2
     assert "tpu" in capsys.readouterr().err
+
+
+def test_neither_torch_nor_a_vendor_is_imported() -> None:
+    """Whichever they are, of rows and without, of classes of morph's and of the vendors'."""
+    asked = """
+import sys
+sys.modules |= dict.fromkeys(["torch", "torch_npu", "torch_mlu", "torch_musa"])
+from morph import commands
+for name in ("is_initialized", "Stream.priority", "memory.MemPool.id", "streams.Stream.cuda_stream", "gds"):
+    assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0
+"""
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    initialised, priority, identity, handle, _ = _documents(done.stdout)
+    assert initialised["cpu"] == {
+        "status": "same",
+        "target": "torch.cpu.is_initialized",
+        "adapter": "",
+        "note": "",
+    }
+    assert priority["cpu"]["status"] == identity["mlu"]["status"] == "emulated"
+    assert handle["npu"]["target"] == "torch.npu.Stream.npu_stream"
+
+
+def _documents(text: str) -> list[dict[str, dict[str, str]]]:
+    """Returns the JSON documents that follow each other."""
+    found, decoder = [], json.JSONDecoder()
+    while text.strip():
+        document, end = decoder.raw_decode(text.lstrip())
+        found.append(document)
+        text = text.lstrip()[end:]
+    return found

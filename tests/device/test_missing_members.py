@@ -1,0 +1,43 @@
+"""Members that a vendor's class lacks are refused by name and reason, of the class and of its objects."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+import torch
+
+from morph.aliases.rows import Status
+from morph.backends import active
+from morph.errors import MissingNameError
+
+
+def test_a_missing_member_is_refused_with_the_reason() -> None:
+    backend = active()
+    assert backend is not None
+    rows = [row for row in backend.table.rows.values() if row.status is Status.MISSING]
+    members = [(row, owner) for row in rows if (owner := _owner(row.name)) is not None]
+    assert members
+    for row, owner in members:
+        member = row.name.rpartition(".")[2]
+        with pytest.raises(MissingNameError) as refused:
+            getattr(owner, member)
+        assert str(refused.value) == f"{row.name} does not exist on backend {backend.name!r}: {row.note}"
+        assert not hasattr(owner, member)
+        assert getattr(owner, member, None) is None
+
+
+def test_objects_refuse_it_too_and_can_be_looked_into() -> None:
+    graph: Any = torch.cuda.CUDAGraph(keep_graph=True)
+    with pytest.raises(MissingNameError, match="cudaGraph_t"):
+        graph.raw_cuda_graph()
+    assert "raw_cuda_graph" not in dict(inspect.getmembers(graph))
+
+
+def _owner(name: str) -> type | None:
+    """Returns the class that a name is a member of, or None."""
+    owner: Any = torch
+    for part in name.split(".")[1:-1]:
+        owner = getattr(owner, part, None)
+    return owner if isinstance(owner, type) else None
