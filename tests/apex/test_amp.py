@@ -22,6 +22,8 @@ def test_training(level: str) -> None:
     expected = by_hand(level, scale)
     with initialized(network(), None, opt_level=level, loss_scale=scale) as model:
         assert isinstance(model, nn.Module)  # no optimizers, no pair
+    with initialized(network(), [], opt_level=level) as (_, optimizers):
+        assert optimizers == []
     model = network()
     with initialized(model, sgd(model.parameters()), opt_level=level, loss_scale=scale) as (model, optimizer):
         by_amp(model, optimizer)

@@ -57,6 +57,24 @@ def test_a_state_dict_that_apex_wrote(dtype: torch.dtype) -> None:
     assert optimizer.state_dict()["param_groups"][0]["step"] == 4
 
 
+@pytest.mark.parametrize("name", ["FusedAdam", "FusedMixedPrecisionLamb"])
+def test_numbers_in_a_state_dict_become_tensors_where_they_must_be(name: str) -> None:
+    """The state dict of an optimizer that is not capturable has the step and the rate as numbers."""
+    chosen = {"capturable": True} if name == "FusedAdam" else {}
+    optimizer, formula = follow(name, torch.float32, steps=2, **chosen)
+    saved = optimizer.state_dict()
+    for group in saved["param_groups"]:
+        group.update(step=int(group["step"]), lr=float(group["lr"]))
+    copies = [nn.Parameter(param.detach().clone()) for param in optimizer.param_groups[0]["params"]]
+    other = optimizer_class(name)(copies, lr=1.0, **chosen)
+    other.load_state_dict(saved)
+    formula.step(set_gradients(copies, 9))
+    other.step()
+    for copied, expected in zip(copies, formula.params, strict=True):
+        close(copied, expected, torch.float32)
+    assert other.param_groups[0]["step"].tolist() == [3]
+
+
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_a_state_dict_continues_the_run(name: str) -> None:
     chosen = {"lr": 0.1, "momentum": 0.9} if name == "FusedSGD" else {}

@@ -150,7 +150,7 @@ def _initialize(
     _amp_state.loss_scalers = [_new_scaler(properties) for _ in range(num_losses)]
     if properties.patch_torch_functions:
         _switch_casts_on(optimizers, properties)
-    if given_optimizers is None or given_optimizers == []:
+    if given_optimizers is None:
         return given_models
     return given_models, given_optimizers
 

@@ -151,7 +151,8 @@ class FusedAdam(FusedOptimizer):
             found_inf = grad_scaler._check_inf_per_device(self)[device]
             grad_scale = grad_scaler._get_scale_async().reshape(())
         self._dummy_overflow_buf.copy_(found_inf)
-        step = group.get("step", torch.zeros(1, dtype=torch.int)).to(device)
+        # what was not capturable when it was saved has a number
+        step = torch.as_tensor(group.get("step", 0), dtype=torch.int, device=device).reshape(1)
         group["step"] = step.add_((found_inf != 1).to(torch.int))
         options = self._options(group, step)
         master_of = dict(zip(group["params"], masters, strict=True))

@@ -81,9 +81,7 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters, with a learning rate and a count of steps of its own."""
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
-        for name in ("lr", "step"):
-            group[name] = torch.as_tensor(group[name]).clone().to(group["params"][0].device)
+        _make_tensors(self.param_groups[-1])
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load a state dict that this optimizer, or apex's, wrote; its tensors keep dtype and device.
@@ -107,6 +105,8 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
             {**_copied(saved), "params": group["params"]}
             for group, saved in zip(groups, saved_groups, strict=True)
         ]
+        for group in loaded:
+            _make_tensors(group)
         self.__setstate__({"state": state, "param_groups": loaded})
 
     @torch.no_grad()
@@ -184,6 +184,13 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
             0.0,
         )
         return LAMB(adam, group["weight_decay"], group["grad_averaging"], self.use_nvlamb)
+
+
+def _make_tensors(group: Group) -> None:
+    """Put tensors of their own in place of a group's learning rate and step, which may be numbers."""
+    device = group["params"][0].device
+    for name, dtype, shape in (("lr", torch.float32, ()), ("step", torch.int, (1,))):
+        group[name] = torch.as_tensor(group[name], dtype=dtype).reshape(shape).clone().to(device)
 
 
 def _copied(values: Mapping[str, Any]) -> dict[str, Any]:

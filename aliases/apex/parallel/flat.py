@@ -12,11 +12,11 @@ from torch import Tensor
 from ..kernels.flattening import flatten as flatten
 from ..kernels.flattening import unflatten as unflatten
 
-FLOATS = (torch.float16, torch.float32, torch.float64)
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return the tensors of float16, of float32 and of float64, each a list unless there are none."""
+    """Return the tensors of each floating-point dtype, a list unless there are none; bfloat16 too."""
     buckets = ([tensor for tensor in tensors if tensor.dtype == dtype] for dtype in FLOATS)
     return [bucket for bucket in buckets if bucket]
 
