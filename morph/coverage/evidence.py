@@ -59,19 +59,25 @@ class Evidence:
         return set(self.platforms.get(name, ()))
 
     def dumps(self) -> str:
-        """Return the text of the file that keeps it."""
-        rows = (
-            f"{json.dumps(name)}: {json.dumps(' '.join(sorted(on)))}"
-            for name, on in sorted(self.platforms.items())
-        )
-        names = ",\n".join(rows)
-        return f'{{\n"torch": {json.dumps(self.torch)},\n"names": {{\n{names}\n}}\n}}\n'
+        """Return the text of the file that keeps it: by platforms and by module, the names in one text."""
+        kept: dict[str, dict[str, str]] = {}
+        for name, on in sorted(self.platforms.items()):
+            owner, _, last = name.rpartition(".")
+            modules = kept.setdefault(" ".join(sorted(on)), {})
+            modules[owner] = f"{modules.get(owner, '')} {last}".strip()
+        return json.dumps({"torch": self.torch, "names": dict(sorted(kept.items()))}, indent=0) + "\n"
 
 
 def parse(text: str) -> Evidence:
     """Read evidence from the text of its file."""
     data = json.loads(text)
-    return Evidence(data["torch"], {name: frozenset(on.split()) for name, on in data["names"].items()})
+    platforms = {
+        f"{owner}.{last}".lstrip("."): frozenset(on.split())
+        for on, modules in data["names"].items()
+        for owner, names in modules.items()
+        for last in names.split()
+    }
+    return Evidence(data["torch"], platforms)
 
 
 @functools.cache

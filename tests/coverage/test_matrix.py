@@ -44,17 +44,17 @@ def test_every_name_has_a_cell_on_every_backend(matrices: list[Matrix]) -> None:
 
 def test_nearly_all_that_projects_use_is_served(matrices: list[Matrix]) -> None:
     served = {each.interface: min(each.shares.values()) for each in matrices}
-    least = {"torch.cuda": 99, "apex": 99, "flash_attn": 98.5, "pynvml": 99}  # xformers: flash_attn_3._C
+    least = {"torch.cuda": 99, "apex": 99, "flash_attn": 99, "pynvml": 99}
     assert not {name: share for name, share in served.items() if share < least[name]}
 
 
 def test_a_package_has_its_rows_on_every_backend(matrices: list[Matrix]) -> None:
     rows = {row.name: row for matrix in matrices for row in matrix.rows}
-    adam, cute = rows["apex.optimizers.FusedAdam"], rows["flash_attn.cute.flash_attn_func"]
+    adam, cute = rows["apex.optimizers.FusedAdam"], rows["flash_attn.cute.pipeline"]
     assert {cell.status for cell in adam.cells.values()} == {Status.EMULATED}
     assert (adam.module, rows["amp_C"].module, adam.private) == ("apex.optimizers", "amp_C", False)
     assert {cell.note for cell in cute.cells.values()} == {
-        package.load("flash_attn").rows["flash_attn.cute*"].note
+        package.load("flash_attn").rows["flash_attn.cute.*"].note
     }
     assert package.load("flash_attn").decide("flash_attn.nothing").note.endswith("has no such name")
 
@@ -82,7 +82,8 @@ def test_a_name_that_no_row_decides_is_decided_by_the_surface() -> None:
 
 def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
     seen = parse(
-        '{"torch": "2.13.0", "names": {"a": "cpu npu simulated-npu simulated-mlu", "b": "simulated-npu"}}'
+        '{"torch": "2.13.0", "names": {"cpu npu simulated-npu simulated-mlu": {"": "a"}, '
+        '"simulated-npu": {"": "b", "m.n": "c d"}}}'
     )
     rungs = [seen.rung("a", "cpu"), seen.rung("a", "npu"), seen.rung("a", "mlu"), seen.rung("a", "xpu")]
     assert rungs == [Rung.HARDWARE, Rung.VENDOR_WHEEL, Rung.SIMULATED, Rung.RECORDED]

@@ -1,4 +1,6 @@
-"""Every CUDA name is used once on every platform, or seen to be refused: the evidence that morph ships.
+"""The evidence that morph ships: every CUDA name is used once on every platform, or seen to be refused.
+
+Of the served packages what their scenarios use counts.
 
 `python -m pytest tests/evidence --record-evidence` writes the file anew from what the run shows.
 """
@@ -12,6 +14,7 @@ import torch
 
 from morph.coverage import evidence
 from morph.coverage.evidence import Evidence
+from tests.evidence import packages
 from tests.evidence.exercises import PASSED, plan, run
 from tests.platforms import EVERYWHERE, REPOSITORY, Platform
 
@@ -31,6 +34,9 @@ def shown(
     worker = request.getfixturevalue("worker")
     worker.call(run, {"platform": platform.name, "results": results})
     outcomes: dict[str, str] = json.loads(results.read_text())
+    for package in packages.PACKAGES:
+        worker.call(packages.run, {"name": package, "results": results})
+        outcomes |= json.loads(results.read_text())
     return outcomes
 
 

@@ -1,0 +1,124 @@
+"""What the tests use of the served packages on each platform: the names whose code runs in a scenario.
+
+`scenarios/` has a short program for each package. A function counts as used if its code ran there, a class if
+its code or an instance of it did, a module if it was imported, and a value if it was read. What no program
+reaches is checked against the recorded names only, by the packages' own tests.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import pathlib
+import sys
+import warnings
+from types import FrameType, ModuleType
+from typing import Any
+
+from morph.aliases import interfaces, package, table
+from morph.aliases.decisions import ROOT
+from morph.aliases.table import Status
+from morph.backends import active
+from morph.finders import places
+from tests.evidence.exercises import PASSED
+
+ALIASES = str(pathlib.Path(places.ALIASES))
+PACKAGES = [name for name in interfaces.names() if name != ROOT]
+
+
+class Run:
+    """What ran: the code of morph's trees, and the classes of which there were instances.
+
+    A context manager, inside which this thread is watched.
+    """
+
+    def __init__(self) -> None:
+        self.codes: set[Any] = set()
+        self.classes: set[type] = set()
+
+    def __enter__(self) -> Run:
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+    def _see(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(ALIASES):
+            self.codes.add(code)
+            if code.co_varnames[:1] == ("self",):
+                self.classes.add(type(frame.f_locals["self"]))
+
+
+def run(name: str, results: pathlib.Path) -> None:
+    """Runs the scenario of a package in a process under morph, and writes what became of each name.
+
+    Args:
+        name: The package.
+        results: The file that takes the names that were used or refused, with `PASSED` or what was wrong.
+    """
+    interface, backend = interfaces.load(name), active()
+    assert backend is not None
+    scenario = importlib.import_module(f"tests.evidence.scenarios.{name}")
+    with warnings.catch_warnings(action="ignore"), Run() as seen:
+        said = set(scenario.run())
+    outcomes = {}
+    for each in interface.names:
+        missing = interface.decide(table.load(backend.name), each).status is Status.MISSING
+        outcome = _refused(each, said) if missing else _used(each, seen, said)
+        if outcome is not None:
+            outcomes[each] = outcome
+    results.write_text(json.dumps(outcomes))
+
+
+def _used(name: str, seen: Run, said: set[str]) -> str | None:
+    """Returns `PASSED` for a name that was used, None for one that was not, or why it is not there."""
+    try:
+        found = _resolved(name)
+    except (ImportError, AttributeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return PASSED if name in said or _ran(found, seen) else None
+
+
+def _refused(name: str, said: set[str]) -> str | None:
+    """Returns `PASSED` for a name that does not exist, or that the scenario has seen refused."""
+    try:
+        _resolved(name)
+    except (ImportError, AttributeError):
+        return PASSED
+    return PASSED if name in said else f"{name} is called missing, and exists"
+
+
+@functools.cache
+def _resolved(name: str) -> Any:
+    owner, _, last = name.rpartition(".")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        if not owner:
+            raise
+        return getattr(_resolved(owner), last)
+
+
+def _ran(found: Any, seen: Run) -> bool:
+    found = inspect.unwrap(getattr(found, "_init_fn", found))
+    owner = getattr(found, "__self__", None)
+    if isinstance(owner, type):  # the apply of an autograd function
+        return _ran(owner, seen)
+    if not _is_ours(found):
+        return True
+    if isinstance(found, type):
+        own = (getattr(each, "__func__", each) for each in vars(found).values())
+        return found in seen.classes or any(getattr(each, "__code__", None) in seen.codes for each in own)
+    return getattr(found, "__code__", None) in seen.codes
+
+
+def _is_ours(found: Any) -> bool:
+    """Tells whether something is a class or a function of a tree, and no value or something of torch's."""
+    if isinstance(found, ModuleType) or not callable(found):
+        return False
+    root = str(getattr(found, "__module__", "")).partition(".")[0]
+    return root in {top for name in PACKAGES for top in package.load(name).import_names}
