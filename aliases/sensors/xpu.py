@@ -1,33 +1,82 @@
-"""Intel's readings, from torch.xpu, which asks Level Zero through the package pyzes."""
+"""Intel's readings: from Level Zero Sysman through the package pyzes, else from torch.xpu."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
+from morph.aliases.sensors.intel import SysmanGpu
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Clock, UnknownReadingError
+from morph.aliases.sensors.sysman import Sysman
 from morph.aliases.sensors.torch_device import TorchDevice
 
-_NO_LIBRARY = "torch.xpu takes it from pyzes; pip install 'torch-morph[xpu]'"
-_DOES_NOT_TELL = "neither torch.xpu nor Level Zero tells it through pyzes"
+_NO_LIBRARY = "pyzes is not installed; pip install 'torch-morph[xpu]'"
 
 
 def open_source() -> Source:
-    """Return the source."""
-    return LevelZero()
+    """Return the source: Sysman, or torch.xpu where pyzes or Level Zero's loader is absent."""
+    try:
+        return LevelZero(Sysman.load())
+    except ImportError:
+        return TorchXpu(_NO_LIBRARY)
+    except (OSError, UnknownReadingError) as error:
+        return TorchXpu(f"pyzes cannot be used ({error}); Level Zero comes with Intel's driver")
 
 
 class LevelZero(Source):
-    """Intel's GPUs as torch.xpu sees them."""
+    """Level Zero Sysman, whatever masks its devices for torch.
+
+    Args:
+        sysman: Opened.
+    """
+
+    title = "pyzes"
+    why_unknown = SysmanGpu.why_unknown
+
+    def __init__(self, sysman: Sysman) -> None:
+        self.sysman = sysman
+
+    def devices(self) -> Sequence[SysmanGpu]:
+        """Return the cards, or their tiles where torch.xpu has one device for each."""
+        return [device for card in self.sysman.cards() for device in self._devices_of(card)]
+
+    def driver_version(self) -> str:
+        """Return the version of the driver."""
+        return self.devices()[0].driver_version()
+
+    def position(self, index: int) -> int:
+        """Return the place of the device that torch.xpu calls ``index``: a mask changes no order."""
+        mask = os.environ.get("ZE_AFFINITY_MASK", "").split(",")
+        shown = sorted({int(part) for part in mask if part.strip().isdigit()})
+        return shown[index] if index < len(shown) else index
+
+    def _devices_of(self, card: object) -> Iterator[SysmanGpu]:
+        whole = SysmanGpu(self.sysman, card)
+        tiles = whole.properties.numSubdevices
+        if not tiles or os.environ.get("ZE_FLAT_DEVICE_HIERARCHY") == "COMPOSITE":
+            yield whole
+        else:
+            yield from (SysmanGpu(self.sysman, card, tile) for tile in range(tiles))
+
+
+class TorchXpu(Source):
+    """Intel's GPUs as torch.xpu sees them.
+
+    Args:
+        why_unknown: Why what torch.xpu does not tell cannot be read, and what to install.
+    """
 
     title = "torch.xpu"
-    why_unknown = _DOES_NOT_TELL
+
+    def __init__(self, why_unknown: str) -> None:
+        self.why_unknown = why_unknown
 
     def devices(self) -> Sequence[IntelGpu]:
         """Return the GPUs that torch.xpu sees."""
-        return [IntelGpu(index, _DOES_NOT_TELL) for index in range(torch.xpu.device_count())]
+        return [IntelGpu(index, self.why_unknown) for index in range(torch.xpu.device_count())]
 
     def driver_version(self) -> str:
         """Return the driver's version."""
@@ -35,40 +84,39 @@ class LevelZero(Source):
 
 
 class IntelGpu(TorchDevice):
-    """A GPU of Intel's."""
+    """A GPU of Intel's, of which torch.xpu tells some readings itself if it can import pyzes."""
 
     def busy(self) -> int:
         """Return the percentage of time that the engines were busy."""
-        return round(_ask(torch.xpu.utilization, self.index))
+        return round(self._ask(torch.xpu.utilization))
 
     def memory_busy(self) -> int:
         """Return the percentage of the memory's bandwidth that was in use."""
-        return round(_ask(torch.xpu.memory_usage, self.index))
+        return round(self._ask(torch.xpu.memory_usage))
 
     def temperature(self) -> int:
         """Return the GPU's temperature."""
-        return round(_ask(torch.xpu.temperature, self.index))
+        return round(self._ask(torch.xpu.temperature))
 
     def power(self) -> int:
-        """Return the GPU's power, which Level Zero tells in watts."""
-        return round(_ask(torch.xpu.power_draw, self.index) * 1000)
+        """Return the GPU's power, which torch.xpu tells in watts."""
+        return round(self._ask(torch.xpu.power_draw) * 1000)
 
     def clock(self, clock: Clock) -> int:
         """Return the clock of the GPU."""
         if clock is not Clock.COMPUTE:
             return super().clock(clock)
-        return round(_ask(torch.xpu.clock_rate, self.index))
+        return round(self._ask(torch.xpu.clock_rate))
 
     def memory_bus_width(self) -> int:
         """Return the width of the memory's bus."""
         width = getattr(torch.xpu.get_device_properties(self.index), "memory_bus_width", 0)
         return int(width) or super().memory_bus_width()
 
-
-def _ask(measure: Callable[[int], float], index: int) -> float:
-    try:
-        return measure(index)
-    except ImportError as error:
-        raise UnknownReadingError(_NO_LIBRARY) from error
-    except RuntimeError as error:  # the driver is there without Sysman, or the board has no such sensor
-        raise UnknownReadingError(str(error)) from error
+    def _ask(self, measure: Callable[[int], float]) -> float:
+        try:
+            return measure(self.index)
+        except ImportError as error:
+            raise UnknownReadingError(self.why_unknown) from error
+        except RuntimeError as error:  # the driver is there without Sysman, or the board has no such sensor
+            raise UnknownReadingError(str(error)) from error

@@ -1,0 +1,216 @@
+"""A GPU of Intel's, as Level Zero Sysman tells of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
+from morph.aliases.sensors.sysman import Sysman
+
+_UNKNOWN = ("", "unknown")
+"""What Sysman writes where it does not know a text."""
+
+_DOMAINS = {
+    Clock.COMPUTE: "ZES_FREQ_DOMAIN_GPU",
+    Clock.MEMORY: "ZES_FREQ_DOMAIN_MEMORY",
+    Clock.VIDEO: "ZES_FREQ_DOMAIN_MEDIA",
+}
+
+
+class SysmanGpu(Device):
+    """A card, or one of the tiles of a card that torch.xpu sees as devices of their own.
+
+    Args:
+        sysman: Level Zero Sysman.
+        card: Its handle of the card.
+        tile: The number of the tile; None for the whole card.
+    """
+
+    why_unknown = "Level Zero Sysman does not tell it through pyzes"
+
+    def __init__(self, sysman: Sysman, card: Any, tile: int | None = None) -> None:
+        self._sysman = sysman
+        self._card = card
+        self._tile = tile
+
+    @property
+    def properties(self) -> Any:
+        """The card's ``zes_device_properties_t``."""
+        return self._sysman.told("zesDeviceGetProperties", "zes_device_properties_t", self._card)
+
+    def name(self) -> str:
+        """Return the product's name."""
+        return self._text(self.properties.core.name, "name")
+
+    def uuid(self) -> str:
+        """Return the card's UUID."""
+        return str(uuid.UUID(bytes=bytes(self.properties.core.uuid.id)))
+
+    def serial(self) -> str:
+        """Return the board's serial number."""
+        return self._text(self.properties.serialNumber, "serial number")
+
+    def driver_version(self) -> str:
+        """Return the version of the driver."""
+        return self._text(self.properties.driverVersion, "version of the driver")
+
+    def pci(self) -> PciAddress:
+        """Return the place on the PCI bus."""
+        place = self._pci.address
+        return PciAddress(place.domain, place.bus, place.device, place.function)
+
+    def pcie_link(self) -> tuple[int, int]:
+        """Return generation and width of the link now."""
+        return self._link(self._sysman.told("zesDevicePciGetState", "zes_pci_state_t", self._card).speed)
+
+    def max_pcie_link(self) -> tuple[int, int]:
+        """Return the highest generation and width of the link."""
+        return self._link(self._pci.maxSpeed)
+
+    def cores(self) -> int:
+        """Return the number of execution units."""
+        core = self.properties.core
+        return self._known(core.numSlices * core.numSubslicesPerSlice * core.numEUsPerSubslice, "cores")
+
+    def memory(self) -> Memory:
+        """Return the device memory in use by all processes."""
+        states = [
+            self._sysman.told("zesMemoryGetState", "zes_mem_state_t", module) for module, _ in self._modules()
+        ]
+        if not states:
+            raise self.unknown("memory")
+        total = sum(state.size for state in states)
+        return Memory(total, total - sum(state.free for state in states))
+
+    def memory_bus_width(self) -> int:
+        """Return the width of the memory's bus."""
+        return self._known(
+            sum(max(0, properties.busWidth) for _, properties in self._modules()), "memory bus"
+        )
+
+    def memory_busy(self) -> int:
+        """Return the percentage of the memory's bandwidth that was in use since the last call."""
+        shares = []
+        for module, _ in self._modules():
+            grown, now = self._sysman.rate(
+                "zesMemoryGetBandwidth", "zes_mem_bandwidth_t", module, "readCounter", "writeCounter"
+            )
+            shares.append(grown * 1e6 / self._known(now.maxBandwidth, "bandwidth of the memory"))
+        if not shares:
+            raise self.unknown("utilization of the memory")
+        return min(100, round(100 * sum(shares) / len(shares)))
+
+    def busy(self) -> int:
+        """Return the percentage of time that the engines were busy since the last call."""
+        engine = self._first("EngineGroups", "zes_engine_handle_t", "Engine", "ZES_ENGINE_GROUP_ALL")
+        share, _ = self._sysman.rate("zesEngineGetActivity", "zes_engine_stats_t", engine, "activeTime")
+        return min(100, round(100 * share))
+
+    def temperature(self) -> int:
+        """Return the GPU's temperature."""
+        sensor = self._first("TemperatureSensors", "zes_temp_handle_t", "Temperature", "ZES_TEMP_SENSORS_GPU")
+        return round(self._sysman.told("zesTemperatureGetState", "c_double", sensor).value)
+
+    def power(self) -> int:
+        """Return the mean power since the last call."""
+        watts, _ = self._sysman.rate(
+            "zesPowerGetEnergyCounter", "zes_power_energy_counter_t", self._power, "energy"
+        )
+        return round(watts * 1000)
+
+    def energy(self) -> int:
+        """Return the energy, which Sysman counts in microjoules."""
+        told = self._sysman.told("zesPowerGetEnergyCounter", "zes_power_energy_counter_t", self._power)
+        return int(told.energy) // 1000
+
+    def power_limit(self) -> int:
+        """Return the sustained limit of the power."""
+        sustained = self._sysman.library.ZES_POWER_LEVEL_SUSTAINED
+        found = [each.limit for each in self._limits() if each.level == sustained]
+        return self._known(found[0] if found else -1, "limit of the power")
+
+    def power_limits(self) -> tuple[int, int]:
+        """Return the range of the limit."""
+        told = self._sysman.told("zesPowerGetProperties", "zes_power_properties_t", self._power)
+        return told.minLimit, self._known(told.maxLimit, "range of the power's limit")
+
+    def clock(self, clock: Clock) -> int:
+        """Return a clock."""
+        domain, _ = self._frequency(clock)
+        told = self._sysman.told("zesFrequencyGetState", "zes_freq_state_t", domain)
+        if told.actual < 0:
+            raise self.unknown(f"{clock.value} clock")
+        return round(told.actual)
+
+    def max_clock(self, clock: Clock) -> int:
+        """Return the highest value of a clock."""
+        _, properties = self._frequency(clock)
+        return self._known(round(properties.max), f"highest {clock.value} clock")
+
+    def processes(self) -> Sequence[Process]:
+        """Return the processes on the card."""
+        found = self._sysman.listed("zesDeviceProcessesGetState", "zes_process_state_t", self._card)
+        return [Process(each.processId, each.memSize) for each in found]
+
+    def ecc_enabled(self) -> bool:
+        """Tell whether the memory corrects errors."""
+        told = self._sysman.told("zesDeviceGetEccState", "zes_device_ecc_properties_t", self._card)
+        if told.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_UNAVAILABLE:
+            raise self.unknown("error correction")
+        return bool(told.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_ENABLED)
+
+    @property
+    def _pci(self) -> Any:
+        return self._sysman.told("zesDevicePciGetProperties", "zes_pci_properties_t", self._card)
+
+    @property
+    def _power(self) -> Any:
+        domains = self._sysman.listed("zesDeviceEnumPowerDomains", "zes_pwr_handle_t", self._card)
+        if not domains:
+            raise self.unknown("power")
+        return domains[0]  # the card's
+
+    def _limits(self) -> list[Any]:
+        return self._sysman.listed("zesPowerGetLimitsExt", "zes_power_limit_ext_desc_t", self._power)
+
+    def _modules(self) -> Iterator[tuple[Any, Any]]:
+        on_device = self._sysman.library.ZES_MEM_LOC_DEVICE
+        for module, properties in self._own("MemoryModules", "zes_mem_handle_t", "Memory"):
+            if properties.location == on_device:
+                yield module, properties
+
+    def _frequency(self, clock: Clock) -> tuple[Any, Any]:
+        wanted = getattr(self._sysman.library, _DOMAINS[clock], None)
+        for domain, properties in self._own("FrequencyDomains", "zes_freq_handle_t", "Frequency"):
+            if properties.type == wanted:
+                return domain, properties
+        raise self.unknown(f"{clock.value} clock")
+
+    def _first(self, part: str, kind: str, title: str, wanted: str) -> Any:
+        for handle, properties in self._own(part, kind, title):
+            if properties.type == getattr(self._sysman.library, wanted):
+                return handle
+        raise self.unknown(title.lower())
+
+    def _own(self, part: str, kind: str, title: str) -> Iterator[tuple[Any, Any]]:
+        """Yield the card's parts of one kind, or those of the tile where the card has some for each."""
+        every = list(self._sysman.parts(self._card, part, kind, f"zes{title}GetProperties"))
+        mine = [each for each in every if each[1].onSubdevice and each[1].subdeviceId == self._tile]
+        yield from mine or [each for each in every if self._tile is None or not each[1].onSubdevice]
+
+    def _link(self, speed: Any) -> tuple[int, int]:
+        return self._known(speed.gen, "PCIe link"), self._known(speed.width, "PCIe link")
+
+    def _known(self, value: int, what: str) -> int:
+        """Return a number, which is negative or zero where Sysman does not know it."""
+        if value <= 0:
+            raise self.unknown(what)
+        return int(value)
+
+    def _text(self, value: bytes, what: str) -> str:
+        text = value.decode(errors="replace").strip()
+        if text in _UNKNOWN:
+            raise self.unknown(what)
+        return text
