@@ -13,8 +13,6 @@ from typing import Any
 TILED, PLAIN = 0x100, 0x200
 """The handles of the cards; those of their parts are derived from them."""
 
-NOT_AVAILABLE = 0x78000001 & 0x7FFFFFFF
-
 
 class Loader:
     """What pyzes takes for the shared library.
