@@ -62,5 +62,11 @@ class FastLayerNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
-        options = self.weight.shape, self.epsilon, self.memory_efficient
-        return mixed_dtype_fused_layer_norm_affine(x, self.weight, self.bias, *options)
+        return _fast_layer_norm(x, self.weight, self.bias, self.epsilon, self.memory_efficient)
+
+
+# private to apex, but NeMo's LayerNorm1P calls it
+def _fast_layer_norm(
+    x: Tensor, weight: Tensor, bias: Tensor, epsilon: float, memory_efficient: bool
+) -> Tensor:
+    return mixed_dtype_fused_layer_norm_affine(x, weight, bias, weight.shape, epsilon, memory_efficient)

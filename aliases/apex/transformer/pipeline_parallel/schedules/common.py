@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ....normalization import FusedLayerNorm as FusedLayerNorm
 from ... import parallel_state as parallel_state
 from ...enums import ModelType as ModelType
 from ...log_util import get_transformer_logger as get_transformer_logger
@@ -61,6 +62,22 @@ def build_model(
         return parts
     group = parallel_state.get_data_parallel_group()
     return [nn.parallel.DistributedDataParallel(part, process_group=group) for part in parts]
+
+
+# private to apex, but trainers of its time call it
+def _get_params_for_weight_decay_optimization(
+    model: nn.Module | list[nn.Module],
+    *,
+    no_weight_decay_modules: tuple[type[nn.Module], ...] = (FusedLayerNorm,),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return groups for an optimizer: what decays, and what does not, biases and norms."""
+    decaying: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for module in (inner for part in listify_model(model) for inner in part.modules()):
+        for name, param in module.named_parameters(recurse=False):
+            left_out = name == "bias" or isinstance(module, no_weight_decay_modules)
+            (others if left_out else decaying).append(param)
+    return {"params": decaying}, {"params": others, "weight_decay": 0.0}
 
 
 def forward_step(
