@@ -13,9 +13,14 @@ from rich.table import Table
 WIDTH = 140  # columns, where there is no terminal to ask
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # what is being handled, as print() does; rich would end the process
+
+
 def console(file: IO[str] | None = None) -> Console:
     """Return a console on ``file``, standard output unless given; ``NO_COLOR`` is honoured."""
-    made = Console(file=file or sys.stdout, highlight=False)
+    made = _Console(file=file or sys.stdout, highlight=False)
     if not made.is_terminal:
         made.width = WIDTH
     return made

@@ -7,8 +7,10 @@ its command line to argparse; and ``run(arguments)``, which returns the exit sta
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 COMMANDS = {
     "bench": "measure what calls in CUDA's spelling cost beside the device's own",
@@ -26,6 +28,7 @@ COMMANDS = {
     "surface": "record the names of an installed package, and compare recordings",
     "verify": "check that the device computes what the CPU does",
 }
+BROKEN_PIPE, INTERRUPTED = 128 + 13, 128 + 2
 LAUNCHER = "python -m morph"
 
 
@@ -49,19 +52,56 @@ def run(words: Sequence[str]) -> int:
     import argparse
     import importlib
 
-    from morph.errors import MorphError
-
     name, *rest = words
     command = importlib.import_module(f"{__name__}.{name}")
     parser = argparse.ArgumentParser(prog=f"{LAUNCHER} {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
     parser.epilog = " ".join(filter(None, [parser.epilog, f"Example: {LAUNCHER} {command.EXAMPLE}"]))
+    return finished(lambda: command.run(parser.parse_args(rest)))
+
+
+def finished(prints: Callable[[], int]) -> int:
+    """Have something printed to its end, whatever becomes of it.
+
+    Args:
+        prints: Prints, and returns the exit status.
+
+    Returns:
+        That status; 2 after one line that says what went wrong, 130 if it was interrupted, and 141 if nobody
+        reads on, as a shell tells of a program that such a signal has ended.
+    """
+    from morph.errors import MorphError
+
+    if sys.stdout is None:  # closed before the start
+        sys.stdout = open(os.devnull, "w")
     try:
-        status: int = command.run(parser.parse_args(rest))
+        status = prints()
+        sys.stdout.flush()
     except MorphError as error:
         print(f"morph: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        print("morph: torch is not installed", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        _print_no_more()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise
+        _print_no_more()
+        print(f"morph: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        return 2
     return status
+
+
+def _print_no_more() -> None:
+    """Have what is still to be written at the end go nowhere, since it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def summary() -> str:

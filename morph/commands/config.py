@@ -10,6 +10,7 @@ from typing import Any
 
 from morph import configuration
 from morph.configuration import DEFAULT, Setting
+from morph.errors import MorphError
 
 EXAMPLE = "config train.py"
 _DEFAULTS = {"backend": "the first whose device is there", "packages": "all code"}
@@ -23,7 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the settings, and return 0."""
+    """Print the settings, and return 0.
+
+    Raises:
+        MorphError: If there is no such program.
+    """
+    if arguments.program is not None and not arguments.program.exists():
+        raise MorphError(f"there is no program {str(arguments.program)!r}")
     settings = configuration.effective(_folder(arguments.program))
     if arguments.json:
         print(json.dumps([dataclasses.asdict(setting) for setting in settings.listed], indent=1))

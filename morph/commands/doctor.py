@@ -38,12 +38,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Finding]) -> None:
+    from rich.markup import escape
+    from rich.padding import Padding
+
     from morph.display import console
 
     screen = console()
     for each in found:
         name = each.severity.name
-        screen.print(f"[{STYLES[name]}]{name.lower()}[/]: {each.problem}", soft_wrap=True)
-        screen.print(f"  {each.remedy}", soft_wrap=True)
+        as_one_line = not screen.is_terminal  # for another program; a person's is wrapped
+        screen.print(f"[{STYLES[name]}]{name.lower()}[/]: {escape(each.problem)}", soft_wrap=as_one_line)
+        screen.print(Padding(escape(each.remedy), (0, 0, 0, 2), expand=False), soft_wrap=as_one_line)
     if not found:
         screen.print("nothing is wrong")

@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise MorphError(_unknown(name))
     rows = _rows(name, arguments.backend)
     if arguments.json:
-        print(json.dumps({backend: _fields(row) for backend, row in rows.items()}, indent=1))
+        print(json.dumps({backend: _fields(row, backend) for backend, row in rows.items()}, indent=1))
     else:
-        _print(name, rows)
+        _print(name, rows, arguments.backend)
     return 0
 
 
@@ -69,16 +69,51 @@ def _rows(name: str, backend: str | None) -> dict[str, Row]:
     return {"every backend": first} if others and all(row is first for row in others) else rows
 
 
-def _fields(row: Row) -> dict[str, Any]:
-    return {"status": row.status.value, "target": row.target, "adapter": row.adapter, "note": row.note}
+def _fields(row: Row, backend: str) -> dict[str, Any]:
+    return {
+        "status": row.status.value,
+        "target": row.target,
+        "adapter": row.adapter,
+        "note": row.note,
+        "evidence": _evidence(row.name, backend),
+    }
 
 
-def _print(name: str, rows: dict[str, Row]) -> None:
+def _evidence(name: str, backend: str) -> str:
+    """Return how it is known that the answer is right; for what is alike on every backend, on the CPU."""
+    from morph.aliases import table
+    from morph.coverage import evidence
+
+    return evidence.shipped().rung(name, backend if backend in table.backend_names() else "cpu").value
+
+
+def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
+    from rich.markup import escape
+
     from morph.display import columns, console
 
-    shown = columns("backend", "status", "served by", "note")
-    for backend, row in rows.items():
-        shown.add_row(backend, row.status.value, row.target or row.adapter, row.note)
+    shown = columns("backend", "status", "evidence", "served by")
+    for each, row in rows.items():
+        served = row.target or row.adapter
+        told = "\n".join(escape(text) for text in (served, row.note) if text)
+        shown.add_row(each, row.status.value, _evidence(row.name, each), told)
     screen = console()
-    screen.print(f"[bold]{name}[/]")
+    screen.print(f"[bold]{escape(name)}[/]")
     screen.print(shown)
+    members = columns("member", "status", "")
+    for row in _members(name, backend) if backend else ():
+        members.add_row(f".{row.name.rpartition('.')[2]}", row.status.value, escape(row.note or row.target))
+    if members.rows:
+        screen.print()
+        screen.print(members)
+
+
+def _members(name: str, backend: str) -> list[Row]:
+    """Return how those members of a class are served that have a row of their own."""
+    from morph import surfaces
+    from morph.aliases import decisions, table
+
+    if name not in surfaces.load(decisions.CUDA_SURFACE).classes:
+        return []
+    rows = table.load(backend).rows.values()
+    return [row for row in rows if row.name.rpartition(".")[0] == name]

@@ -39,9 +39,11 @@ def _print(found: Survey) -> None:
     from morph.display import console
 
     screen = console()
-    screen.print(f"morph {found.morph}, torch {found.torch}, Python {found.python}, {found.platform}\n")
+    torch = f"torch {found.torch}" if found.torch else "no torch"
+    screen.print(f"morph {found.morph}, {torch}, Python {found.python}, {found.platform}\n")
     screen.print(_backends(found))
-    screen.print(f"\n[bold]cuda is {found.activation.backend or 'nothing'}[/]: {found.reason}")
+    reason = found.reason if found.torch else "torch is not installed"
+    screen.print(f"\n[bold]cuda is {found.activation.backend or 'nothing'}[/]: {reason}")
     for index, device in enumerate(found.activation.devices):
         screen.print(f"  cuda:{index}  {device.name}, {device.memory / GIB:.1f} GiB")
     screen.print("\n[bold]packages[/]")

@@ -53,6 +53,8 @@ def _torch(found: Survey) -> Iterator[Finding]:
 
 
 def _choice(found: Survey) -> Iterator[Finding]:
+    if found.torch is None:
+        return
     if found.activation.problem:
         remedy = f"unset {BACKEND}, or put right what keeps that device away"
         yield Finding(Severity.ERROR, f"no backend can be used: {found.activation.problem}", remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -130,11 +131,15 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     return options, _program(words)
 
 
+def _answer(name: str) -> int:
+    print(_ANSWERS[name]())
+    return 0
+
+
 def _option(options: Options, words: list[str]) -> Options:
     name, has_value, value = words.pop(0).removeprefix("--").partition("=")
     if name in _ANSWERS and not has_value:
-        print(_ANSWERS[name]())
-        raise SystemExit(0)
+        raise SystemExit(commands.finished(functools.partial(_answer, name)))
     if name not in Options.__slots__:
         raise UsageError(f"unknown option --{name}")
     if not has_value and words:

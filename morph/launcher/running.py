@@ -17,6 +17,7 @@ from morph.finders.scope import OPTED_IN, Scope
 from morph.launcher import children
 from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
+from morph.launcher.writable import ensure_writable
 
 if TYPE_CHECKING:
     from morph.request import Observer
@@ -31,11 +32,13 @@ def run(options: Options, program: Program) -> None:
     """
     startup.withdraw()
     rewriter.uninstall()
-    if options.rehearse == ALL:
-        from morph.launcher import rehearsing
-
-        raise SystemExit(rehearsing.on_every_vendor(options, program))
     try:
+        for file in filter(None, [options.report, options.json if options.json != "-" else None]):
+            ensure_writable(file)
+        if options.rehearse == ALL:
+            from morph.launcher import rehearsing
+
+            raise SystemExit(rehearsing.on_every_vendor(options, program))
         settings = configuration.effective(program.folder())
         scope = settings.scope
         if scope.others is not OPTED_IN:
