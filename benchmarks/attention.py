@@ -1,9 +1,13 @@
-"""flash_attn as morph serves it: its time against scaled_dot_product_attention's, and its memory."""
+"""flash_attn as morph serves it: its time against the device's own attention, and its memory.
+
+The device's own is ``scaled_dot_product_attention``, and on Ascend ``npu_fusion_attention``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -15,35 +19,25 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.attention.bias import causal_lower_right
-from torch.nn.functional import scaled_dot_product_attention
 
+from benchmarks import attention_kernels
+from benchmarks.attention_kernels import Attention
 from morph.measurement.timing import Comparison, compare
 
 Work = Callable[[], object]
-Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 LENGTHS = tuple(1024 * 2**n for n in range(6))
-DTYPE = torch.bfloat16
+DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-def inputs(tokens: int, keys: int, heads: int, key_heads: int, batch: int = 1) -> list[Tensor]:
+def inputs(
+    dtype: torch.dtype, tokens: int, keys: int, heads: int, key_heads: int, **sizes: int
+) -> list[Tensor]:
     """Return queries, keys and values on the device, in flash_attn's layout."""
     torch.manual_seed(0)
-    shapes = ((batch, tokens, heads, 64), *((batch, keys, key_heads, 64),) * 2)
-    return [torch.randn(shape, device="cuda", dtype=DTYPE, requires_grad=True) for shape in shapes]
-
-
-def direct(**options: Any) -> Attention:
-    """Return torch's attention on tensors in flash_attn's layout."""
-
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        own = {**options, "enable_gqa": q.shape[2] != k.shape[2]}
-        return scaled_dot_product_attention(*(each.transpose(1, 2) for each in (q, k, v)), **own).transpose(
-            1, 2
-        )
-
-    return attend
+    batch, size = sizes.get("batch", 1), sizes.get("size", 64)
+    shapes = ((batch, tokens, heads, size), *((batch, keys, key_heads, size),) * 2)
+    return [torch.randn(shape, device="cuda", dtype=dtype, requires_grad=True) for shape in shapes]
 
 
 def forward(attend: Attention, tensors: list[Tensor]) -> Work:
@@ -69,43 +63,44 @@ def flash(**options: Any) -> Attention:
     return lambda *tensors: flash_attn_func(*tensors, **options)
 
 
-def dense() -> Iterator[tuple[str, Work, Work]]:
+def dense(backend: str, dtype: torch.dtype) -> Iterator[tuple[str, Work, Work]]:
     """Yield what torch's attention can express."""
-    for tokens in (128, 512, 2048):
-        tensors = inputs(tokens, tokens, 8, 8)
-        for causal in (False, True):
-            pair = flash(causal=causal), direct(is_causal=causal)
-            for pass_ in (forward, forward_and_backward):
-                name = f"{tokens} tokens, {'causal, ' if causal else ''}{pass_.__name__.replace('_', ' ')}"
-                yield name, *(pass_(each, tensors) for each in pair)
-    tensors = inputs(1024, 1024, 8, 2)
-    for pass_ in (forward, forward_and_backward):
-        pair = flash(causal=True), direct(is_causal=True)
-        yield (
-            f"1024 tokens, causal, 8 heads on 2, {pass_.__name__.replace('_', ' ')}",
-            *(pass_(each, tensors) for each in pair),
-        )
-    tensors = inputs(256, 2048, 8, 8)
-    pair = flash(causal=True), direct(attn_mask=causal_lower_right(256, 2048))
-    yield "256 tokens on 2048, causal, forward", *(forward(each, tensors) for each in pair)
-    tensors = inputs(1, 2048, 8, 8, batch=4)
-    yield "1 token on 2048, batch of 4, forward", *(forward(each, tensors) for each in (flash(), direct()))
+    for tokens, size, causal in itertools.product((64, 128, 256, 512, 1024, 4096), (64, 128), (False, True)):
+        heads = 8 if tokens < 4096 else 1
+        tensors = inputs(dtype, tokens, tokens, heads, heads, size=size)
+        own = attention_kernels.dense(backend, causal, tokens, tokens)
+        name = f"{tokens} tokens, {heads} heads of {size}{', causal' * causal}"
+        yield from both_passes(name, flash(causal=causal), own, tensors)
+    tensors = inputs(dtype, 1024, 1024, 8, 2)
+    own = attention_kernels.dense(backend, True, 1024, 1024)
+    yield from both_passes("1024 tokens, causal, 8 heads on 2", flash(causal=True), own, tensors)
+    for name, tokens, batch, causal in (("256 tokens", 256, 1, True), ("1 token", 1, 4, False)):
+        tensors = inputs(dtype, tokens, 2048, 8, 8, batch=batch)
+        pair = flash(causal=causal), attention_kernels.dense(backend, causal, tokens, 2048)
+        title = f"{name} on 2048, batch of {batch}{', causal' * causal}, forward"
+        yield title, *(forward(each, tensors) for each in pair)
 
 
-def beyond() -> Iterator[tuple[str, Work, Work]]:
+def beyond(backend: str, dtype: torch.dtype) -> Iterator[tuple[str, Work, Work]]:
     """Yield what torch's attention needs masks or a loop for."""
-    tensors = inputs(2048, 2048, 8, 8)
-    row, column = torch.arange(2048, device="cuda")[:, None], torch.arange(2048, device="cuda")
-    mask = (column <= row) & (column > row - 256)
-    pair = flash(causal=True, window_size=(255, 0)), direct(attn_mask=mask)
-    for pass_ in (forward, forward_and_backward):
-        name = f"2048 tokens, window of 256, {pass_.__name__.replace('_', ' ')} / a mask"
-        yield name, *(pass_(each, tensors) for each in pair)
+    tensors = inputs(dtype, 2048, 2048, 8, 8)
+    own = attention_kernels.window(backend, 256, 2048)
+    yield from both_passes(
+        "2048 tokens, window of 256", flash(causal=True, window_size=(255, 0)), own, tensors
+    )
     lengths = [100, 700, 30, 1000, 218]
-    pair = packed(lengths), one_by_one(lengths)
+    rows = [each[0].detach().requires_grad_() for each in tensors]
+    own = attention_kernels.packed(backend, lengths)
+    yield from both_passes("5 sequences of 2048 tokens, causal", packed(lengths), own, rows)
+
+
+def both_passes(
+    name: str, ours: Attention, own: Attention, tensors: list[Tensor]
+) -> Iterator[tuple[str, Work, Work]]:
+    """Yield the work of one pass, and of both."""
     for pass_ in (forward, forward_and_backward):
-        name = f"5 sequences of 2048 tokens, causal, {pass_.__name__.replace('_', ' ')} / a loop"
-        yield name, *(pass_(each, [each[0].detach().requires_grad_() for each in tensors]) for each in pair)
+        title = f"{name}, {pass_.__name__.replace('_', ' ')}"
+        yield title, *(pass_(each, tensors) for each in (ours, own))
 
 
 def packed(lengths: list[int]) -> Attention:
@@ -117,35 +112,25 @@ def packed(lengths: list[int]) -> Attention:
     return lambda *tensors: flash_attn_varlen_func(*tensors, bounds, bounds, longest, longest, causal=True)
 
 
-def one_by_one(lengths: list[int]) -> Attention:
-    """Return torch's, in a loop."""
-    attend = direct(is_causal=True)
-
-    def each_alone(*tensors: Tensor) -> Tensor:
-        parts = zip(*(each.split(lengths) for each in tensors), strict=True)
-        return torch.cat([attend(*(each[None] for each in part))[0] for part in parts])
-
-    return each_alone
-
-
-def measured(rounds: int) -> list[Comparison]:
+def measured(backend: str, dtype: torch.dtype, rounds: int) -> list[Comparison]:
     """Measure every pair in this process."""
-    return [
-        compare(name, ours, own, rounds=rounds, seconds=0.05) for name, ours, own in (*dense(), *beyond())
-    ]
+    pairs = itertools.chain(dense(backend, dtype), beyond(backend, dtype))
+    return [compare(name, ours, own, rounds=rounds, seconds=0.02) for name, ours, own in pairs]
 
 
 def memory(kind: str) -> None:
-    """Print the growth of this process's peak with the tokens, forward and backward, causal, 1 head of 64."""
+    """Print the growth of the peak with the tokens, forward and backward, causal, 1 head of 64."""
 
     def peak() -> float:
+        if torch.empty(0, device="cuda").device.type != "cpu":
+            return torch.cuda.max_memory_allocated() / 2**20
         return int(re.findall(r"VmHWM:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())[0]) / 1024
 
     attend = {"flash_attn": flash(causal=True), "with softcap": flash(causal=True, softcap=20.0)}[kind]
-    forward_and_backward(attend, inputs(256, 256, 1, 1))()
+    forward_and_backward(attend, inputs(torch.bfloat16, 256, 256, 1, 1))()
     before = peak()
     for tokens in LENGTHS:
-        forward_and_backward(attend, inputs(tokens, tokens, 1, 1))()
+        forward_and_backward(attend, inputs(torch.bfloat16, tokens, tokens, 1, 1))()
         print(f"{peak() - before:.1f}", flush=True)
 
 
@@ -153,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "cpu"))
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
     parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--memory", metavar="KIND", help="measure the memory only, in this process")
@@ -164,7 +150,7 @@ def main() -> None:
     if arguments.memory:
         memory(arguments.memory)
         return
-    results = measured(arguments.rounds)
+    results = measured(arguments.backend, DTYPES[arguments.dtype], arguments.rounds)
     command = [sys.executable, "-m", "benchmarks.attention", "--backend", arguments.backend, "--memory"]
     grown = {
         kind: subprocess.check_output([*command, kind], text=True).split()

@@ -129,7 +129,8 @@ def flash_attn_kvpacked_func(
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
     if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
-        out = attend(q, *kv.unbind(2), softmax_scale, causal)
+        k, v = kv.unbind(2)
+        out = attend(q, k, v, softmax_scale, causal)
         if out is not None:
             return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
@@ -149,7 +150,8 @@ def flash_attn_qkvpacked_func(
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
     if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
-        out = attend(*qkv.unbind(2), softmax_scale, causal)
+        q, k, v = qkv.unbind(2)
+        out = attend(q, k, v, softmax_scale, causal)
         if out is not None:
             return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..calls.direct import watched
-from ..operators.forward import maybe_contiguous
+from ..operators.forward import contiguous, maybe_contiguous
 from .attention import Bounds, backward, forward, window_of
 from .checks import FLOAT8, refuse, require_values_in_scores
 
@@ -131,7 +131,7 @@ def _forward(
     left, right = window_of(causal, window_size, v.shape[-3] if bounds[-1] is None else 1 << 31)
     if qv is not None:
         require_values_in_scores(q, qv, v, learnable_sink, softcap, left >= 0 or right > 0)
-    query, key, v = (maybe_contiguous(each) for each in (*_joined(q, k, v, qv), v))  # type: ignore[assignment]
+    query, key, v = contiguous(*_joined(q, k, v, qv), v)
     if v.dtype in FLOAT8 and needs_grad:
         raise NotImplementedError("FA4 CuTe FP8 backward is not supported yet (forward-only).")
     scale = sum(ctx.sizes) ** -0.5 if softmax_scale is None else softmax_scale

@@ -48,7 +48,7 @@ def fwd(*args: Any, is_rotary_interleaved: bool = False, **kwargs: Any) -> Four:
     """Compute attention; see :func:`.attention.forward`, which calls some of the arguments otherwise."""
     renamed = {"q_v": "qv", "out": "out_", "is_causal": "causal"}
     named = {renamed.get(name, name): value for name, value in kwargs.items()}
-    return forward(*args, rotary_interleaved=is_rotary_interleaved, **named)
+    return forward(*args, **{"rotary_interleaved": is_rotary_interleaved, **named})
 
 
 def bwd(
@@ -65,27 +65,37 @@ def bwd(
     cu_seqlens_k: Tensor | None = None,
     seqused_q: Tensor | None = None,
     seqused_k: Tensor | None = None,
-    *lengths_and_options: Any,
-    **kwargs: Any,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    *options: Any,
+    **named: Any,
 ) -> tuple[Tensor, ...]:
     """Write gradients into ``dq``, ``dk`` and ``dv``; see :func:`.attention.backward`.
 
     Returns:
         The row sums of ``dout * out``, and four empty tensors, where flash_attn keeps parts of the result.
     """
-    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k
-    lengths, options = lengths_and_options[:2], lengths_and_options[2:]
-    longest = *lengths, *(None,) * (2 - len(lengths))
-    inputs = dout, q, k, v, out, softmax_lse
-    named = {name: value for name, value in kwargs.items() if not name.startswith("max_seqlen")}
-    _, sums = backward(*inputs, *bounds, *longest, dq, dk, dv, *options, **named)
+    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k
+    _, sums = backward(dout, q, k, v, out, softmax_lse, *bounds, dq, dk, dv, *options, **named)
     return sums, *(sums.new_empty(0) for _ in range(4))
 
 
-def metadata(batch_size: int, *args: Any, **kwargs: Any) -> Tensor:
+def metadata(
+    batch_size: int,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    num_heads: int,
+    num_heads_k: int,
+    headdim: int,
+    headdim_v: int,
+    qkv_dtype: torch.dtype,
+    seqused_k: Tensor,
+    *args: Any,
+    **kwargs: Any,
+) -> Tensor:
     """Return zeros, to be given to ``fwd``."""
-    like = kwargs.get("seqused_k", args[7] if len(args) > 7 else None)
-    return get_scheduler_metadata(batch_size, 0, 0, 1, 1, 8, like)
+    sizes = max_seqlen_q, max_seqlen_k, num_heads, num_heads_k, headdim
+    return get_scheduler_metadata(batch_size, *sizes, seqused_k)
 
 
 def register() -> None:
@@ -98,9 +108,9 @@ def register() -> None:
         _COMBINE: flash_attn_combine,
         _METADATA: metadata,
     }.items():
-        _LIBRARY.define(schema)
-        _LIBRARY.impl(schema.partition("(")[0], function, "CompositeExplicitAutograd")
+        _LIBRARY.define(schema)  # type: ignore[no-untyped-call]
+        _LIBRARY.impl(schema.partition("(")[0], function, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
 
 
-_LIBRARY = torch.library.Library(_NAMESPACE, "FRAGMENT")
+_LIBRARY = torch.library.Library(_NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
 register()

@@ -116,7 +116,8 @@ class Request:
         if self.query_ends is None:
             lse = lse.transpose(0, 1).flatten(1)
             lse_grad = None if lse_grad is None else lse_grad.transpose(0, 1).flatten(1)
-        rows = (each.flatten(0, 1) if each.dim() == 4 else each for each in tensors)
+        grad, query, key, value, out = (x.flatten(0, 1) if x.dim() == 4 else x for x in tensors)
+        rows = grad, query, key, value, out
         grads = kernels.backward_packed(attention, *rows, lse, self.packing, lse_grad)
         inputs = self.query, self.key, self.value
         return tuple(each.view(like.shape) for each, like in zip(grads, inputs, strict=True))  # type: ignore[return-value]

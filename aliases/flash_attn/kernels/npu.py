@@ -26,7 +26,8 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
     attention = Attention(scale, right=0 if causal else -1)
     if not takes(attention, query, value) or torch.is_autocast_enabled(query.device.type):
         return None
-    return _outputs(attention, query, key, value)[0]
+    out, *_ = _outputs(attention, query, key, value)
+    return out
 
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
@@ -104,7 +105,7 @@ def _forward(
 
 def _outputs(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths | None = None
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     options = _options(attention, query, lengths)
     heads, scale = query.shape[-2], attention.scale
     return torch.ops.npu.npu_fusion_attention(query, key, value, heads, scale=scale, **options)  # type: ignore[no-any-return]

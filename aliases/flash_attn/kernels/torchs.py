@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend
@@ -13,7 +15,11 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
     if torch.is_autocast_enabled(query.device.type):
         return None  # it would choose the dtype
     inputs = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
-    options = {"is_causal": causal, "scale": scale, "enable_gqa": query.shape[2] != key.shape[2]}
+    options: dict[str, Any] = {
+        "is_causal": causal,
+        "scale": scale,
+        "enable_gqa": query.shape[2] != key.shape[2],
+    }
     if torch._fused_sdp_choice(*inputs, **options) == SDPBackend.MATH.value:
         return None  # it would make a matrix of all scores
     return scaled_dot_product_attention(*inputs, **options).transpose(1, 2).contiguous()

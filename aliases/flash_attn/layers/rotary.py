@@ -213,7 +213,7 @@ class RotaryEmbedding(torch.nn.Module):
         enough = (
             cos is not None and seqlen <= self._seq_len_cached and (cos.device, cos.dtype) == (device, dtype)
         )
-        if enough and not (self.training and cos is not None and cos.is_inference()):
+        if enough and not (self.training and cos is not None and _is_inference(cos)):
             return
         self._seq_len_cached = seqlen
         # in float32 whatever the model's dtype: positions are large
@@ -229,3 +229,8 @@ class RotaryEmbedding(torch.nn.Module):
             self._cos_k_cached, self._sin_k_cached = (cos / scale).to(dtype), (sin / scale).to(dtype)
             cos, sin = cos * scale, sin * scale
         self._cos_cached, self._sin_cached = cos.to(dtype), sin.to(dtype)
+
+
+def _is_inference(tensor: Tensor) -> bool:
+    """Tell whether autograd takes no such tensor. A compiler makes none, and does not trace the question."""
+    return not torch.compiler.is_compiling() and tensor.is_inference()
