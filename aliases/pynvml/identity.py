@@ -120,6 +120,12 @@ def nvmlDeviceGetArchitecture(device: Any) -> int:
     return int(_UNKNOWN_ARCHITECTURE)
 
 
+@of_device
+def nvmlDeviceGetComputeMode(handle: Any) -> int:
+    """Return ``NVML_COMPUTEMODE_DEFAULT``: any number of processes may use a device."""
+    return int(CONSTANTS["NVML_COMPUTEMODE_DEFAULT"])
+
+
 def nvmlDeviceGetCudaComputeCapability(handle: Any) -> tuple[int, int]:
     """Return the compute capability, as ``torch.cuda.get_device_capability`` tells it on this backend."""
     cuda = importlib.import_module("torch").cuda

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from .library import of_device
-from .structures import nvmlFriendlyObject
+from .structures import STRUCTURES, nvmlFriendlyObject
 
 _NO_INSTANCE = 0xFFFFFFFF
 
@@ -23,6 +24,24 @@ def nvmlDeviceGetComputeRunningProcesses(handle: Any) -> list[nvmlFriendlyObject
             }
         )
         for process in handle.processes()
+    ]
+
+
+@of_device
+def nvmlDeviceGetProcessUtilization(handle: Any, timeStamp: int) -> list[Any]:
+    """Return each process's percentage of the device's time (``smUtil``) since the last call.
+
+    Args:
+        handle: The device's.
+        timeStamp: Microseconds of an earlier call; without a meaning, as the last call is remembered.
+
+    Returns:
+        A list of ``c_nvmlProcessUtilizationSample_t``, whose other percentages are 0: they are not told.
+    """
+    now = time.time_ns() // 1000
+    return [
+        STRUCTURES["c_nvmlProcessUtilizationSample_t"](pid, now, busy)
+        for pid, busy in handle.processes_busy().items()
     ]
 
 

@@ -19,6 +19,7 @@ _CLOCKS = {
     CONSTANTS["NVML_CLOCK_VIDEO"]: Clock.VIDEO,
 }
 _SLOWDOWN = CONSTANTS["NVML_TEMPERATURE_THRESHOLD_SLOWDOWN"]
+_SHUTDOWN = CONSTANTS["NVML_TEMPERATURE_THRESHOLD_SHUTDOWN"]
 _GPU_SENSOR = CONSTANTS["NVML_TEMPERATURE_GPU"]
 
 
@@ -48,7 +49,9 @@ def nvmlDeviceGetMemoryBusWidth(device: Any) -> int:
 def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
     """Return the percentages of time that the cores (``gpu``) and the memory were busy.
 
-    Where only that of the cores can be told, ``memory`` is 0, as on NVIDIA's boards without the counter.
+    Where only that of the cores can be told (the CPU, Ascend without its tool, Cambricon) ``memory`` is 0.
+    NVML has no word for unknown in this structure, and programs such as nvitop read both fields of what they
+    get: to refuse would take the cores' load away. ``torch.cuda.memory_usage``, which is one figure, refuses.
     """
     rates = STRUCTURES["c_nvmlUtilization_t"]()
     rates.gpu = handle.busy()
@@ -100,12 +103,14 @@ def nvmlDeviceGetTemperatureV1(handle: Any, sensor: int) -> int:
 
 @of_device
 def nvmlDeviceGetTemperatureThreshold(handle: Any, threshold: int) -> int:
-    """Return the temperature at which the chip slows down, in degrees Celsius.
+    """Return the temperature at which the chip slows down, or switches itself off, in degrees Celsius.
 
     Args:
         handle: The device's.
-        threshold: ``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN``; no platform tells another.
+        threshold: ``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN`` or ``..._SHUTDOWN``; no platform tells another.
     """
+    if threshold == _SHUTDOWN:
+        return int(handle.shutdown_temperature())
     if threshold != _SLOWDOWN:
         raise handle.unknown("this threshold")
     return int(handle.temperature_limit())

@@ -34,17 +34,23 @@ def nvmlSystemGetCudaDriverVersion_v2() -> int:
 
 
 def nvmlSystemGetProcessName(pid: int) -> str:
-    """Return the command of a process.
+    """Return the program of a process: its path, or its name where the path is not this user's to see.
 
     Raises:
         NVMLError_NotFound: If there is no such process.
-        NVMLError_NoPermission: If it is not this user's to see.
+        NVMLError_NoPermission: If this user may not see it at all.
     """
     source()
     try:
-        process = psutil.Process(pid)
-        return process.exe() or process.name()
+        return _program(psutil.Process(pid))
     except psutil.NoSuchProcess:
         fail("NOT_FOUND")
     except psutil.AccessDenied:
         fail("NO_PERMISSION")
+
+
+def _program(process: psutil.Process) -> str:
+    try:
+        return process.exe() or process.name()
+    except psutil.AccessDenied:
+        return process.name()

@@ -1,14 +1,18 @@
-"""The CPU's readings, from psutil."""
+"""The CPU's readings, from psutil and the kernel."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Sequence
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import psutil
 
 from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.powercap import SAMPLE, Powercap
 from morph.aliases.sensors.reading import Clock, Process, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchDevice
 
@@ -16,7 +20,6 @@ from morph.aliases.sensors.torch_device import TorchDevice
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 # What a process that computes with torch has loaded
 _LIBRARY = "libtorch_cpu"
-_POWERCAP = pathlib.Path("/sys/class/powercap")
 
 
 def open_source() -> Source:
@@ -30,25 +33,57 @@ class Host(Source):
     title = "psutil"
     why_unknown = "a CPU has none"
 
+    def __init__(self) -> None:
+        self.powercap = Powercap()
+        self.watched: dict[int, psutil.Process] = {}
+
     def devices(self) -> Sequence[Processor]:
         """Return the processor."""
-        return [Processor(0, self.why_unknown)]
+        return [Processor(self)]
+
+    def driver_version(self) -> str:
+        """Return the release of the kernel, which is what drives a processor."""
+        return platform.release()
 
 
 class Processor(TorchDevice):
-    """The processor, all its cores together, and the host's memory."""
+    """The processor, all its cores together, and the host's memory.
+
+    Args:
+        host: Keeps what is counted from one call to the next.
+    """
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(0, host.why_unknown)
+        self._host = host
 
     def busy(self) -> int:
         """Return the percentage of time that the cores were busy since the last call."""
         return round(psutil.cpu_percent())
 
+    def processes_busy(self) -> Mapping[int, int]:
+        """Return the share of all cores that each process that has loaded torch took since the last call."""
+        watched = self._host.watched
+        pids = {process.pid for process in self.processes()}
+        new = {pid: psutil.Process(pid) for pid in pids - watched.keys() if psutil.pid_exists(pid)}
+        self._host.watched = {pid: each for pid, each in {**watched, **new}.items() if pid in pids}
+        if any(_percent(each) is not None for each in new.values()):  # the first call begins to count
+            time.sleep(SAMPLE)
+        shares = {pid: _percent(each) for pid, each in self._host.watched.items()}
+        cores = psutil.cpu_count() or 1
+        return {pid: round(share / cores) for pid, share in shares.items() if share is not None}
+
     def temperature(self) -> int:
         """Return the temperature of the processor's package."""
-        sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
-        for name in _SENSORS:
-            if sensors.get(name):
-                return round(sensors[name][0].current)
-        raise UnknownReadingError("temperature: the system shows no sensor of the processor")
+        return self._thermal("current", "temperature")
+
+    def temperature_limit(self) -> int:
+        """Return the temperature at which the processor slows down."""
+        return self._thermal("high", "limit of the temperature")
+
+    def shutdown_temperature(self) -> int:
+        """Return the temperature at which the machine switches itself off."""
+        return self._thermal("critical", "temperature of switching off")
 
     def clock(self, clock: Clock) -> int:
         """Return the cores' clock."""
@@ -64,19 +99,28 @@ class Processor(TorchDevice):
         return [process for process in found if process is not None]
 
     def power(self) -> int:
-        """Raise: the kernel counts energy, and a process without root's rights may not read it."""
-        raise UnknownReadingError("power: the processor's takes root's rights to read")
+        """Return the power of all packages since the last call, where this process may read their energy."""
+        return self._host.powercap.power()
+
+    def power_limit(self) -> int:
+        """Return the limit of the power of all packages."""
+        return self._host.powercap.limit()
 
     def energy(self) -> int:
         """Return the energy of all packages, where this process may read it."""
-        counters = sorted(_POWERCAP.glob("intel-rapl:[0-9]/energy_uj"))
-        if not counters or not all(os.access(counter, os.R_OK) for counter in counters):
-            raise UnknownReadingError("energy: the processor's takes root's rights to read, and a counter")
-        return sum(int(counter.read_text()) for counter in counters) // 1000
+        return self._host.powercap.energy()
 
     def numa_node(self) -> int:
         """Return -1: the processor is all nodes."""
         return -1
+
+    def _thermal(self, which: str, what: str) -> int:
+        sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
+        readings: list[Any] = next(filter(None, (sensors.get(name) for name in _SENSORS)), [])
+        value = getattr(readings[0], which) if readings else None
+        if value is None:
+            raise UnknownReadingError(f"{what}: the system shows no sensor of the processor that tells it")
+        return round(value)
 
     def _frequency(self, clock: Clock, which: str) -> int:
         frequency = psutil.cpu_freq() if clock is Clock.COMPUTE else None
@@ -98,4 +142,12 @@ def _process(pid: int) -> Process | None:
     try:
         return Process(pid, psutil.Process(pid).memory_info().rss)
     except psutil.Error:  # it has ended
+        return None
+
+
+def _percent(process: psutil.Process) -> float | None:
+    """Return a process's percentage of one core since it was last asked; None of one that has ended."""
+    try:
+        return process.cpu_percent()
+    except psutil.Error:
         return None

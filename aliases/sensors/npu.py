@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import uuid
 from collections.abc import Sequence
 
@@ -22,7 +23,19 @@ _CLOCKS = {Clock.COMPUTE: ("common", "Aicore curFreq(MHZ)"), Clock.MEMORY: ("mem
 def open_source() -> Source:
     """Return the source: the tool's, or torch's."""
     tool = Tool("npu-smi")
-    return NpuSmi(tool) if tool.installed else TorchSource("torch_npu", _NO_TOOL, BusyTorchDevice)
+    return NpuSmi(tool) if tool.installed else TorchNpu("torch_npu", _NO_TOOL, BusyTorchDevice)
+
+
+class TorchNpu(TorchSource):
+    """What torch_npu tells, which knows the versions of the driver and of CANN."""
+
+    def driver_version(self) -> str:
+        """Return the driver's version."""
+        return cann_version("DRIVER") or super().driver_version()
+
+    def runtime_version(self) -> int:
+        """Return CANN's version."""
+        return runtime_version() or super().runtime_version()
 
 
 class BusyTorchDevice(TorchDevice):
@@ -32,6 +45,19 @@ class BusyTorchDevice(TorchDevice):
         """Return the percentage of time that the AI cores were busy."""
         ask = getattr(vendor_module(), "utilization", None)
         return int(ask(self.index)) if ask else super().busy()
+
+
+def cann_version(part: str) -> str:
+    """Return the version of a part of CANN, ``"DRIVER"`` or itself; empty where torch_npu does not tell."""
+    utils = getattr(vendor_module(), "utils", None)
+    ask = getattr(utils, "get_cann_version", None)
+    return str(ask(part)) if ask else ""
+
+
+def runtime_version() -> int:
+    """Return CANN's version as ``1000 * major + 10 * minor``; 0 where torch_npu does not tell it."""
+    found = re.match(r"(\d+)\.(\d+)", cann_version("CANN"))
+    return 1000 * int(found[1]) + 10 * int(found[2]) if found else 0
 
 
 class NpuSmi(Source):
@@ -54,6 +80,10 @@ class NpuSmi(Source):
     def driver_version(self) -> str:
         """Return the driver's version, from the head of the table."""
         return npu_smi.version(self.tool.ask("info")) or super().driver_version()
+
+    def runtime_version(self) -> int:
+        """Return CANN's version."""
+        return runtime_version() or super().runtime_version()
 
     def position(self, index: int) -> int:
         """Return the place of the device that torch_npu calls ``index``."""

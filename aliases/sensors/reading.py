@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import pathlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from morph.errors import MorphError
@@ -169,6 +169,10 @@ class Device:
         """Return the temperature at which the chip slows down, in degrees Celsius."""
         raise self.unknown("limit of the temperature")
 
+    def shutdown_temperature(self) -> int:
+        """Return the temperature at which the chip switches itself off, in degrees Celsius."""
+        raise self.unknown("temperature of switching off")
+
     def fan_speed(self) -> int:
         """Return the fan's speed as a percentage of its highest."""
         raise self.unknown("speed of the fan")
@@ -200,6 +204,10 @@ class Device:
     def processes(self) -> Sequence[Process]:
         """Return the processes that use the device."""
         raise self.unknown("processes")
+
+    def processes_busy(self) -> Mapping[int, int]:
+        """Return, by the number of each process, its percentage of the device's time since the last call."""
+        raise self.unknown("utilization by process")
 
     def _system(self, fact: str) -> int:
         """Return a number that the kernel tells of a PCI device."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import platform
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,8 +132,13 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         assert N.nvmlDeviceGetNumaNodeId(handle) == -1
         assert list(N.nvmlDeviceGetCpuAffinity(handle, 2))[0] & 1
         assert "a CPU has none" in not_supported(N.nvmlDeviceGetPciInfo, handle)
-        assert "root" in not_supported(N.nvmlDeviceGetPowerUsage, handle)
-        assert "a CPU has none" in not_supported(N.nvmlSystemGetDriverVersion)
+        assert "a CPU has none" in not_supported(N.nvmlDeviceGetSerial, handle)
+        assert N.nvmlSystemGetDriverVersion() == platform.release()
+        assert N.nvmlDeviceGetComputeMode(handle) == N.NVML_COMPUTEMODE_DEFAULT
+        shares = {sample.pid: sample.smUtil for sample in N.nvmlDeviceGetProcessUtilization(handle, 0)}
+        assert os.getpid() in shares
+        assert all(0 <= share <= 100 for share in shares.values())
+        assert N.nvmlSystemGetProcessName(1)
         before = os.sched_getaffinity(0)
         N.nvmlDeviceSetCpuAffinity(handle)
         N.nvmlDeviceClearCpuAffinity(handle)
@@ -155,6 +161,8 @@ def test_without_a_tool_torch_npu_is_asked_and_the_tool_is_named() -> None:
                 call, handle, *arguments
             )
         other = N.nvmlDeviceGetHandleByIndex(0)
+        assert N.nvmlSystemGetDriverVersion() == "25.5.0"
+        assert N.nvmlSystemGetCudaDriverVersion() == 8050
         reachable = torch.cuda.can_device_access_peer(0, 1)
         assert (N.nvmlDeviceGetP2PStatus(other, handle, 0) == N.NVML_P2P_STATUS_OK) == reachable
 

@@ -1,0 +1,65 @@
+"""The processor's power, as the kernel counts its energy (RAPL) and keeps its limits."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import time
+from collections.abc import Iterator
+
+from morph.aliases.sensors.reading import UnknownReadingError
+
+ZONES = pathlib.Path("/sys/class/powercap")
+SAMPLE = 0.1
+"""Seconds between two looks at the counter, where nobody has looked at it before."""
+
+
+class Powercap:
+    """The processor's packages, together.
+
+    Args:
+        folder: Where the kernel tells of them.
+    """
+
+    def __init__(self, folder: pathlib.Path = ZONES) -> None:
+        self._folder = folder
+        self._seen: tuple[float, list[int]] | None = None
+
+    def energy(self) -> int:
+        """Return the energy of all packages in millijoules, where this process may read it."""
+        return sum(self._counters()) // 1000
+
+    def power(self) -> int:
+        """Return the mean power of all packages in milliwatts since the last call."""
+        if self._seen is None:
+            self._seen = time.monotonic(), self._counters()
+            time.sleep(SAMPLE)
+        (began, before), (ended, after) = self._seen, (time.monotonic(), self._counters())
+        self._seen = ended, after
+        grown = sum(map(self._growth, before, after, self._packages()))
+        return round(grown / 1000 / (ended - began))
+
+    def limit(self) -> int:
+        """Return the sum of the packages' long-term limits in milliwatts."""
+        limits = [each / "constraint_0_power_limit_uw" for each in self._packages()]
+        if not limits or not all(os.access(file, os.R_OK) for file in limits):
+            raise UnknownReadingError("limit of the power: the kernel tells none of the processor's")
+        return sum(int(file.read_text()) for file in limits) // 1000
+
+    def _counters(self) -> list[int]:
+        files = [each / "energy_uj" for each in self._packages()]
+        if not files or not all(os.access(file, os.R_OK) for file in files):
+            raise UnknownReadingError("energy: the processor's takes root's rights to read, and a counter")
+        return [int(file.read_text()) for file in files]
+
+    def _packages(self) -> Iterator[pathlib.Path]:
+        yield from sorted(self._folder.glob("intel-rapl:[0-9]"))
+
+    @staticmethod
+    def _growth(before: int, after: int, package: pathlib.Path) -> int:
+        """Return how much a package's counter has grown, which begins anew at its range."""
+        return after - before if after >= before else after - before + _range(package)
+
+
+def _range(package: pathlib.Path) -> int:
+    return int((package / "max_energy_range_uj").read_text())
