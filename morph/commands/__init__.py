@@ -93,7 +93,8 @@ def finished(prints: Callable[[], int]) -> int:
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        _print_no_more()
+        if error.filename is None:
+            _print_no_more()
         print(f"morph: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         return 2
     return status

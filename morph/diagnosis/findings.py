@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from morph import environment
+from morph import environment, surfaces
 from morph.aliases import table
+from morph.aliases.decisions import CUDA_SURFACE
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
 from morph.variables import BACKEND
@@ -46,10 +47,15 @@ def findings(found: Survey) -> list[Finding]:
 
 
 def _torch(found: Survey) -> Iterator[Finding]:
+    supported = surfaces.load(CUDA_SURFACE).version
+    release = supported.rpartition(".")[0]
     if found.torch is None:
         yield Finding(
             Severity.ERROR, "torch is not installed", "install torch, and the vendor's package for it"
         )
+    elif not found.torch.startswith(f"{release}."):
+        problem = f"torch {found.torch} is installed; morph was checked with {supported}"
+        yield Finding(Severity.WARNING, problem, f"install torch {release}, and the vendor's package for it")
 
 
 def _choice(found: Survey) -> Iterator[Finding]:

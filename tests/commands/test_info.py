@@ -55,7 +55,9 @@ def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform)
 
 NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)
 MLU = Presence("mlu", "Cambricon", "torch_mlu", None, "1.25.0", False, 0, "torch_mlu is not installed")
-WELL = Survey("0.1.0", "3.11", "Linux", "2.13.0", (NPU, MLU), Activation("npu", "native", None, ()), "", ())
+WELL = Survey(
+    "0.1.0", "3.11", "Linux", "2.13.0+cpu", (NPU, MLU), Activation("npu", "native", None, ()), "", ()
+)
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +84,11 @@ def test_what_is_wrong_is_found() -> None:
         (Severity.WARNING, "torch-npu 2.14.0 is installed; morph was checked with 2.13.0")
     ]
     nothing = dataclasses.replace(WELL, torch=None, activation=Activation(None, None, "no such backend", ()))
-    assert [severity for severity, _ in problems(nothing)] == [Severity.ERROR] * 2
+    assert problems(nothing) == [(Severity.ERROR, "torch is not installed")]
+    none = dataclasses.replace(WELL, activation=Activation(None, None, "no such backend", ()))
+    assert problems(none) == [(Severity.ERROR, "no backend can be used: no such backend")]
+    old = dataclasses.replace(WELL, torch="2.9.1")
+    assert problems(old) == [(Severity.WARNING, "torch 2.9.1 is installed; morph was checked with 2.13.0")]
     broken = Package("pynvml", "13.0", "13.1", "OSError: libnvidia-ml.so.1")
     [(severity, problem)] = problems(dataclasses.replace(WELL, packages=(broken,)))
     assert severity == Severity.NOTE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+import os
 import pathlib
 import subprocess
 
@@ -64,6 +66,50 @@ def test_what_is_left_is_listed(folder: pathlib.Path, capsys: pytest.CaptureFixt
         "old.py:1: Missing parentheses in call to 'print'. Did you mean print(...)?",
         "1 of 2 files to change, 3 uses of CUDA left, 1 file not read",
     ]
+
+
+def test_files_of_every_kind(folder: pathlib.Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Bytes stay what they are, what cannot be read is a line, and the diff is one that git takes."""
+    sources = {
+        "ends.py": b"import torch\r\nx.cuda()\r\n",
+        "feed.py": b"import torch\n\x0c\nx.cuda()",
+        "latin.py": b"# coding: latin-1\nimport torch\n# \xe9\nx.cuda()\n",
+        "mark.py": b"\xef\xbb\xbfimport torch\nx.cuda()\n",
+        "bad.py": b"import torch\n# \xe9\nx.cuda()\n",
+        "none.py": b"import torch\n\0x.cuda()\n",
+        "notes.ipynb": b'{"cells": []}',
+    }
+    for name, content in sources.items():
+        (folder / name).write_bytes(content)
+    (folder / "link.py").symlink_to("mark.py")
+    assert status(*sources) == 1
+    captured = capfdbinary.readouterr()
+    subprocess.run(["git", "apply", "--check", "-p1"], input=captured.out, check=True)
+    assert captured.err.decode().splitlines() == [
+        "bad.py:1: 'utf-8' codec can't decode byte 0xe9 in position 15: invalid continuation byte",
+        "none.py:1: source code string cannot contain null bytes",
+        "notes.ipynb:1: cannot port a notebook: make a script of it by jupyter nbconvert --to script",
+        "4 of 7 files to change, 0 uses of CUDA left, 3 files not read",
+    ]
+    assert status("--write", "ends.py", "feed.py", "latin.py", "link.py") == 0
+    assert (folder / "ends.py").read_bytes().endswith(b"\r\nx.to(device)\r\n")
+    assert (folder / "feed.py").read_bytes().endswith(b"\x0c\nx.to(device)")
+    assert (folder / "latin.py").read_bytes().endswith(b"# \xe9\nx.to(device)\n")
+    assert (folder / "mark.py").read_bytes().startswith(b"\xef\xbb\xbfimport torch\n")
+    assert (folder / "link.py").is_symlink()
+
+
+def test_a_file_that_cannot_be_written_stays(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*names: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "replace", refuse)  # as root every file can be written
+    assert status("--write", "package") == 2
+    assert capsys.readouterr().err == "morph: cannot write package/model.py: Read-only file system\n"
+    assert sorted(file.name for file in (folder / "package").iterdir()) == ["model.py", "plain.py"]
+    assert (folder / "package" / "model.py").read_text() == BEFORE
 
 
 def test_usage(

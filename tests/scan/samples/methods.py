@@ -1,4 +1,5 @@
 """What tensors and modules have for CUDA."""
+
 import numba
 import torch
 

@@ -1,4 +1,5 @@
 """What comes by star imports."""
+
 from torch import *
 from torch.cuda import *  #: torch.cuda
 

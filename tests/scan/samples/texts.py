@@ -1,4 +1,5 @@
 """Devices and backends as text."""
+
 import torch
 import torch.distributed as dist
 
