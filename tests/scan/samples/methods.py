@@ -1,5 +1,4 @@
 """What tensors and modules have for CUDA."""
-
 import numba
 import torch
 

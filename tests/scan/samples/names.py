@@ -1,5 +1,4 @@
 """Names of torch.cuda by every way that leads to them; a comment says what begins on its line."""
-
 import importlib
 import sys
 import torch
@@ -29,13 +28,12 @@ own.synchronize(), of_own()
 nn.Linear(1, 1)
 
 with ac(), torch.cuda.stream(Stream()):  #: torch.cuda.amp.autocast, torch.cuda.stream, torch.cuda.Stream
-    print(
-        (
-            torch.cuda.current_device()  #: torch.cuda.current_device
-        )
-    )
+    print((torch  #: torch.cuda.current_device
+           .cuda.current_device()))
 
-chained = torch.cuda.max_memory_allocated()  #: torch.cuda.max_memory_allocated
+chained = (torch  #: torch.cuda.max_memory_allocated
+           .cuda
+           .max_memory_allocated())
 
 module = torch.cuda  #: torch.cuda
 count = module.device_count  #: torch.cuda.device_count
@@ -51,10 +49,7 @@ importlib.import_module("torch.cuda").init()  #: torch.cuda, torch.cuda.init
 importlib.import_module("torch.cuda.amp")  #: torch.cuda.amp
 sys.modules["torch.cuda"].ipc_collect()  #: torch.cuda, torch.cuda.ipc_collect
 getattr(torch, "cuda").get_device_name()  #: torch.cuda, torch.cuda.get_device_name
-(
-    hasattr(torch.cuda, "gds"),
-    getattr(cuda, "gds", None),
-)  #: torch.cuda, torch.cuda.gds, torch.cuda, torch.cuda.gds
+hasattr(torch.cuda, "gds"), getattr(cuda, "gds", None)  #: torch.cuda, torch.cuda.gds, torch.cuda, torch.cuda.gds
 getattr(torch.cuda, "is_available")()  #: torch.cuda, torch.cuda.is_available
 stream: "torch.cuda.Stream" = torch.cuda.Stream()  #: torch.cuda.Stream, torch.cuda.Stream
 stream.cuda_stream  #: torch.cuda.Stream.cuda_stream
@@ -70,7 +65,6 @@ def shadows(torch, cuda=None):
 def takes(backend=torch.cuda):  #: torch.cuda
     backend.synchronize()  #: torch.cuda.synchronize
     import torch.cuda.nvtx as nvtx  #: torch.cuda.nvtx
-
     nvtx.mark("here")  #: torch.cuda.nvtx.mark
 
 
@@ -88,10 +82,7 @@ class Holder:
         late = torch.cuda  #: torch.cuda
 
     def backward(self):
-        (
-            late.nccl.version(),
-            [cuda.utilization(d) for d in (0, 1)],
-        )  #: torch.cuda.nccl.version, torch.cuda.utilization
+        late.nccl.version(), [cuda.utilization(d) for d in (0, 1)]  #: torch.cuda.nccl.version, torch.cuda.utilization
 
 
 def loops():

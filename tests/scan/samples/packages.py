@@ -1,5 +1,4 @@
 """Packages that morph serves."""
-
 import apex  #: apex
 import pynvml as nvml  #: pynvml
 from apex import amp, optimizers  #: apex.amp, apex.optimizers

@@ -1,5 +1,4 @@
 """A small program that asks for names in many ways; it runs on the simulated device."""
-
 import importlib
 
 import torch
@@ -7,10 +6,7 @@ import torch as t
 import torch.backends.cudnn as cudnn  #: torch.backends.cudnn
 from torch import cuda  #: torch.cuda
 from torch.cuda import Event, memory as memories  #: torch.cuda.Event, torch.cuda.memory
-from torch.cuda.amp import (
-    GradScaler as Scaler,
-    autocast as ac,
-)  #: torch.cuda.amp.GradScaler, torch.cuda.amp.autocast
+from torch.cuda.amp import GradScaler as Scaler, autocast as ac  #: torch.cuda.amp.GradScaler, torch.cuda.amp.autocast
 
 
 def measured(work, device=cuda):  #: torch.cuda
@@ -41,9 +37,7 @@ def main():
     cudnn.benchmark = True  #: torch.backends.cudnn.benchmark
     torch.cuda.set_device(0)  #: torch.cuda.set_device
     ask = torch.cuda.get_device_properties  #: torch.cuda.get_device_properties
-    print(
-        ask(0).name, [cuda.get_device_name(i) for i in range(cuda.device_count())]
-    )  #: torch.cuda.get_device_properties, torch.cuda.get_device_name, torch.cuda.device_count
+    print(ask(0).name, [cuda.get_device_name(i) for i in range(cuda.device_count())])  #: torch.cuda.get_device_properties, torch.cuda.get_device_name, torch.cuda.device_count
     model = torch.nn.Linear(4, 4).cuda()  #: .cuda()
     data = torch.ones(2, 4, device="cuda")  #: "cuda"
     loss, _ = measured(lambda: step(model, data))
@@ -54,13 +48,9 @@ def main():
         loss.record_stream(side)
     states = {"all": cuda.get_rng_state_all}  #: torch.cuda.get_rng_state_all
     cuda.set_rng_state_all(states["all"]())  #: torch.cuda.set_rng_state_all
-    print(
-        memories.memory_allocated() >= 0,
-        (
-            torch.cuda.max_memory_allocated()  #: torch.cuda.memory.memory_allocated, torch.cuda.max_memory_allocated
-        )
-        > 0,
-    )
+    print(memories.memory_allocated() >= 0, (torch  #: torch.cuda.memory.memory_allocated, torch.cuda.max_memory_allocated
+          .cuda
+          .max_memory_allocated()) > 0)
     torch.cuda.empty_cache()  #: torch.cuda.empty_cache
     print(hasattr(torch.cuda, "gds"), loss.is_cuda)  #: torch.cuda, torch.cuda.gds, .is_cuda
 

@@ -1,5 +1,4 @@
 """What comes by star imports."""
-
 from torch import *
 from torch.cuda import *  #: torch.cuda
 

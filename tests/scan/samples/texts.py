@@ -1,5 +1,4 @@
 """Devices and backends as text."""
-
 import torch
 import torch.distributed as dist
 
