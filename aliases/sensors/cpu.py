@@ -67,7 +67,7 @@ class Processor(TorchDevice):
         pids = {process.pid for process in self.processes()}
         new = {pid: psutil.Process(pid) for pid in pids - watched.keys() if psutil.pid_exists(pid)}
         self._host.watched = {pid: each for pid, each in {**watched, **new}.items() if pid in pids}
-        if any(_percent(each) is not None for each in new.values()):  # the first call begins to count
+        if [_percent(each) for each in new.values()]:  # the first call begins to count
             time.sleep(SAMPLE)
         shares = {pid: _percent(each) for pid, each in self._host.watched.items()}
         cores = psutil.cpu_count() or 1
