@@ -63,9 +63,9 @@ def flash(**options: Any) -> Attention:
     return lambda *tensors: flash_attn_func(*tensors, **options)
 
 
-def dense(backend: str, dtype: torch.dtype) -> Iterator[tuple[str, Work, Work]]:
+def dense(backend: str, dtype: torch.dtype, lengths: list[int]) -> Iterator[tuple[str, Work, Work]]:
     """Yield what torch's attention can express."""
-    for tokens, size, causal in itertools.product((64, 128, 256, 512, 1024, 4096), (64, 128), (False, True)):
+    for tokens, size, causal in itertools.product(lengths, (64, 128), (False, True)):
         heads = 8 if tokens < 4096 else 1
         tensors = inputs(dtype, tokens, tokens, heads, heads, size=size)
         own = attention_kernels.dense(backend, causal, tokens, tokens)
@@ -112,9 +112,9 @@ def packed(lengths: list[int]) -> Attention:
     return lambda *tensors: flash_attn_varlen_func(*tensors, bounds, bounds, longest, longest, causal=True)
 
 
-def measured(backend: str, dtype: torch.dtype, rounds: int) -> list[Comparison]:
+def measured(backend: str, dtype: torch.dtype, lengths: list[int], rounds: int) -> list[Comparison]:
     """Measure every pair in this process."""
-    pairs = itertools.chain(dense(backend, dtype), beyond(backend, dtype))
+    pairs = itertools.chain(dense(backend, dtype, lengths), beyond(backend, dtype))
     return [compare(name, ours, own, rounds=rounds, seconds=0.02) for name, ours, own in pairs]
 
 
@@ -138,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "cpu"))
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[64, 128, 256, 512, 1024, 4096])
     parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
     parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
     parser.add_argument("--json", action="store_true")
@@ -150,7 +151,7 @@ def main() -> None:
     if arguments.memory:
         memory(arguments.memory)
         return
-    results = measured(arguments.backend, DTYPES[arguments.dtype], arguments.rounds)
+    results = measured(arguments.backend, DTYPES[arguments.dtype], arguments.tokens, arguments.rounds)
     command = [sys.executable, "-m", "benchmarks.attention", "--backend", arguments.backend, "--memory"]
     grown = {
         kind: subprocess.check_output([*command, kind], text=True).split()

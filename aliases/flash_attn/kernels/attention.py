@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 import torch
@@ -110,6 +111,27 @@ class Attention:
         if self.chunk:
             hidden |= key // self.chunk != position // self.chunk
         return hidden
+
+    def mask(self, tile: Tile, like: Tensor) -> Tensor | None:
+        """Return what is added to the scores of ``tile``: 0, and minus infinity where a key is hidden.
+
+        Args:
+            tile: The queries and keys.
+            like: Whose dtype and device it has.
+
+        Returns:
+            Of shape (queries, keys); None if the queries see all of the keys.
+        """
+        if self.chunk or not self.cuts(tile):
+            hidden = self.hidden(tile, like.device)
+            return None if hidden is None else like.new_zeros(hidden.shape).masked_fill_(hidden, -math.inf)
+        shape, diagonal = (tile.last - tile.first, tile.end - tile.start), tile.positions[0] - tile.start
+        sides = []
+        if self.right >= 0:
+            sides.append(like.new_full(shape, -math.inf).triu_(diagonal + self.right + 1))
+        if self.left >= 0:
+            sides.append(like.new_full(shape, -math.inf).tril_(diagonal - self.left - 1))
+        return sides[0] if len(sides) == 1 else sides[0].add_(sides[1])
 
     def bias(self, tile: Tile) -> Tensor | None:
         """Return what is added to scores: float32 of shape (batch or 1, heads, queries, keys), or None."""

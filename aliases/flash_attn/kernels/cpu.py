@@ -2,7 +2,7 @@
 sums.
 
 A mask other than the square causal one is made for a block of queries at a time, and left out where all is
-seen.
+seen. Keys and values of several sizes are filled up with zeros, for the kernel takes one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from .attention import Attention, Tile
 
@@ -33,11 +34,14 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
     """Tell whether the kernel computes exactly this."""
-    return attention.softcap == 0 and attention.dropout == 0 and query.shape[-1] == value.shape[-1]
+    return attention.softcap == 0 and attention.dropout == 0
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     """Compute attention; see :func:`.blockwise.forward`."""
+    if query.shape[-1] != value.shape[-1]:
+        out, lse = forward(attention, *_of_one_size(query, key, value))
+        return out[..., : value.shape[-1]].contiguous(), lse
     rows = _rows(attention, query, key)
     if len(rows) == 1 and rows[0].last - rows[0].first == query.shape[1]:
         out, lse = _forward(*_by_head(rows[0], query, key, value), **_options(attention, rows[0], query))
@@ -55,6 +59,10 @@ def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients; see :func:`.blockwise.backward`."""
+    if query.shape[-1] != value.shape[-1]:
+        grads = backward(attention, *_of_one_size(grad, query, key, value, out), lse)
+        sizes = (each.shape[-1] for each in (query, key, value))
+        return tuple(each[..., :size] for each, size in zip(grads, sizes, strict=True))  # type: ignore[return-value]
     if query.dtype == torch.float16:  # bfloat16 takes a third of float32's time, float16 six times it
         grad, query, key, value, out = (each.float() for each in (grad, query, key, value, out))
     rows = _rows(attention, query, key)
@@ -112,13 +120,17 @@ def _options(attention: Attention, row: Tile, query: Tensor) -> dict[str, Any]:
 
 def _mask(attention: Attention, row: Tile, query: Tensor) -> Tensor | None:
     """Return what is added to the scores of ``row``, or None for nothing."""
-    hidden = attention.hidden(row, query.device)
     bias = attention.bias(row)
-    if bias is None and hidden is None:
-        return None
     if bias is None:
-        bias = query.new_zeros(row.last - row.first, row.end - row.start, dtype=torch.float32)
+        return attention.mask(row, query)
+    hidden = attention.hidden(row, query.device)
     return bias if hidden is None else bias.masked_fill_(hidden, -math.inf)
+
+
+def _of_one_size(*tensors: Tensor) -> list[Tensor]:
+    """Return tensors with zeros up to the size of the largest heads."""
+    size = max(each.shape[-1] for each in tensors)
+    return [functional.pad(each, [0, size - each.shape[-1]]) for each in tensors]
 
 
 def _by_head(row: Tile, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
