@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from morph.aliases.package import Package
 from morph.announcement import report
 from morph.finders.finder import find_elsewhere
-from morph.finders.loaders import TreeLoader
-from morph.finders.places import is_installed
+from morph.finders.places import ALIASES, is_installed
 
 if TYPE_CHECKING:
     from morph.finders.packages import PackageFinder
@@ -88,12 +87,14 @@ class Decisions:
     def _is_installed(self, package: Package) -> bool:
         module = sys.modules.get(package.name)
         if module is not None:
-            return not _is_ours(module)
+            return not is_ours(module)
         return is_installed(find_elsewhere(self._finder, package.name, None, None))
 
 
-def _is_ours(module: ModuleType) -> bool:
-    return isinstance(getattr(module, "__loader__", None), TreeLoader)
+def is_ours(module: ModuleType) -> bool:
+    """Tell whether ``module`` comes from morph's own trees, whoever loads it, and however far it has come."""
+    origin = getattr(module.__spec__, "origin", None)
+    return origin is not None and origin.startswith(ALIASES + os.sep)
 
 
 def imported(names: Iterable[str]) -> list[str]:
@@ -111,7 +112,7 @@ def _problem(package: Package) -> str | None:
             importlib.import_module(name)
     except Exception as error:  # it may raise anything
         for name in set(imported(package.import_names)) - before:
-            if not _is_ours(sys.modules[name]):  # which another thread has imported meanwhile
+            if not is_ours(sys.modules[name]):  # which another thread has imported meanwhile
                 del sys.modules[name]
         return f"{type(error).__name__}: {error}".partition("\n")[0]
     return None

@@ -17,16 +17,27 @@ class KeptModules:
 
     def __init__(self) -> None:
         self._modules: dict[str, ModuleType] = {}
+        self._unfinished: dict[str, ModuleType] = {}
         self._backend = ""
 
-    def keep(self, modules: Mapping[str, ModuleType]) -> None:
-        """Keep ``modules``, by name, of an activation that ends."""
-        if not modules:
-            return
-        if self._backend != _backend():
-            self._modules.clear()
-            self._backend = _backend()
-        self._modules.update(modules)
+    def put_away(self, loaded: Mapping[str, ModuleType]) -> None:
+        """Take the modules of an activation that ends out of ``sys.modules``, and keep them.
+
+        A package that another thread is importing is left to it, until this is called again.
+
+        Args:
+            loaded: The modules by name.
+        """
+        self.take_away_unfinished()
+        finished, unfinished = _parted(loaded)
+        self._unfinished.update(unfinished)
+        self._keep({name: sys.modules.pop(name) for name in finished})
+
+    def take_away_unfinished(self) -> None:
+        """Take what was left to a thread out of ``sys.modules``, if the thread has finished."""
+        finished, self._unfinished = _parted(self._unfinished)
+        for name in finished:
+            del sys.modules[name]
 
     def find(self, name: str) -> ModuleType | None:
         """Return the kept module ``name``, if it was executed for the backend that is active."""
@@ -44,6 +55,33 @@ class KeptModules:
         for name in [name for name in self._modules if f"{name}.".startswith(f"{module.__name__}.")]:
             loaded[name] = sys.modules[name] = self._modules.pop(name)
         return True
+
+    def _keep(self, modules: Mapping[str, ModuleType]) -> None:
+        if modules and self._backend != _backend():
+            self._modules.clear()
+            self._backend = _backend()
+        self._modules.update(modules)
+
+
+Modules = dict[str, ModuleType]
+
+
+def _parted(modules: Mapping[str, ModuleType]) -> tuple[Modules, Modules]:
+    """Part what is imported of ``modules`` in what is complete, and packages that a thread is importing."""
+    there = {name: module for name, module in list(modules.items()) if sys.modules.get(name) is module}
+    busy = set(filter(is_being_imported, map(_top_level, there)))
+    finished = {name: module for name, module in there.items() if _top_level(name) not in busy}
+    return finished, {name: module for name, module in there.items() if name not in finished}
+
+
+def _top_level(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def is_being_imported(package: str) -> bool:
+    """Tell whether a thread is importing a module of the top-level ``package``."""
+    modules = [module for name, module in list(sys.modules.items()) if _top_level(name) == package]
+    return any(getattr(module.__spec__, "_initializing", False) for module in modules)
 
 
 def _backend() -> str:

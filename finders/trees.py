@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from morph.aliases.package import Package, load
 from morph.finders import places
-from morph.finders.decisions import SAID, Decisions, imported
+from morph.finders.decisions import SAID, Decisions, imported, is_ours
 from morph.finders.distributions import distribution, normalized
 from morph.finders.finder import find_elsewhere
 from morph.finders.importers import is_import
-from morph.finders.kept import kept
+from morph.finders.kept import is_being_imported, kept
 from morph.finders.loaders import TreeLoader
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Trees:
     """
 
     def __init__(self, finder: PackageFinder) -> None:
+        kept.take_away_unfinished()
         self._finder = finder
         self._decisions = Decisions(finder)
         loaded = [load(name) for name in sorted(finder.names) if places.has_tree(name)]
@@ -73,9 +74,12 @@ class Trees:
         if name in self._real_specs:
             module.__spec__ = self._real_specs.pop(name)
             return
-        spec = module.__spec__ = self._top_level_spec(name)
-        loader: Any = spec.loader
-        module.__loader__ = loader
+        own = self._top_level_spec(name)
+        loader: Any = own.loader
+        spec: Any = module.__spec__  # the import system's own, which tells other threads to wait
+        spec.loader = module.__loader__ = loader
+        spec.origin, spec.cached = own.origin, own.cached
+        spec.submodule_search_locations = own.submodule_search_locations
         if name not in self._hidden:
             loader.exec_module(module)
 
@@ -125,17 +129,16 @@ class Trees:
     def take_over(self, name: str) -> None:
         """Remove the imported module ``name`` if its package cannot load, to be put back by ``restore``."""
         if name not in self._loaded and self._decisions.serves(self._packages[name]):
-            for each in imported([name]):
-                self._replaced[each] = sys.modules.pop(each)
+            there = [] if is_being_imported(name) else imported([name])
+            taken = {each: sys.modules.pop(each) for each in there}
+            self._replaced.update((each, module) for each, module in taken.items() if not is_ours(module))
 
     def restore(self) -> None:
         """Remove what was served from ``sys.modules``, and put back what was replaced."""
         self.show()
-        complete = {name: module for name, module in self._loaded.items() if _is_complete(name, module)}
-        for name in complete:
-            del sys.modules[name]
-        kept.keep(complete)
-        sys.modules.update(self._replaced)
+        kept.put_away(self._loaded)
+        for name, module in self._replaced.items():
+            sys.modules.setdefault(name, module)
         os.environ.pop(SAID, None)
 
     def hide(self) -> None:
@@ -168,10 +171,6 @@ class Trees:
         spec = spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=folders)
         assert spec is not None
         return spec
-
-
-def _is_complete(name: str, module: ModuleType) -> bool:
-    return sys.modules.get(name) is module and not getattr(module.__spec__, "_initializing", False)
 
 
 def _not_found(fullname: str, reason: str) -> ModuleNotFoundError:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.platforms import Platform
+
+SECONDS = "MORPH_TEST_THREADS"  # how long threads go on; a minute and more are for a person to wait
 
 GROWTH = """
 import gc, os, psutil, torch, morph
@@ -30,15 +34,26 @@ THREADS = """
 import importlib, sys, threading, time, traceback
 import torch, morph
 
-own, until, problems = torch.cuda, time.monotonic() + 4, []
+own, until, problems = torch.cuda, time.monotonic() + float(sys.argv[1]), []
 
 def activate():
     morph.activate(BACKEND)
 
 def ask():
+    "Use a module that is served, or torch's own, or becomes the other one meanwhile, but never half of it."
+    cuda = torch.cuda
     for name in ("torch.cuda.amp", "torch.cuda.memory", "torch.cuda.nvtx"):
         importlib.import_module(name)
-    torch.cuda.is_available(), torch.cuda.Stream, torch.cuda.memory_allocated
+    assert cuda.is_available() in (True, False) and cuda.device_count() in (0, 1)
+    assert isinstance(cuda.Stream, type) and callable(cuda.memory_allocated) and cuda.amp.autocast
+
+def serve():
+    "Import a package that is served, or not there."
+    try:
+        import flash_attn
+    except ModuleNotFoundError:
+        return
+    assert callable(flash_attn.flash_attn_func), vars(flash_attn)
 
 def repeated(work):
     try:
@@ -47,12 +62,12 @@ def repeated(work):
     except Exception:
         problems.append(traceback.format_exc())
 
-works = (activate, activate, morph.deactivate, ask, ask)
+works = (activate, activate, morph.deactivate, ask, ask, serve)
 threads = [threading.Thread(target=repeated, args=(work,), daemon=True) for work in works]
 for thread in threads:
     thread.start()
 for thread in threads:
-    thread.join(30)
+    thread.join(until - time.monotonic() + 30)
 assert not any(thread.is_alive() for thread in threads), "deadlock"
 assert not problems, problems[0]
 morph.deactivate()
@@ -68,5 +83,8 @@ def test_a_thousand_activations_leave_nothing_behind(platform: Platform) -> None
 
 @pytest.mark.platforms("cpu")
 def test_threads_that_activate_import_and_deactivate_at_once(platform: Platform) -> None:
-    done = platform.run(THREADS.replace("BACKEND", '"cpu"'), morph=False)
+    seconds = os.environ.get(SECONDS, "4")
+    done = platform.run(
+        THREADS.replace("BACKEND", '"cpu"'), seconds, morph=False, timeout=float(seconds) + 120
+    )
     assert done.stdout == "True True False\n"
