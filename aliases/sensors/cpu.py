@@ -53,6 +53,8 @@ class Processor(TorchDevice):
         host: Keeps what is counted from one call to the next.
     """
 
+    error = UnknownReadingError
+
     def __init__(self, host: Host) -> None:
         super().__init__(0, host.why_unknown)
         self._host = host

@@ -17,6 +17,10 @@ class UnknownReadingError(MorphError):
     """Something was asked of a device that its platform does not tell."""
 
 
+class AbsentLibraryError(UnknownReadingError):
+    """What would tell a reading is not installed, or finds no driver."""
+
+
 class Clock(enum.Enum):
     """What a clock drives."""
 
@@ -81,13 +85,15 @@ class Device:
 
     Attributes:
         why_unknown: Why what is not overridden cannot be read, and what to install, in one clause.
+        error: Of which kind that is.
     """
 
     why_unknown = "the platform does not tell"
+    error: type[UnknownReadingError] = UnknownReadingError
 
     def unknown(self, what: str) -> UnknownReadingError:
         """Return the error that says that ``what`` cannot be read, and why."""
-        return UnknownReadingError(f"{what}: {self.why_unknown}")
+        return self.error(f"{what}: {self.why_unknown}")
 
     def name(self) -> str:
         """Return the product's name."""

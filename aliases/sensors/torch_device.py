@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 
 from morph.aliases.sensors.origin import Source
-from morph.aliases.sensors.reading import Device, Memory, UnknownReadingError
+from morph.aliases.sensors.reading import AbsentLibraryError, Device, Memory, UnknownReadingError
 from morph.errors import MissingNameError
 
 Value = TypeVar("Value")
@@ -28,7 +28,7 @@ def told(ask: Callable[[], Value]) -> Value:
 
 
 class TorchDevice(Device):
-    """A device as ``torch.cuda`` tells of it.
+    """A device as ``torch.cuda`` tells of it, where the vendor's library or tool is absent.
 
     Asking for its memory makes the vendor's runtime open the device, as ``torch.cuda.mem_get_info`` does.
 
@@ -36,6 +36,8 @@ class TorchDevice(Device):
         index: torch's.
         why_unknown: Why nothing else can be read.
     """
+
+    error: type[UnknownReadingError] = AbsentLibraryError
 
     def __init__(self, index: int, why_unknown: str = "") -> None:
         self.index = index

@@ -9,7 +9,7 @@ import torch
 
 from morph.aliases.sensors.intel import SysmanGpu
 from morph.aliases.sensors.origin import Source
-from morph.aliases.sensors.reading import Clock, UnknownReadingError
+from morph.aliases.sensors.reading import AbsentLibraryError, Clock, UnknownReadingError
 from morph.aliases.sensors.sysman import Sysman
 from morph.aliases.sensors.torch_device import TorchDevice
 
@@ -117,6 +117,6 @@ class IntelGpu(TorchDevice):
         try:
             return measure(self.index)
         except ImportError as error:
-            raise UnknownReadingError(self.why_unknown) from error
+            raise AbsentLibraryError(self.why_unknown) from error
         except RuntimeError as error:  # the driver is there without Sysman, or the board has no such sensor
             raise UnknownReadingError(str(error)) from error

@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 import torch
 
 from morph.aliases import sensors
-from morph.aliases.sensors.reading import Clock, Device, Process, UnknownReadingError
+from morph.aliases.sensors.reading import (
+    AbsentLibraryError,
+    Clock,
+    Device,
+    Process,
+    UnknownReadingError,
+)
 from morph.aliases.torch_cuda.refusal import lacks
 
 Reading = TypeVar("Reading")
@@ -56,11 +62,14 @@ def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
     """Return a reading of the device that torch calls ``device``.
 
     Raises:
-        MissingNameError: If the platform does not tell it, with the reason and what to install.
+        ModuleNotFoundError: If what would tell it is absent, as torch says of nvidia-ml-py; what to install.
+        MissingNameError: If the platform does not tell it, with the reason.
     """
     index = _index(device)
     try:
         return ask(sensors.device(index))
+    except AbsentLibraryError as absent:
+        raise ModuleNotFoundError(f"torch.cuda.{name} cannot tell the {absent}") from None
     except UnknownReadingError as unknown:
         raise lacks(f"torch.cuda.{name}", str(unknown)) from None
 

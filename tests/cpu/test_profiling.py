@@ -58,11 +58,9 @@ def test_the_runtime_answers_what_it_can() -> None:
 
 def test_the_processor_is_measured() -> None:
     assert 0 <= torch.cuda.utilization() <= 100
-    with pytest.raises(MissingNameError, match=r"torch\.cuda\.power_draw"):
-        torch.cuda.power_draw()
 
 
-@pytest.mark.parametrize("name", ["temperature", "clock_rate"])
+@pytest.mark.parametrize("name", ["temperature", "clock_rate", "power_draw"])
 def test_a_sensor_tells_or_is_refused_by_name(name: str) -> None:
     try:
         value = getattr(torch.cuda, name)()
@@ -70,5 +68,5 @@ def test_a_sensor_tells_or_is_refused_by_name(name: str) -> None:
         value, refused = 1, str(refusal)
     else:
         refused = f"torch.cuda.{name}"
-    assert 0 < value < 10000
+    assert 0 < value < 1_000_000
     assert refused.startswith(f"torch.cuda.{name}")
