@@ -87,7 +87,7 @@ class FusedLayerNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
-        if torch.jit.is_scripting() or not input.is_cuda:
+        if torch.jit.is_scripting() or not input.is_cuda:  # type: ignore[attr-defined]
             return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         if not self.elementwise_affine:
@@ -145,7 +145,7 @@ class MixedFusedLayerNorm(FusedLayerNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
-        if torch.jit.is_scripting() or not input.is_cuda:
+        if torch.jit.is_scripting() or not input.is_cuda:  # type: ignore[attr-defined]
             return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
         options = self.normalized_shape, self.eps, self.memory_efficient
         return mixed_dtype_fused_layer_norm_affine(input, self.weight, self.bias, *options)
