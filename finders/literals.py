@@ -130,6 +130,10 @@ def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module 
     return tree if any(one.changed for one in passes) else None
 
 
+# what is rewritten or decides; most of a tree is neither
+_CONCERNED = (ast.If, ast.IfExp, ast.BoolOp, ast.Compare, ast.Call, ast.Match, ast.match_case, ast.pattern)
+
+
 class Rewriting:
     """Rewrites a syntax tree, in place, for one word.
 
@@ -148,9 +152,10 @@ class Rewriting:
     def apply(self, tree: ast.AST) -> None:
         """Rewrite ``tree``."""
         for node in ast.walk(tree):
-            self._leave_native(node)
-            if node not in self._native:
-                self._rewrite(node)
+            if isinstance(node, _CONCERNED):
+                self._leave_native(node)
+                if node not in self._native:
+                    self._rewrite(node)
 
     def _leave_native(self, node: ast.AST) -> None:
         """Mark a decision that names the vendor's own spelling: its author has seen to it."""

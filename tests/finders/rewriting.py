@@ -1,0 +1,26 @@
+"""Code with its comparisons against CUDA literals rewritten for Ascend, run."""
+
+from __future__ import annotations
+
+import marshal
+from types import CodeType
+from typing import Any
+
+from morph.finders.literals import Literals, Word, compile_source
+
+NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
+
+
+def evaluate(expression: str, literals: Literals = NPU, **names: Any) -> Any:
+    namespace = dict(names)
+    exec(compile_source(f"result = ({expression})", "<test>", literals), namespace)
+    return namespace["result"]
+
+
+def execute(source: str, **names: Any) -> dict[str, Any]:
+    exec(compile_source(source, "<test>", NPU), names)
+    return names
+
+
+def written(code: CodeType) -> bytes:
+    return marshal.dumps(code, 2)  # later formats record which objects happen to be shared
