@@ -119,7 +119,7 @@ class Processor(TorchDevice):
     def _thermal(self, which: str, what: str) -> int:
         sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
         readings: list[Any] = next(filter(None, (sensors.get(name) for name in _SENSORS)), [])
-        value = getattr(readings[0], which) if readings else None
+        value: float | None = getattr(readings[0], which) if readings else None
         if value is None:
             raise UnknownReadingError(f"{what}: the system shows no sensor of the processor that tells it")
         return round(value)

@@ -111,7 +111,8 @@ class SysmanGpu(Device):
     def temperature(self) -> int:
         """Return the GPU's temperature."""
         sensor = self._first("TemperatureSensors", "zes_temp_handle_t", "Temperature", "ZES_TEMP_SENSORS_GPU")
-        return round(self._sysman.told("zesTemperatureGetState", "c_double", sensor).value)
+        celsius: float = self._sysman.told("zesTemperatureGetState", "c_double", sensor).value
+        return round(celsius)
 
     def power(self) -> int:
         """Return the mean power since the last call."""
@@ -139,10 +140,10 @@ class SysmanGpu(Device):
     def clock(self, clock: Clock) -> int:
         """Return a clock."""
         domain, _ = self._frequency(clock)
-        told = self._sysman.told("zesFrequencyGetState", "zes_freq_state_t", domain)
-        if told.actual < 0:
+        megahertz: float = self._sysman.told("zesFrequencyGetState", "zes_freq_state_t", domain).actual
+        if megahertz < 0:
             raise self.unknown(f"{clock.value} clock")
-        return round(told.actual)
+        return round(megahertz)
 
     def max_clock(self, clock: Clock) -> int:
         """Return the highest value of a clock."""

@@ -32,7 +32,8 @@ def _data(matrices: Sequence[Matrix]) -> dict[str, Any]:
         "statuses": [status.value for status in Status],
         "rungs": [rung.value for rung in Rung],
         "interfaces": [_interface(each, cells) for each in matrices],
-        "cells": cells.listed,
+        "cells": cells.cells.listed,
+        "rows": cells.rows.listed,
     }
 
 
@@ -54,19 +55,29 @@ def _short(row: Row) -> str:
 
 
 class _Cells:
-    """The distinct cells, which many names share."""
+    """The distinct cells, and the distinct rows of their places: most names are served as others are."""
 
     def __init__(self) -> None:
-        self.listed: list[dict[str, str]] = []
-        self._places: dict[Any, int] = {}
+        self.cells = _Distinct()
+        self.rows = _Distinct()
 
-    def of(self, row: Row) -> list[int]:
-        return [self._place(row.cell_json(backend)) for backend in row.cells]
+    def of(self, row: Row) -> int:
+        """Return the place of the row that a name's cells make."""
+        return self.rows.place([self.cells.place(row.cell_json(backend)) for backend in row.cells])
 
-    def _place(self, cell: dict[str, str]) -> int:
-        place = self._places.setdefault(tuple(cell.values()), len(self.listed))
+
+class _Distinct:
+    """A list in which everything is once."""
+
+    def __init__(self) -> None:
+        self.listed: list[Any] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, value: Any) -> int:
+        """Return where ``value`` is; it is added if it is not there yet."""
+        place = self._places.setdefault(repr(value), len(self.listed))
         if place == len(self.listed):
-            self.listed.append(cell)
+            self.listed.append(value)
         return place
 
 

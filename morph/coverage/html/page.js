@@ -36,7 +36,7 @@ function badge(cell) {
 function unpacked(packed) {
   const row = ([short, place, isPrivate, cells]) => {
     const module = packed.modules[place];
-    const of = data.backends.map((backend, column) => [backend.name, data.cells[cells[column]]]);
+    const of = data.backends.map((backend, column) => [backend.name, data.cells[data.rows[cells][column]]]);
     return { name: short ? `${module}.${short}` : module, module, private: !!isPrivate, backends: Object.fromEntries(of) };
   };
   const names = packed.names.map(row);
@@ -198,8 +198,10 @@ function card(backend, rows, share) {
     part.style.flex = count(status);
     if (count(status)) bar.append(part);
   }
-  const served = `${cells.length - count("missing")} of ${cells.length} served, ${share} % by use`;
-  const figures = element("div", { className: "figures" }, element("b", {}, backend.title), element("span", {}, served));
+  const served = `${cells.length - count("missing")} of ${cells.length}, ${share} % by use`;
+  const about = "public names that are served, and the share of what 48 projects use that is, weighted by their files";
+  const told = element("span", { title: about }, served);
+  const figures = element("div", { className: "figures" }, element("b", {}, backend.title), told);
   const release = [backend.package, backend.releases].filter(Boolean).join(" ");
   return element("div", { className: "backend", title: release }, figures, bar);
 }
