@@ -7,6 +7,8 @@ of flash_attn; and so is every call that someone watches, who should see them.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -29,11 +31,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
     Returns:
         The output, of the shape of ``q``; None where the operators have to look at the call.
     """
-    if watched(q, k, v) or not _takes(q, k, v):
+    if watched(q, k, v) or not _takes(q, k, v, causal):
         return None
     queries, size = q.shape[1], q.shape[3]
-    if causal and queries != k.shape[1] and queries > 1:
-        return None  # torch's causal mask begins at the first key, flash_attn's ends at the last one
     scale = size**-0.5 if softmax_scale is None else softmax_scale
     return kernels.direct(q, k, v, scale, causal and queries > 1)
 
@@ -45,19 +45,24 @@ def watched(*tensors: Tensor) -> bool:
     return set(map(type, tensors)) != _PLAIN
 
 
-def _takes(q: Tensor, k: Tensor, v: Tensor) -> bool:
+def _takes(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> bool:
     """Tell whether flash_attn takes these tensors, which are not empty, and need no padding."""
-    shape, keys, dtype = q.shape, k.shape, q.dtype
-    if len(shape) != 4 or len(keys) != 4 or keys != v.shape or dtype not in DTYPES:
-        return False
-    (batch, queries, heads, size), (_, tokens, key_heads, _) = shape, keys
-    sizes = keys[0] == batch and keys[3] == size and 0 < size <= 256 and size % 8 == 0
     return (
-        sizes
-        and min(batch, queries, tokens, key_heads) > 0
-        and heads % key_heads == 0
-        and k.dtype == dtype == v.dtype
+        k.shape == v.shape
+        and q.dtype == k.dtype == v.dtype
+        and q.device == k.device == v.device
+        and _fit(q.shape, k.shape, q.dtype, causal)
         and q.stride(3) == k.stride(3) == v.stride(3) == 1
         and on_device(q)
-        and q.device == k.device == v.device
     )
+
+
+@functools.lru_cache(1024)
+def _fit(queries: torch.Size, keys: torch.Size, dtype: torch.dtype, causal: bool) -> bool:
+    if len(queries) != 4 or len(keys) != 4 or dtype not in DTYPES or min(*queries, *keys) == 0:
+        return False
+    (batch, length, heads, size), (key_batch, key_length, key_heads, key_size) = queries, keys
+    # torch's causal mask begins at the first key, flash_attn's ends at the last one
+    one_mask = not causal or length in (1, key_length)
+    sizes = (batch, size) == (key_batch, key_size) and size <= 256 and size % 8 == 0
+    return one_mask and sizes and heads % key_heads == 0

@@ -23,8 +23,8 @@ Lengths = tuple[Sequence[int], Sequence[int]]
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
     """Compute attention, differentiably; see :func:`morph.aliases.flash_attn.kernels.direct`."""
-    attention = Attention(scale, right=0 if causal else -1)
-    if not takes(attention, query, value) or torch.is_autocast_enabled(query.device.type):
+    attention = _plain(scale, causal)
+    if torch._C._is_any_autocast_enabled() or not takes(attention, query, value):
         return None
     out, *_ = _outputs(attention, query, key, value)
     return out
@@ -50,8 +50,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
     """Compute attention; see :func:`.blockwise.forward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
-        out, lse = _forward(attention, query, key, value)
-        return out, lse.contiguous()
+        return _forward(attention, query, key, value)
     out = torch.zeros_like(query)
     lse = query.new_full((query.shape[0], query.shape[2], query.shape[1]), math.inf, dtype=torch.float32)
     if first < query.shape[1]:
@@ -100,7 +99,7 @@ def _forward(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths | None = None
 ) -> tuple[Tensor, Tensor]:
     out, largest, total, *_ = _outputs(attention, query, key, value, lengths)
-    return out, (largest + total.log())[..., 0]  # each stands there eight times
+    return out, largest[..., 0] + total[..., 0].log()  # each stands there eight times
 
 
 def _outputs(
@@ -143,6 +142,11 @@ def _options(attention: Attention, query: Tensor, lengths: Lengths | None) -> di
         options |= {"sparse_mode": _BAND, "atten_mask": _later(query.device)}
         options |= {"pre_tockens": left, "next_tockens": right}
     return options
+
+
+@functools.lru_cache(64)
+def _plain(scale: float, causal: bool) -> Attention:
+    return Attention(scale, right=0 if causal else -1)
 
 
 @functools.cache
