@@ -18,7 +18,9 @@ def hides_all() -> bool:
 
 
 def carry(facts: Facts, journal: Journal, report: Callable[[str], None]) -> None:
-    """Set the vendor's variable to what CUDA's says, unless the user has set the vendor's own.
+    """Set the vendor's variable to what CUDA's says, unless the user has chosen devices by the vendor's own.
+
+    Ray hides from a worker what it has not asked for by its own name: all NPUs, where it asked for a GPU.
 
     Args:
         facts: The backend's.
@@ -26,7 +28,7 @@ def carry(facts: Facts, journal: Journal, report: Callable[[str], None]) -> None
         report: Called with one line if CUDA's variable names devices that only NVIDIA can have.
     """
     devices, own = os.environ.get(CUDA_VARIABLE), facts.visible_devices
-    if not devices or not own or own in os.environ:
+    if not devices or not own or os.environ.get(own):
         return
     if re.fullmatch(r"\d+(,\d+)*", devices.replace(" ", "")):
         journal.set_item(os.environ, own, devices)

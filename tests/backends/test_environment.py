@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from morph.aliases import table
-from morph.backends import environment
+from morph.backends import environment, visibility
 from morph.errors import TableError
 from morph.journal import Journal
 from tests.platforms import Platform, describe
@@ -138,3 +138,19 @@ def test_the_real_vendor_and_children_see_the_vendors_variables(platform: Platfo
     assert after == "backend:native,max_split_size_mb:64 None None None"
     lines = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
     assert lines[0] == "morph: PYTORCH_CUDA_ALLOC_CONF=backend:native means nothing on Huawei Ascend"
+
+
+@pytest.mark.parametrize(("own", "carried"), [(None, "1"), ("", "1"), ("0", "0")])
+def test_the_vendors_own_choice_of_devices_counts(
+    monkeypatch: pytest.MonkeyPatch, own: str | None, carried: str
+) -> None:
+    name, journal = "ASCEND_RT_VISIBLE_DEVICES", Journal()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    if own is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, own)
+    visibility.carry(table.load("npu").facts, journal, pytest.fail)
+    assert os.environ[name] == carried
+    journal.undo()
+    assert os.environ.get(name) == own
