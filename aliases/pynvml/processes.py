@@ -55,3 +55,24 @@ def nvmlDeviceGetComputeRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObj
     """Return what ``nvmlDeviceGetComputeRunningProcesses`` does."""
     found: list[nvmlFriendlyObject] = nvmlDeviceGetComputeRunningProcesses(handle)
     return found
+
+
+@of_device
+def nvmlDeviceGetGraphicsRunningProcesses(handle: Any) -> list[nvmlFriendlyObject]:
+    """Return the processes that draw: none on a device that only computes, if its processes are told."""
+    if handle.draws:
+        raise handle.unknown("which of the processes draw")
+    handle.processes()
+    return []
+
+
+def nvmlDeviceGetGraphicsRunningProcesses_v2(handle: Any) -> list[nvmlFriendlyObject]:
+    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` does."""
+    found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
+    return found
+
+
+def nvmlDeviceGetGraphicsRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObject]:
+    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` does."""
+    found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
+    return found

@@ -54,6 +54,7 @@ class Processor(TorchDevice):
     """
 
     error = UnknownReadingError
+    draws = False
 
     def __init__(self, host: Host) -> None:
         super().__init__(0, host.why_unknown)

@@ -57,6 +57,7 @@ class CambriconCard(Device):
     """A card in ``cnmon``'s table."""
 
     why_unknown = "cnmon does not tell"
+    draws = False
 
     def __init__(self, source: CambriconMonitor, place: int) -> None:
         self._source = source

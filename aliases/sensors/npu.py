@@ -98,6 +98,7 @@ class AscendChip(Device):
     """A chip in ``npu-smi``'s table."""
 
     why_unknown = "npu-smi does not tell"
+    draws = False
 
     def __init__(self, source: NpuSmi, place: int) -> None:
         self._source = source

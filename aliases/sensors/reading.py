@@ -86,10 +86,12 @@ class Device:
     Attributes:
         why_unknown: Why what is not overridden cannot be read, and what to install, in one clause.
         error: Of which kind that is.
+        draws: Whether it may draw a screen, and so have processes that do.
     """
 
     why_unknown = "the platform does not tell"
     error: type[UnknownReadingError] = UnknownReadingError
+    draws = True
 
     def unknown(self, what: str) -> UnknownReadingError:
         """Return the error that says that ``what`` cannot be read, and why."""

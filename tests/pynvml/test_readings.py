@@ -108,6 +108,8 @@ def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
 
 @pytest.mark.platforms("cpu")
 def test_the_cpu_is_measured_by_psutil() -> None:
+    from accelerate.utils.environment import override_numa_affinity
+
     with opened() as N:
         handle = N.nvmlDeviceGetHandleByIndex(0)
         assert N.nvmlDeviceGetName(handle).startswith("CPU: ")
@@ -140,9 +142,12 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         shares = {sample.pid: sample.smUtil for sample in N.nvmlDeviceGetProcessUtilization(handle, 0)}
         assert 0 < shares[os.getpid()] <= 100
         assert N.nvmlSystemGetProcessName(1)
+        assert N.nvmlDeviceGetGraphicsRunningProcesses(handle) == []
         before = os.sched_getaffinity(0)
         N.nvmlDeviceSetCpuAffinity(handle)
         N.nvmlDeviceClearCpuAffinity(handle)
+        override_numa_affinity(0)
+        assert os.sched_getaffinity(0) == set(range(os.cpu_count() or 1))
         os.sched_setaffinity(0, before)
 
 
@@ -157,6 +162,7 @@ def test_without_a_tool_torch_npu_is_asked_and_the_tool_is_named() -> None:
             (N.nvmlDeviceGetTemperature, N.NVML_TEMPERATURE_GPU),
             (N.nvmlDeviceGetClockInfo, N.NVML_CLOCK_SM),
             (N.nvmlDeviceGetComputeRunningProcesses,),
+            (N.nvmlDeviceGetGraphicsRunningProcesses,),
         ):
             assert "npu-smi is not found; it comes with Ascend's driver" in not_supported(
                 call, handle, *arguments
