@@ -56,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     from morph.scan.files import CUDA, files
 
     left: list[str] = []
-    changed = unread = 0
+    changed: list[tuple[pathlib.Path, Ported]] = []
+    unread = 0
     found = [file for file in files(arguments.paths) if file.suffix not in CUDA]
     with looking("porting") as progress:
         for file in found:
@@ -65,14 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
             left += problems
             unread += ported is None
             if ported is not None and ported.after != ported.before:
-                changed += 1
-                _write(file, ported) if arguments.write else _show(file, ported)
+                changed.append((file, ported))
+    for file, ported in changed:
+        _write(file, ported) if arguments.write else _show(file, ported)
     for line in left:
         print(line, file=sys.stderr)
     verb = "changed" if arguments.write else "to change"
     files_found, uses = counted(len(found), "file"), counted(len(left) - unread, "use")
     not_read = f", {counted(unread, 'file')} not read" if unread else ""
-    print(f"{changed} of {files_found} {verb}, {uses} of CUDA left{not_read}", file=sys.stderr)
+    print(f"{len(changed)} of {files_found} {verb}, {uses} of CUDA left{not_read}", file=sys.stderr)
     return LEFT if left else 0
 
 

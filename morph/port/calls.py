@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from morph.port.conditions import is_guarded
 from morph.port.expressions import is_none, joined, named, parse
 from morph.port.replacements import facts
 from morph.port.source import Source
@@ -42,7 +43,7 @@ class Calls:
         match original.func, updated.args:
             case cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name("format")), [only]:
                 return self._texts.formatted(text, only.value) or updated
-            case cst.Attribute(value=owner, attr=cst.Name("pin_memory")), [] if not names:
+            case cst.Attribute(value=owner, attr=cst.Name("pin_memory")), [] if self._pins(original, owner):
                 return cst.Call(cst.Name(self._vocabulary.name("pinned")), [cst.Arg(owner)])
         updated = updated.with_changes(args=[*map(self._passed, original.args, updated.args)])
         for name in names:
@@ -51,6 +52,11 @@ class Calls:
             if name in facts().implied:
                 return self._with_device(updated, facts().implied[name])
         return updated
+
+    def _pins(self, call: cst.Call, owner: cst.BaseExpression) -> bool:
+        """Tell whether a call of ``pin_memory()`` is a tensor's, wherever there may be no accelerator."""
+        is_module = self._source.names(call.func) and not self._source.made_by(owner)
+        return not is_module and not is_guarded(self._source, call)
 
     def _passed(self, original: cst.Arg, updated: cst.Arg) -> cst.Arg:
         """Return an argument that is right without an accelerator, if it can: a number is no device there."""

@@ -63,6 +63,8 @@ def _asks(source: Source, test: cst.BaseExpression) -> bool:
         ):
             if not isinstance(operator, cst.Equal | cst.In):
                 return False
+            if source.is_accelerator(left) or source.is_accelerator(right):
+                return True
             compared = [*source.uses_at(left, Kind.COMPARISON), *source.uses_at(right, Kind.COMPARISON)]
             return any(use.name == '"cuda"' for use in compared)
     return source.says_available(test)

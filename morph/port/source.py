@@ -83,6 +83,16 @@ class Source:
             is_simple and bool(origins) and all(each.name in AVAILABLE and each.is_result for each in origins)
         )
 
+    def is_accelerator(self, node: cst.CSTNode) -> bool:
+        """Tell whether an expression is the type of the accelerator, in a module that was ported before."""
+        for statement in self.resolution.tree.body:
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Name(name)], value=ast.IfExp(orelse=ast.Constant("no accelerator"))
+                ):
+                    return isinstance(node, cst.Name) and node.value == name
+        return False
+
     def makes_device(self, node: cst.CSTNode) -> bool:
         """Tell whether an expression is what ``torch.device()`` returns."""
         return self.made_by(node) == {"torch.device"}

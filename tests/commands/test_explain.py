@@ -33,7 +33,11 @@ def test_one_backend_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     assert "read into pinned memory and copy" in row
     assert commands.run(["explain", "torch.cuda.CUDAGraph", "--backend", "npu"]) == 0
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.split(maxsplit=2) == [".raw_cuda_graph_exec", "missing", "the graph is no cudaGraphExec_t"]
+    assert last.strip().split(maxsplit=2) == [
+        ".raw_cuda_graph_exec",
+        "missing",
+        "the graph is no cudaGraphExec_t",
+    ]
 
 
 def test_a_name_that_no_row_has(capsys: pytest.CaptureFixture[str]) -> None:

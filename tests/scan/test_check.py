@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import pty
-import re
-import subprocess
-import sys
-import termios
 from typing import Any
 
 import pytest
 
 from morph.launcher.command import main
-from tests.platforms import REPOSITORY
+from tests.commands import terminal
 
 SERVED = "import torch\ntorch.cuda.synchronize()\nx = torch.ones(2).cuda()\n"
 TO_LOOK_AT = f"{SERVED}if torch.cuda.get_device_capability() >= (8, 0):\n    torch.cuda.gds\n"
@@ -134,32 +128,7 @@ def _told(result: dict[str, Any], rules: list[dict[str, Any]]) -> tuple[object, 
 
 def test_a_terminal_of_80_columns(folder: pathlib.Path) -> None:
     """Looked at as a person would: nothing is cut off or wider than the terminal, and there is progress."""
-    shown, progress = _on_terminal(["check", "look.py", "served.py"], 80)
-    assert max(map(len, shown.splitlines())) <= 80
+    shown, progress, _ = terminal.run("check", "look.py", "served.py")
+    assert max(map(len, shown.splitlines())) <= terminal.WIDTH
     assert "torch.cuda.get_device_capability look look look look look look" in shown
     assert "scanning: 2 of 2, served.py" in progress
-
-
-def _on_terminal(words: list[str], width: int) -> tuple[str, str]:
-    """Runs morph with a terminal as its output, and returns what it shows there, without colours."""
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, width))
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1", "TERM": "xterm"}
-    environment.pop("COLUMNS", None)
-    command = [sys.executable, "-m", "morph", *words]
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        seen = b""
-        while chunk := _read(ours):
-            seen += chunk
-    os.close(ours)
-    assert process.returncode in (0, 1)
-    progress, _, report = seen.decode().rpartition("\x1b[2K")
-    return re.sub(r"\x1b\[[\d;]*m", "", report).replace("\r\n", "\n"), progress
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # which is how Linux says that the other end is closed
-        return b""

@@ -1,0 +1,5 @@
+"""Records the screens anew."""
+
+from tests.commands.screens import main
+
+main()

@@ -1,0 +1,53 @@
+"""Running morph as a person does who looks at a terminal."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+
+from tests.platforms import REPOSITORY
+
+WIDTH = 80
+
+
+def run(
+    *words: str, environment: Mapping[str, str] | None = None, cwd: pathlib.Path | None = None
+) -> tuple[str, str, int]:
+    """Runs morph with a terminal of 80 columns as its output.
+
+    Args:
+        *words: The command line of morph.
+        environment: Variables of the process; this process's own unless given.
+        cwd: Its working directory.
+
+    Returns:
+        What stands there at the end, without colours; what was shown and taken away before; the exit status.
+    """
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, WIDTH))
+    inherited = {**(os.environ if environment is None else environment)}
+    inherited.pop("COLUMNS", None)
+    variables = {**inherited, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1", "TERM": "xterm"}
+    command = [sys.executable, "-m", "morph", *words]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=variables, cwd=cwd) as process:
+        os.close(theirs)
+        seen = b""
+        while chunk := _read(ours):
+            seen += chunk
+    os.close(ours)
+    progress, _, shown = seen.decode().rpartition("\x1b[2K")
+    text = re.sub(r"\x1b\[[\d;]*m", "", shown).replace("\r\n", "\n")
+    return re.sub(r" +$", "", text, flags=re.MULTILINE), progress, process.returncode
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # which is how Linux says that the other end is closed
+        return b""

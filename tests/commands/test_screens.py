@@ -1,0 +1,24 @@
+"""What people see is what the recorded screens show, which the README shows too."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.commands import screens, terminal
+from tests.platforms import build_simulator
+
+
+@pytest.mark.parametrize("name", screens.COMMANDS)
+def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None:
+    if name == "rehearse":
+        build_simulator()
+    assert screens.shown(name, tmp_path) == screens.recorded(name)
+
+
+def test_every_recorded_screen_fits_a_terminal() -> None:
+    for file in screens.FOLDER.glob("*.txt"):
+        widest = max(map(len, file.read_text(encoding="utf-8").splitlines()))
+        # lines of source are as wide as they are, and what other programs read as well is not wrapped
+        assert widest <= terminal.WIDTH or file.stem in ("port", "rehearse"), file.name
