@@ -214,6 +214,26 @@ def test_the_extension() -> None:
         extension.forward(input, (7,), EPS)
 
 
+@pytest.mark.parametrize("memory_efficient", [False, True])
+def test_the_gradients_of_the_extension(memory_efficient: bool) -> None:
+    import fused_layer_norm_cuda as extension
+
+    input, weight, bias = inputs_for((3, 5), (8,), torch.float32, torch.float32, 2)
+    grad = values(9, (3, 5, 8), torch.float32)
+    leaves = [each.cpu().double().requires_grad_() for each in (input, weight, bias)]
+    output, mean, inverse = extension.forward_affine(input, (8,), weight, bias, EPS)
+    kept = output if memory_efficient else input
+    statistics = None if memory_efficient else mean, inverse
+    ours = extension.backward_affine(grad, *statistics, kept, (8,), weight, bias, EPS, memory_efficient)
+    expected = torch.autograd.grad(layer_norm((8,), *leaves), leaves, grad.cpu().double())
+    output, inverse = extension.rms_forward_affine(input, (8,), weight, EPS)
+    kept = output if memory_efficient else input
+    ours += extension.rms_backward_affine(grad, inverse, kept, (8,), weight, EPS, memory_efficient)
+    expected += torch.autograd.grad(rms_norm((8,), *leaves[:2]), leaves[:2], grad.cpu().double())
+    for mine, true in zip(ours, expected, strict=True):
+        assert_close(mine.cpu().double(), true, rtol=1e-4, atol=1e-4)
+
+
 def test_weights_of_zero_do_not_divide() -> None:
     from apex.normalization import FusedLayerNorm
 

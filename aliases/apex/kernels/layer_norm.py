@@ -6,11 +6,33 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from .checks import check_inputs, check_same_dtype
 from .tensor_lists import LOW_PRECISION
 
 Statistics = tuple[Tensor, Tensor, Tensor]
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, epsilon: float
+) -> Tensor:
+    """Normalise, scale and shift, by torch's own function.
+
+    Args:
+        input: Of any shape (..., *normalized_shape).
+        normalized_shape: The trailing dimensions that are normalised together.
+        weight: Of that shape, or None.
+        bias: As ``weight``.
+        epsilon: Added to the variance.
+
+    Returns:
+        The output, of the input's shape and the parameters' dtype; it can be differentiated.
+    """
+    shape = list(normalized_shape)
+    if weight is None or bias is None or weight.dtype == input.dtype:
+        return F.layer_norm(input, shape, weight, bias, epsilon)
+    return F.layer_norm(input.float(), shape, weight.float(), bias.float(), epsilon).to(weight.dtype)
 
 
 def forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -> Statistics:
@@ -99,7 +121,8 @@ def backward_affine(
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma, beta=beta)
     normalised = None
     if memory_efficient:
-        normalised = (input_or_output.float() - beta.float()) / away_from_zero(gamma, epsilon)
+        factor = away_from_zero(gamma, epsilon).reciprocal()
+        normalised = torch.addcmul(-beta.float() * factor, input_or_output.float(), factor)
     grads = _gradients(dout, mean, invvar, input_or_output, normalized_shape, gamma, beta, normalised)
     return grads[0].to(input_or_output.dtype), grads[1].to(gamma.dtype), grads[2].to(beta.dtype)
 
@@ -148,4 +171,4 @@ def _gradients(
         None if beta is None else beta.to(full),
         [True, gamma is not None, beta is not None],
     )
-    return grad if scale is None else grad * scale, grad_gamma, grad_beta
+    return grad if scale is None else grad.mul_(scale), grad_gamma, grad_beta

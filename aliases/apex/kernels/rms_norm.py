@@ -17,7 +17,7 @@ FUSED = has_kernel("npu::npu_rms_norm", "npu")
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, epsilon: float) -> Tensor:
-    """Normalise, and scale by ``weight`` of the same dtype, by the device's own kernel if it has one.
+    """Normalise and scale, by the device's own kernel if it has one.
 
     Args:
         input: Of any shape (..., *normalized_shape).
@@ -26,8 +26,10 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         epsilon: Added to the mean square.
 
     Returns:
-        The output, of the input's shape and dtype; it can be differentiated.
+        The output, of the input's shape and the weight's dtype; it can be differentiated.
     """
+    if weight is not None and weight.dtype != input.dtype:
+        return rms_norm(input.float(), normalized_shape, weight.float(), epsilon).to(weight.dtype)
     if weight is not None and FUSED and input.device.type == "npu":
         output: Tensor = torch.ops.npu.npu_rms_norm(input, weight, epsilon)[0]
         return output
@@ -50,7 +52,7 @@ def rms_forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, 
         RuntimeError: If the input is elsewhere, or its shape does not fit.
     """
     check_inputs(input=input)
-    return rms_norm(input, normalized_shape, None, epsilon), _inverse(input, normalized_shape, epsilon)
+    return _with_inverse(input, normalized_shape, None, epsilon)
 
 
 def rms_forward_affine(
@@ -59,7 +61,7 @@ def rms_forward_affine(
     """Normalise, and scale by ``gamma`` of the input's dtype; else as ``rms_forward``."""
     check_inputs(input=input, gamma=gamma)
     check_same_dtype(input, gamma)
-    return rms_norm(input, normalized_shape, gamma, epsilon), _inverse(input, normalized_shape, epsilon)
+    return _with_inverse(input, normalized_shape, gamma, epsilon)
 
 
 def rms_forward_affine_mixed_dtypes(
@@ -67,10 +69,7 @@ def rms_forward_affine_mixed_dtypes(
 ) -> tuple[Tensor, Tensor]:
     """Do what ``rms_forward_affine`` does, with a weight of a dtype of its own, which the output takes."""
     check_inputs(input=input)
-    inverse = _inverse(input, normalized_shape, epsilon)
-    if gamma.dtype == input.dtype:
-        return rms_norm(input, normalized_shape, gamma, epsilon), inverse
-    return rms_norm(input.float(), normalized_shape, gamma.float(), epsilon).to(gamma.dtype), inverse
+    return _with_inverse(input, normalized_shape, gamma, epsilon)
 
 
 def rms_backward(
@@ -131,9 +130,19 @@ def _grad_of_input(grad: Tensor, normalised: Tensor, inverse: Tensor, shape: Seq
     return inverse * (grad - normalised * (grad * normalised).mean(inner, keepdim=True))
 
 
-def _inverse(input: Tensor, shape: Sequence[int], epsilon: float) -> Tensor:
-    inner = list(range(-len(shape), 0))
-    return _full(input).square().mean(inner).add(epsilon).rsqrt().reshape(-1)
+def _with_inverse(
+    input: Tensor, shape: Sequence[int], gamma: Tensor | None, epsilon: float
+) -> tuple[Tensor, Tensor]:
+    """Return the output, in the weight's dtype if there is one, and the inverse root mean square."""
+    if gamma is not None and gamma.dtype == input.dtype and FUSED and input.device.type == "npu":
+        output, inverse = torch.ops.npu.npu_rms_norm(input, gamma, epsilon)
+        return output, inverse.reshape(-1)
+    full = _full(input)
+    inverse = full.square().mean(list(range(-len(shape), 0)), keepdim=True).add_(epsilon).rsqrt_()
+    normalised = full * inverse
+    if gamma is None:
+        return normalised.to(input.dtype), inverse.reshape(-1)
+    return normalised.mul_(gamma).to(gamma.dtype), inverse.reshape(-1)
 
 
 def _spread(statistic: Tensor, like: Tensor, shape: Sequence[int]) -> Tensor:

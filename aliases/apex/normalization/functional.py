@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from .._autocast_utils import _cast_if_autocast_enabled, in_autocast
 from ..kernels.checks import check_same_dtype
+from ..kernels.layer_norm import layer_norm
 from ..kernels.rms_norm import rms_norm
 from . import functions
 
@@ -87,10 +88,7 @@ def mixed_dtype_fused_layer_norm_affine(
     if memory_efficient:
         mixed = functions.FusedLayerNormAffineMixedDtypesFunction
         return _applied(mixed, input, weight, bias, normalized_shape, eps, True)
-    if input.dtype == weight.dtype:
-        return F.layer_norm(input, list(normalized_shape), weight, bias, eps)
-    full = (input.float(), list(normalized_shape), weight.float(), bias.float())
-    return F.layer_norm(*full, eps).to(weight.dtype)
+    return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def fused_rms_norm(
@@ -127,9 +125,7 @@ def mixed_dtype_fused_rms_norm_affine(
     if memory_efficient:
         mixed = functions.FusedRMSNormAffineMixedDtypesFunction
         return _applied(mixed, input, weight, normalized_shape, eps, True)
-    if input.dtype == weight.dtype:
-        return rms_norm(input, normalized_shape, weight, eps)
-    return rms_norm(input.float(), normalized_shape, weight.float(), eps).to(weight.dtype)
+    return rms_norm(input, normalized_shape, weight, eps)
 
 
 def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from ..kernels import layer_norm, rms_norm
+from ..kernels.checks import check_same_dtype
+from ..kernels.differentiation import TorchsUnlessSaving
 
 Shape = Sequence[int]
 
 
-class FusedLayerNormFunction(torch.autograd.Function):
+class FusedLayerNormFunction(TorchsUnlessSaving):
     """Layer normalisation without parameters: ``apply(input, normalized_shape, eps, memory_efficient)``."""
+
+    @staticmethod
+    def torchs(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input."""
+        return layer_norm.layer_norm(input, normalized_shape, None, None, eps)
 
     @staticmethod
     def forward(
@@ -37,8 +43,14 @@ class FusedLayerNormFunction(torch.autograd.Function):
         return grad, None, None, None
 
 
-class FusedLayerNormAffineFunction(torch.autograd.Function):
+class FusedLayerNormAffineFunction(TorchsUnlessSaving):
     """Layer normalisation: ``apply(input, weight, bias, normalized_shape, eps, memory_efficient)``."""
+
+    @staticmethod
+    def torchs(input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input, scaled and shifted, in its dtype."""
+        check_same_dtype(input, weight, bias)
+        return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
 
     @staticmethod
     def forward(
@@ -76,6 +88,11 @@ class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
     """Layer normalisation whose output has the parameters' dtype; else as its base."""
 
     @staticmethod
+    def torchs(input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input, scaled and shifted, in the parameters' dtype."""
+        return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+
+    @staticmethod
     def forward(
         ctx: Any,
         input: Tensor,
@@ -90,8 +107,13 @@ class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
         return _layer_norm(ctx, layer_norm.forward_affine_mixed_dtypes, input, weight, bias)
 
 
-class FusedRMSNormFunction(torch.autograd.Function):
+class FusedRMSNormFunction(TorchsUnlessSaving):
     """Normalisation by the root mean square: ``apply(input, normalized_shape, eps, memory_efficient)``."""
+
+    @staticmethod
+    def torchs(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input."""
+        return rms_norm.rms_norm(input, normalized_shape, None, eps)
 
     @staticmethod
     def forward(
@@ -114,8 +136,14 @@ class FusedRMSNormFunction(torch.autograd.Function):
         return grad, None, None, None
 
 
-class FusedRMSNormAffineFunction(torch.autograd.Function):
+class FusedRMSNormAffineFunction(TorchsUnlessSaving):
     """Normalisation by the root mean square: ``apply(input, weight, normalized_shape, eps, ...)``."""
+
+    @staticmethod
+    def torchs(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input, scaled, in its dtype."""
+        check_same_dtype(input, weight)
+        return rms_norm.rms_norm(input, normalized_shape, weight, eps)
 
     @staticmethod
     def forward(
@@ -148,6 +176,11 @@ class FusedRMSNormAffineFunction(torch.autograd.Function):
 
 class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
     """Normalisation whose output has the weight's dtype; else as its base."""
+
+    @staticmethod
+    def torchs(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+        """Return the normalised input, scaled, in the weight's dtype."""
+        return rms_norm.rms_norm(input, normalized_shape, weight, eps)
 
     @staticmethod
     def forward(

@@ -7,12 +7,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...kernels.differentiation import TorchsUnlessSaving
 from ...kernels.fast_layer_norm import ln_bwd, ln_fwd
+from ...kernels.layer_norm import layer_norm
 from ...normalization.functional import mixed_dtype_fused_layer_norm_affine
 
 
-class FastLayerNormFN(torch.autograd.Function):
+class FastLayerNormFN(TorchsUnlessSaving):
     """Layer normalisation: ``apply(x, gamma, beta, epsilon, memory_efficient=False)``."""
+
+    @staticmethod
+    def torchs(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> Tensor:
+        """Return the normalised input, in the parameters' dtype."""
+        return layer_norm(x, gamma.shape, gamma, beta, epsilon)
 
     @staticmethod
     def forward(
