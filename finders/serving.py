@@ -59,7 +59,7 @@ def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
         elif row.adapter and _is_class(parent):
             journal.set_attribute(_served_class(backend, parent), member, _member(row))
         elif row.status is Status.MISSING and _is_class(parent):
-            journal.set_attribute(_served_class(backend, parent), member, _Missing(row, backend.name))
+            _refuse_member(_served_class(backend, parent), member, _Missing(row, backend.name), journal)
 
 
 def _flag(answers: Answers, row: Row, module: PropModule) -> Any:
@@ -82,6 +82,12 @@ def _served_class(backend: Backend, name: str) -> Any:
     if row and row.adapter and not row.target:
         return resolve(row.adapter.replace(":", "."))
     return resolve(row.target if row and row.target else backend.module + name.removeprefix(ROOT))
+
+
+def _refuse_member(owner: type, member: str, refusal: _Missing, journal: Journal) -> None:
+    """Refuse a member that the class lacks; its own code may use what it inherits, as from `torch.Event`."""
+    if not hasattr(owner, member):
+        journal.set_attribute(owner, member, refusal)
 
 
 class _Missing:
