@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 
 import pytest
 
-from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes, outcomes_together
+from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
 from tests.platforms import EVERYWHERE, Platform
 
-ALL = [(subject, idiom) for subject in SUBJECTS for idiom in idioms(subject)]
+ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
 GAPS: dict[str, dict[str, list[str]]] = tomllib.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
 COMMON = "simulated"
-ALL_FILES = "together"
-Ask = Callable[[Platform, str, str], str | None]
 
 
 def reasons(platform: Platform) -> dict[str, str]:
@@ -25,34 +22,26 @@ def reasons(platform: Platform) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def ask() -> Ask:
-    """Runs the idioms of all files together on a platform, once; on the real torch_npu, files as scripts."""
-    known: dict[tuple[str, str], dict[str, str | None]] = {}
-
-    def ask_once(platform: Platform, subject: str, idiom: str) -> str | None:
-        if platform.name != "npu":
-            subject, idiom = ALL_FILES, f"{subject}.{idiom}"
-        key = (platform.name, subject)
-        if key not in known:
-            known[key] = outcomes_together(platform) if subject == ALL_FILES else outcomes(platform, subject)
-        return known[key][idiom]
-
-    return ask_once
+def seen() -> dict[str, dict[str, str | None]]:
+    """What became of the idioms on each platform where they were run."""
+    return {}
 
 
 @pytest.mark.platforms(*EVERYWHERE)
-@pytest.mark.parametrize(("subject", "idiom"), ALL, ids=[".".join(pair) for pair in ALL])
-def test_idiom_holds(platform: Platform, ask: Ask, subject: str, idiom: str) -> None:
-    failure = ask(platform, subject, idiom)
-    reason = reasons(platform).get(f"{subject}.{idiom}")
+@pytest.mark.parametrize("idiom", ALL)
+def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:
+    if platform.name not in seen:
+        seen[platform.name] = outcomes_together(platform)
+    failure = seen[platform.name][idiom]
+    reason = reasons(platform).get(idiom)
     if reason is None:
         assert failure is None, failure
     else:
-        assert failure is not None, f"works now; take {subject}.{idiom} out of gaps.toml: {reason}"
+        assert failure is not None, f"works now; take {idiom} out of gaps.toml: {reason}"
 
 
 def test_gaps_are_of_known_platforms_and_idioms() -> None:
-    names = {".".join(pair) for pair in ALL}
+    names = set(ALL)
     assert set(GAPS) == {COMMON, *EVERYWHERE}
     listed = [idiom for gaps in GAPS.values() for idioms in gaps.values() for idiom in idioms]
     assert sorted(set(listed) - names) == []
