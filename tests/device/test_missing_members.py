@@ -11,15 +11,19 @@ import torch
 from morph.aliases.rows import Status
 from morph.backends import active
 from morph.errors import MissingNameError
+from tests.platforms import ACCELERATORS
 
 # what simulated classes have from their bases, whose own methods use it
 INHERITED = {
     "torch.cuda.CUDAGraph.register_generator_state",
     "torch.cuda.Event.event_id",
+    "torch.cuda.Event.from_ipc_handle",
     "torch.cuda.MemPool.allocator",
+    "torch.cuda.MemPool.use_count",
 }
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_a_missing_member_is_refused_with_the_reason() -> None:
     backend = active()
     assert backend is not None
