@@ -56,13 +56,13 @@ def pairs() -> Iterator[tuple[str, Work, Work]]:
 
 def measured(rounds: int) -> list[Comparison]:
     """Measure everything in this process."""
-    return [compare(name, ours, own, rounds=rounds, seconds=0.01) for name, ours, own in pairs()]
+    return [compare(name, ours, own, rounds=rounds, seconds=0.003) for name, ours, own in pairs()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "npu"))
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
