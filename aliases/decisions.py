@@ -47,8 +47,9 @@ def _row_of_alias(table: Table, name: str) -> Row | None:
 
 def _member(name: str, owner: Row) -> Row:
     """Return how the member of a class of morph's, or of one that it adapts, is served."""
-    is_known = surfaces.load(CUDA_SURFACE).has(name) and has_member(owner.adapter, name.rpartition(".")[2])
-    if not owner.target and not is_known:
+    member = name.rpartition(".")[2]
+    is_known = surfaces.load(CUDA_SURFACE).has(name) and has_member(owner.adapter, member)
+    if not owner.target and not is_known and not member.startswith("__"):  # no surface records these
         return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")
     return Row(name, owner.status, note=owner.note)
 

@@ -147,6 +147,7 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         N.nvmlDeviceSetCpuAffinity(handle)
         N.nvmlDeviceClearCpuAffinity(handle)
         override_numa_affinity(0)
+        N.nvmlShutdown()  # which accelerate leaves to the end of the process
         assert os.sched_getaffinity(0) == set(range(os.cpu_count() or 1))
         os.sched_setaffinity(0, before)
 

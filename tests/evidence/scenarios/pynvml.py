@@ -42,7 +42,9 @@ def run() -> Iterator[str]:
     for name in sorted(name for name in own if hasattr(pynvml, name) and name not in last):
         _use(getattr(pynvml, name), handle)
         yield f"pynvml.{name}"
-    pynvml.nvmlShutdown()
+    with contextlib.suppress(pynvml.NVMLError_Uninitialized):
+        while True:  # it was opened several times
+            pynvml.nvmlShutdown()
     yield "pynvml.nvmlShutdown"
 
 
