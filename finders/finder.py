@@ -12,11 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any
+    from typing import Any, Protocol
 
     from morph.journal import Journal
 
     Callback = Callable[[ModuleType], object]
+
+    class Waiting(Protocol):
+        """Who is called before and after a module is executed."""
+
+        def before_execution(self, fullname: str) -> None:
+            """Prepare for the module."""
+
+        def after_execution(self, fullname: str, module: ModuleType) -> None:
+            """Take the module, which is complete."""
 
 
 class Finder:
@@ -96,7 +105,7 @@ class Finder:
 class CallingLoader:
     """Loads through the real loader, leaves no trace on the module, and then calls back."""
 
-    def __init__(self, loader: Any, finder: Finder) -> None:
+    def __init__(self, loader: Any, finder: Waiting) -> None:
         self._loader = loader
         self._finder = finder
 

@@ -122,12 +122,17 @@ def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module 
         SyntaxError: As for :func:`compile`.
     """
     tree = ast.parse(source, path)
+    return tree if rewrite(tree, literals) else None
+
+
+def rewrite(tree: ast.Module, literals: Literals) -> bool:
+    """Rewrite the syntax tree of a module, or of a notebook's cell, in place; tell whether anything was."""
     passes = [Rewriting(word) for word in literals.words]
     for one in passes:
         one.apply(tree)
     if any(one.calls_helper for one in passes):
         _import_helper(tree)
-    return tree if any(one.changed for one in passes) else None
+    return any(one.changed for one in passes)
 
 
 # what is rewritten or decides; most of a tree is neither

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+from morph.finders.cells import MODULE, cells
 from morph.finders.packages import packages
 from morph.finders.scope import Scope
 from morph.importing import DEPENDENCIES, put_first, take_away
@@ -38,15 +39,20 @@ class RewritingFinder:
         """
         self._scope, self._literals_of = scope, literals_of
         put_first(self)
+        if scope.policy("__main__").literals:
+            cells.install(literals_of)
 
     def uninstall(self) -> None:
         """Rewrite no more; what is loaded stays as it is."""
         take_away(self)
+        cells.uninstall()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the module's spec with a loader that rewrites, or None if it is left alone (PEP 451)."""
+        if fullname == MODULE:
+            return self._find_shells(path, target)
         package = fullname.partition(".")[0]
         if package in sys.stdlib_module_names or package in packages.names:
             return None
@@ -59,6 +65,14 @@ class RewritingFinder:
 
         spec = find_elsewhere(self, fullname, path, target)
         return rewriting(spec, self._literals_of) if spec else None
+
+    def _find_shells(self, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        from morph.finders.finder import CallingLoader, find_elsewhere
+
+        spec = find_elsewhere(self, MODULE, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = CallingLoader(spec.loader, cells)  # type: ignore[assignment]
+        return spec
 
 
 def _no_literals(module: str) -> None:

@@ -89,6 +89,24 @@ def test_programs_are_rewritten_and_packages_served(
     assert done.stdout == f"False False {program}\n{second}\n"
 
 
+CELLS = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+for cell in sys.argv[1:]:
+    InteractiveShell.instance().run_cell(cell).raise_error()
+"""
+
+
+def test_the_cells_of_a_notebook(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
+    enable(environment)
+    run = ["-W", "ignore", "-c", CELLS, "'NPU'.lower() == 'cuda'"]
+    done = environment.run(*run, environment={"IPYTHONDIR": str(tmp_path), "MORPH_BACKEND": "npu"})
+    assert done.stdout == "Out[0]: True\n"
+    run += ["import torch", "torch.cuda.is_available(), torch.ones(2).cuda().is_cuda"]
+    done = environment.run(*run, environment={"IPYTHONDIR": str(tmp_path), "MORPH_BACKEND": "cpu"})
+    assert done.stdout == "Out[0]: False\nOut[0]: (True, True)\n"
+
+
 def spoil(packages: pathlib.Path, content: str) -> None:
     (packages / "morph" / "__init__.py").write_text(content)
 

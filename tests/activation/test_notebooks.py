@@ -1,0 +1,65 @@
+"""The cells of a notebook: what they ask, what they compare, and where they fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.platforms import Platform
+
+PROGRAM = """
+import io, json, re, sys, warnings
+from IPython.core.interactiveshell import InteractiveShell
+
+warnings.simplefilter("ignore")  # both IPython and torch_npu warn of virtual environments and of shells
+shell = InteractiveShell.instance()
+
+def run(cell):
+    done = shell.run_cell(cell)
+    done.raise_error()
+    return done.result
+
+def failing(cell):
+    sys.stdout, own = io.StringIO(), sys.stdout
+    try:
+        shell.run_cell(cell, store_history=True)
+        return re.sub(r"\\x1b\\[[0-9;]*m", "", sys.stdout.getvalue())
+    finally:
+        sys.stdout = own
+
+COMPARED = '''
+import torch
+where = torch.ones(2, device="cuda").device
+match where.type:
+    case "cuda": matched = True
+    case _: matched = False
+[where.type == "cuda", where.type in ("cuda", "mps"), str(where).startswith("cuda"), matched]
+'''
+FAILS = '''
+def on_gpu(x):
+    if x.device.type == "cuda":
+        return x.unknown
+    return x.unknown_too
+
+on_gpu(torch.ones(2).cuda())
+'''
+run("import morph; morph.activate(BACKEND)")
+found = [run(COMPARED), run("torch.cuda.is_available(), torch.cuda.device_count() > 0")]
+found += [failing(FAILS), run("%timeit -n1 -r1 where.type == 'cuda'")]
+run("morph.deactivate()")
+found += [run("'NPU'.lower() == 'cuda'"), run("torch.cuda.is_available()")]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_cells(platform: Platform) -> None:
+    done = platform.run(PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)
+    compared, asked, said, _, *afterwards = json.loads(done.stdout.splitlines()[-1])
+    rewrites = platform.name != "cpu"  # whose comparisons are right as they stand
+    assert compared == [rewrites] * 4
+    assert asked == [True, True]
+    assert "----> 6 on_gpu(torch.ones(2).cuda())" in said
+    assert f"----> {'3         return x.unknown' if rewrites else '4     return x.unknown_too'}" in said
+    assert afterwards == [False, False]
