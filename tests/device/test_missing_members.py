@@ -18,6 +18,7 @@ INHERITED = {
     "torch.cuda.CUDAGraph.register_generator_state",
     "torch.cuda.Event.event_id",
     "torch.cuda.Event.from_ipc_handle",
+    "torch.cuda.Event.ipc_handle",
     "torch.cuda.MemPool.allocator",
     "torch.cuda.MemPool.use_count",
 }
