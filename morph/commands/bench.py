@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from morph.measurement import Figure
 
 EXAMPLE = "bench --backend npu"
+ROUNDS = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument("--backend", help="the backend, instead of the first whose device is there")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="how often each is timed (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.epilog = "Times are medians in nanoseconds, taken in turns. Exit status: 0, or 1 if a call fails."
 
@@ -38,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise MorphError("morph stays out here: CUDA's spelling is the device's own")
     with looking("measuring") as progress:
         found = []
-        for figure in figures(status.device_type):
+        for figure in figures(status.device_type, max(1, arguments.rounds)):
             progress(figure.call)
             found.append(figure)
     if arguments.json:

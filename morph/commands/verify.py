@@ -20,18 +20,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rehearse", metavar="BACKEND", help="verify the simulated device of this backend")
     parser.add_argument("--device", default="cuda", help="the device in CUDA's spelling (default: cuda)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.epilog = "Exit status: 0 if every check passes, 1 if one fails or raises."
+    parser.epilog = (
+        "Exit status: 0 if every check passes, 1 if one fails or raises, 2 if there is no such device."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the checks, print how they ended, and return 0, or 1 if not all of them passed."""
+    """Run the checks, print how they ended, and return 0, or 1 if not all of them passed.
+
+    Raises:
+        MorphError: If there is no such device.
+    """
     from morph import activation
     from morph.display import looking
 
     # armed, and not activated: torch itself would load a vendor's package that may be broken
     activation.arm(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
-    from morph.verification import Outcome, checks, verify
+    from morph.verification import Outcome, checks, ensure_device, verify
 
+    ensure_device(arguments.device)
     with looking("verifying") as progress:
         found = []
         for check in checks():

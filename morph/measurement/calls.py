@@ -47,11 +47,12 @@ class Figure:
         return self.cuda / self.own if self.cuda and self.own else None
 
 
-def figures(device_type: str) -> Iterator[Figure]:
+def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
     """Measure every call in this process, where "cuda" means the device of ``device_type``.
 
     Args:
         device_type: torch's name of it, such as ``"npu"``; its package is imported.
+        rounds: How often each spelling is timed.
     """
     import torch
 
@@ -59,7 +60,8 @@ def figures(device_type: str) -> Iterator[Figure]:
     names = {"torch": torch, "host": torch.ones(4), "there": torch.ones(4, device=device_type)}
     for cuda, spelling in CALLS.items():
         try:
-            result = compare(cuda, _evaluator(cuda, names), _evaluator(spelling.format(**own), names))
+            works = _evaluator(cuda, names), _evaluator(spelling.format(**own), names)
+            result = compare(cuda, *works, rounds=rounds)
             yield Figure(cuda, result.cuda, result.own)
         except Exception as error:  # a way that cannot do a call is a finding
             yield Figure(cuda, error=str(error).partition("\n")[0])

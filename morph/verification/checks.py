@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from morph.errors import MorphError
 from morph.verification.behaviour import BEHAVIOUR
 from morph.verification.operators import OPERATORS, Function, inputs
 
@@ -116,3 +117,21 @@ def _is_on(computed: Any, device: str) -> None:
 
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
+
+
+def ensure_device(device: str) -> None:
+    """See to it that there is a device.
+
+    Args:
+        device: In CUDA's spelling.
+
+    Raises:
+        MorphError: If there is none of that name.
+    """
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not (number or "0").isdigit():
+        raise MorphError(f"{device!r} is no CUDA device")
+    count = torch.cuda.device_count()
+    if int(number or 0) >= count:
+        there = f"there are cuda:0 to cuda:{count - 1}" if count > 1 else "there is cuda:0"
+        raise MorphError(f"there is no {device} here; {there}")

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from morph.commands import verify as command_of_verify
-from morph.verification import Outcome, Result, checks, verify
+from morph.errors import MorphError
+from morph.verification import Outcome, Result, checks, ensure_device, verify
 from morph.verification.checks import Check
 from tests.commands import screens
 from tests.platforms import Platform, describe
@@ -35,9 +36,11 @@ def test_what_the_device_computes(platform: Platform, capsys: pytest.CaptureFixt
 @pytest.mark.platforms("cpu")
 def test_a_device_that_is_not_there(platform: Platform) -> None:
     done = command(platform, "verify", "--device", "cuda:7")
-    assert done.returncode == 1
-    assert "error: elementwise, add: " in done.stdout
-    assert "invalid device ordinal" in done.stdout
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "morph: there is no cuda:7 here; there is cuda:0"
+    for device in ("cuda:x", "tpu", "cpu"):
+        with pytest.raises(MorphError, match=f"{device!r} is no CUDA device"):
+            ensure_device(device)
 
 
 def test_a_wrong_number_fails_and_an_exception_is_an_error() -> None:
@@ -60,7 +63,7 @@ def test_an_operator_that_stays_on_the_cpu_fails() -> None:
 
 @pytest.mark.platforms("npu")
 def test_calls_are_measured(platform: Platform) -> None:
-    done = command(platform, "bench", "--json")
+    done = command(platform, "bench", "--json", "--rounds", "3")
     assert done.returncode == 0, describe(done)
     found = json.loads(done.stdout)
     assert {each["call"] for each in found} >= {"torch.device('cuda')", "there.cuda()"}
