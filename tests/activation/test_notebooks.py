@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -61,5 +62,7 @@ def test_cells(platform: Platform) -> None:
     assert compared == [rewrites] * 4
     assert asked == [True, True]
     assert "----> 6 on_gpu(torch.ones(2).cuda())" in said
-    assert f"----> {'3         return x.unknown' if rewrites else '4     return x.unknown_too'}" in said
+    failed = re.search(r"----> (\d) +return x\.(\w+)", said)
+    assert failed is not None
+    assert failed.groups() == (("3", "unknown") if rewrites else ("4", "unknown_too"))
     assert afterwards == [False, False]
