@@ -41,6 +41,20 @@ def nvmlDeviceGetMaxPcieLinkWidth(handle: Any) -> int:
     return int(handle.max_pcie_link()[1])
 
 
+@of_device
+def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
+    """Return the traffic over PCIe in KiB a second.
+
+    Args:
+        device: Its handle.
+        counter: ``NVML_PCIE_UTIL_TX_BYTES`` for what the device sends, ``..._RX_BYTES`` for what it receives.
+    """
+    sent, received = (CONSTANTS[f"NVML_PCIE_UTIL_{way}_BYTES"] for way in ("TX", "RX"))
+    if counter not in (sent, received):
+        fail("INVALID_ARGUMENT", f"there is no counter {counter}")
+    return int(device.pcie_throughput(sent=counter == sent))
+
+
 def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
     """Return ``NVML_P2P_STATUS_OK`` if torch tells that a device reaches the other's memory.
 

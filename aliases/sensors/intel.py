@@ -69,6 +69,12 @@ class SysmanGpu(Device):
         """Return the highest generation and width of the link."""
         return self._link(self._pci.maxSpeed)
 
+    def pcie_throughput(self, *, sent: bool) -> int:
+        """Return what the card has sent or received since the last call, a second."""
+        counter = "txCounter" if sent else "rxCounter"
+        grown, _ = self._sysman.rate("zesDevicePciGetStats", "zes_pci_stats_t", self._card, counter)
+        return round(grown * 1e6 / 1024)
+
     def cores(self) -> int:
         """Return the number of execution units."""
         core = self.properties.core

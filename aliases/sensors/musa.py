@@ -145,6 +145,11 @@ class MooreThreadsGpu(Device):
             return super().fan_speed()
         return int(self._device("mtmlDeviceGetFanSpeed", 0))
 
+    def ecc_enabled(self) -> bool:
+        """Tell whether the memory corrects errors."""
+        current, _ = self._part("mtmlMemoryContext", "mtmlMemoryGetEccMode")
+        return bool(current)
+
     def power(self) -> int:
         """Return the board's power, which MTML tells in milliwatts."""
         return int(self._device("mtmlDeviceGetPowerUsage"))

@@ -137,6 +137,10 @@ class Device:
         """Return the highest generation and width of the PCIe link."""
         raise self.unknown("PCIe link")
 
+    def pcie_throughput(self, *, sent: bool) -> int:
+        """Return the kibibytes a second that the device sends over PCIe, or receives."""
+        raise self.unknown("traffic over PCIe")
+
     def numa_node(self) -> int:
         """Return the NUMA node that the device is attached to; -1 on a machine without them."""
         return self._system("numa_node")

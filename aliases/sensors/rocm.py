@@ -112,6 +112,10 @@ class AmdGpu(Device):
         static = self.ask("amdsmi_get_pcie_info", key="pcie_static")
         return self._link(static["max_pcie_speed"], static["max_pcie_width"])
 
+    def pcie_throughput(self, *, sent: bool) -> int:
+        """Return what the GPU sends or receives in the second that AMD SMI takes to count it."""
+        return int(self.ask("amdsmi_get_gpu_pci_throughput", key="sent" if sent else "received")) // 1024
+
     def numa_node(self) -> int:
         """Return the NUMA node."""
         return int(self.ask("amdsmi_topo_get_numa_node_number"))
@@ -188,6 +192,10 @@ class AmdGpu(Device):
         """Return the processes on the GPU."""
         told = self.ask("amdsmi_get_gpu_process_list")
         return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in told]
+
+    def ecc_enabled(self) -> bool:
+        """Tell whether any block corrects errors; AMD SMI has a bit for each."""
+        return bool(self.ask("amdsmi_get_gpu_ecc_enabled"))
 
     def ecc_errors(self, *, corrected: bool) -> int:
         """Return the number of the memory's errors."""

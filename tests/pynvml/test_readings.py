@@ -99,6 +99,9 @@ def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
             N.nvmlDeviceGetTemperature(handle, 7)
         with pytest.raises(N.NVMLError_InvalidArgument):
             N.nvmlDeviceGetClockInfo(handle, 99)
+        with pytest.raises(N.NVMLError_InvalidArgument):
+            N.nvmlDeviceGetPcieThroughput(handle, 7)
+        assert "traffic" in not_supported(N.nvmlDeviceGetPcieThroughput, handle, N.NVML_PCIE_UTIL_TX_BYTES)
         values = N.nvmlDeviceGetFieldValues(
             handle, [N.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, (N.NVML_FI_DEV_ECC_CURRENT, 1), 10**6]
         )

@@ -84,6 +84,7 @@ int mtmlGpuGetMaxClock(void*, unsigned* clock) { return put<unsigned>(clock, 175
 int mtmlMemoryGetTotal(void*, uint64_t* bytes) { return put<uint64_t>(bytes, uint64_t{48} << 30); }
 int mtmlMemoryGetUsed(void*, uint64_t* bytes) { return put<uint64_t>(bytes, uint64_t{5} << 30); }
 int mtmlMemoryGetUtilization(void*, unsigned* percent) { return put<unsigned>(percent, 10); }
+int mtmlMemoryGetEccMode(void*, unsigned* current, unsigned* pending) { return *current = *pending = 1, kSuccess; }
 int mtmlMemoryGetClock(void*, unsigned* clock) { return put<unsigned>(clock, 8000); }
 int mtmlMemoryGetBusWidth(void*, unsigned* bits) { return put<unsigned>(bits, 384); }
 int mtmlVpuGetUtilization(void*, CodecUse* use) {

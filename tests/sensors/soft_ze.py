@@ -51,6 +51,11 @@ class Loader:
         yield "zesDeviceGetProperties", "zes_device_properties_t", _card
         yield "zesDevicePciGetProperties", "zes_pci_properties_t", _pci
         yield "zesDevicePciGetState", "zes_pci_state_t", lambda handle: {"speed.gen": 4, "speed.width": 16}
+        yield (
+            "zesDevicePciGetStats",
+            "zes_pci_stats_t",
+            lambda handle: self._counted(txCounter=1.024, rxCounter=2.048),
+        )
         yield "zesDeviceGetEccState", "zes_device_ecc_properties_t", lambda handle: {"currentState": 1}
         yield "zesMemoryGetProperties", "zes_mem_properties_t", _memory
         yield "zesMemoryGetState", "zes_mem_state_t", lambda handle: {"free": 5 << 30, "size": 16 << 30}

@@ -61,6 +61,14 @@ def amdsmi_get_pcie_info(processor_handle: int) -> dict[str, Any]:
     }
 
 
+def amdsmi_get_gpu_pci_throughput(processor_handle: int) -> dict[str, int]:
+    return {"sent": 4096000, "received": 2048000, "max_pkt_sz": 256}
+
+
+def amdsmi_get_gpu_ecc_enabled(processor_handle: int) -> int:
+    return 0b101
+
+
 def amdsmi_topo_get_numa_node_number(processor_handle: int) -> int:
     return processor_handle
 

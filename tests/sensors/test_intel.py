@@ -50,6 +50,7 @@ def test_every_reading(pyzes: ModuleType) -> None:
     assert card.uuid() == "00010203-0405-0607-0809-0a0b0c0d0e0f"
     assert (card.cores(), card.memory_bus_width()) == (512, 1024)
     assert card.pcie_link() == (4, 16)
+    assert (card.pcie_throughput(sent=True), card.pcie_throughput(sent=False)) == (1000, 2000)
     assert (card.busy(), card.memory_busy(), card.temperature()) == (73, 15, 51)
     assert (card.power(), card.power_limit(), card.power_limits()) == (95_300, 300_000, (1, 300_000))
     assert card.energy() > 0

@@ -59,6 +59,7 @@ def test_moore_threads_through_its_own_package(pymtml: ModuleType) -> None:
     assert (first.temperature(), second.power()) == (51, 95301)
     assert (first.clock(Clock.COMPUTE), first.max_clock(Clock.COMPUTE)) == (1500, 1750)
     assert (first.clock(Clock.MEMORY), first.cores(), first.memory_bus_width()) == (8000, 8192, 384)
+    assert first.ecc_enabled()
     assert unknown(first, "clock", Clock.VIDEO) == "MTML: Not Supported"
     assert unknown(first, "max_clock", Clock.MEMORY) == "MTML: Function Not Found"
     assert unknown(first, "fan_speed") == "speed of the fan: MTML does not tell"
@@ -93,6 +94,8 @@ def test_amd(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.energy() == round(4063921 * 15.3 / 1000)
     assert (first.clock(Clock.COMPUTE), first.max_clock(Clock.MEMORY)) == (1300, 1300)
     assert first.processes() == [Process(4711, 1 << 33)]
+    assert (first.pcie_throughput(sent=True), first.pcie_throughput(sent=False)) == (4000, 2000)
+    assert first.ecc_enabled()
     assert (first.ecc_errors(corrected=True), first.ecc_errors(corrected=False)) == (2, 0)
     assert unknown(first, "serial") == "product_serial: AMD SMI does not tell"
     assert unknown(first, "clock", Clock.VIDEO) == "clk: AMD SMI does not tell"
