@@ -31,7 +31,8 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the changes, make them, and return 0."""
     changes = environment.enabling(environment.find(), arguments.backend, arguments.packages)
-    return make(changes, f"every Python of {sys.prefix} runs under morph", dry_run=arguments.dry_run)
+    outcome = f"every Python of {sys.prefix} runs under morph, {environment.UNTIL}"
+    return make(changes, outcome, dry_run=arguments.dry_run)
 
 
 def make(changes: list[environment.Change], outcome: str, *, dry_run: bool) -> int:

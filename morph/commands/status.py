@@ -35,5 +35,5 @@ def _told(found: State) -> str:
     if found.obstacle:
         lines.append(f"it cannot be enabled: {found.obstacle}")
     elif not found.enabled:
-        lines.append(f"{LAUNCHER} enable has every Python of it run under morph")
+        lines.append(f"{LAUNCHER} enable has every Python of it run under morph, {environment.UNTIL}")
     return "\n".join(lines)

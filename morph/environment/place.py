@@ -17,6 +17,7 @@ from morph.configuration.files import site_folders
 from morph.errors import MorphError
 
 DISTRIBUTION = "torch-morph"
+UNTIL = "until pip upgrades or removes it"  # whatever is listed in the RECORD that goes, goes too
 WITHOUT = f"{LAUNCHER} program.py needs no start-up file"
 
 

@@ -131,6 +131,7 @@ def test_pip_removes_the_files_when_it_upgrades_or_uninstalls(
     environment.install("--force-reinstall", built_wheel)
     assert there(environment) == set()
     assert environment.run("-c", LOADED).stdout == "[]\n"
+    assert morph(environment, "status", status=1)[-1].endswith("until pip upgrades or removes it")
     morph(environment, "enable", "--backend", "cpu")
     assert environment.run("-c", LOADED).stdout == "['morph']\n"
     environment.uninstall("torch-morph")
@@ -147,6 +148,11 @@ def test_an_editable_installation(tmp_path: pathlib.Path) -> None:
     done = environment.run("-c", "import sys; print(sys.modules['morph'].__file__)")
     assert (done.stdout.strip(), done.stderr) == (str(checkout / "morph" / "__init__.py"), "")
     assert state(environment, 0)["problems"] == []
+    environment.install("--editable", checkout)
+    assert there(environment) == set(), "an installation anew is an upgrade"
+    assert morph(environment, "enable")[-1].endswith(
+        "runs under morph, until pip upgrades or removes it; see python -m morph status"
+    )
     environment.uninstall("torch-morph")
     assert there(environment) == set()
 
