@@ -49,6 +49,8 @@ class Calls:
         for name in names:
             if name in facts().device_numbers:
                 return self._without_numbers(updated, facts().device_numbers[name])
+            if name in facts().device_lists:
+                updated = self._without_devices(updated, facts().device_lists[name])
             if name in facts().implied:
                 return self._with_device(updated, facts().implied[name])
         return updated
@@ -116,6 +118,20 @@ class Calls:
             for each in updated.args
         ]
         return updated.with_changes(args=passed)
+
+    def _without_devices(self, updated: cst.Call, parameter: str) -> cst.Call:
+        """Return a call whose devices are an empty list where there is no accelerator."""
+        if any(each.star or not each.keyword for each in updated.args):
+            return updated
+        names = [each.keyword and each.keyword.value for each in updated.args]
+        given = updated.args[names.index(parameter)] if parameter in names else None
+        if given is not None and _is_seen_to(given.value) and not is_none(given.value):
+            return updated
+        available = parse(self._vocabulary.spelled(AVAILABLE))
+        listed = cst.IfExp(available, given.value if given else cst.Name("None"), parse("[]"))
+        if given is not None:
+            return updated.with_deep_changes(given, value=listed)
+        return updated.with_changes(args=joined([*updated.args, named(cst.Arg(listed), parameter)]))
 
     def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:
         """Return a call that names its device, which is CUDA where none is named."""

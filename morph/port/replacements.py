@@ -59,6 +59,7 @@ class Facts:
         text_parameters: Parameters whose devices are text.
         device_numbers: Parameters that are None where there is no accelerator, by function.
         factories: Functions of torch's that take `pin_memory`.
+        device_lists: The parameter for the accelerator's devices, of which the CPU has none, by function.
         noted: What a person is told of functions of torch's that ported modules use, and with which stand-in.
         implied: The parameter for the device's type of functions that mean CUDA where none is named.
     """
@@ -70,6 +71,7 @@ class Facts:
     text_parameters: tuple[str, ...]
     device_numbers: Mapping[str, tuple[str, ...]]
     implied: Mapping[str, str]
+    device_lists: Mapping[str, str]
     noted: Mapping[str, Mapping[str, str]]
     factories: tuple[str, ...]
 
@@ -103,6 +105,7 @@ def facts() -> Facts:
         tuple(sections["text"]["parameters"]),
         {name: tuple(parameters) for name, parameters in sections["device_numbers"].items()},
         sections["implied"],
+        sections["device_lists"],
         sections["noted"],
         tuple(sections["pinning"]["functions"]),
     )

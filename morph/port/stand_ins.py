@@ -176,6 +176,8 @@ def make_event(enable_timing: bool = False, blocking: bool = False, interprocess
 class HostStream:
     """Stands in for torch.Stream where there is no accelerator: everything is done in order."""
 
+    device, device_index, stream_id = default_device, 0, 0
+
     def __enter__(self) -> HostStream:
         return self
 
