@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import dataclasses
 import json
 import os
@@ -17,7 +18,7 @@ Work = Callable[[], object]
 
 WIDTH = 1024
 ROWS = {"few rows": 64, "many rows": 256}
-"""Where calls count, and where arithmetic does; more would measure how the host finds memory."""
+"""Where calls count, and where arithmetic does."""
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -54,6 +55,14 @@ def pairs() -> Iterator[tuple[str, Work, Work]]:
                 yield ", ".join((*words, direction.__name__.replace("_", " "))), *passes
 
 
+def keep_memory() -> None:
+    """Have glibc keep what is freed: to get large temporaries anew costs more than a norm, by chance."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(-3, 32 * 2**20)  # M_MMAP_THRESHOLD, its maximum
+        mallopt(-1, 2**30)  # M_TRIM_THRESHOLD
+
+
 def measured(rounds: int) -> list[Comparison]:
     """Measure everything in this process."""
     return [compare(name, ours, own, rounds=rounds, seconds=0.003) for name, ours, own in pairs()]
@@ -66,6 +75,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    keep_memory()
     import morph
 
     morph.activate(arguments.backend)
