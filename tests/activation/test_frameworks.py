@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 
 import pytest
@@ -64,5 +65,9 @@ CHOICES = {
 def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> None:
     done = platform.run(PROGRAM, tmp_path)
     chosen = json.loads(done.stdout.splitlines()[-1])
+    expected = CHOICES[platform.name]
+    assert chosen == {name: expected[name] for name in chosen}
     assert {"accelerate", "transformers"} <= chosen.keys()
-    assert chosen == {name: CHOICES[platform.name][name] for name in chosen}
+    if chosen.keys() != expected.keys():
+        reason = f"{', '.join(expected.keys() - chosen.keys())} not installed (extra test-frameworks)"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
