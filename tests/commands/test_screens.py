@@ -14,7 +14,8 @@ from tests.platforms import build_simulator
 def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None:
     if name == "rehearse":
         build_simulator()
-    assert screens.shown(name, tmp_path) == screens.recorded(name)
+    shown = screens.shown(name, tmp_path)
+    assert screens.steady(shown) == screens.steady(screens.recorded(name))
 
 
 def test_every_recorded_screen_fits_a_terminal() -> None:

@@ -39,7 +39,7 @@ def recorded(name: str) -> str:
 
 def steady(text: str) -> str:
     """Returns a screen without what differs from one machine to the next."""
-    return re.sub(r"(Python|torch) [\d.]+(\+\w+)?", r"\1 X", text)
+    return re.sub(r"(Python|torch|Linux|loss) [\w.]+(\+\w+)?", r"\1 X", text)
 
 
 def main() -> None:
