@@ -94,13 +94,18 @@ def _refused(name: str, said: set[str]) -> str | None:
 
 @functools.cache
 def _resolved(name: str) -> Any:
+    """Returns what a dotted name leads to, unseen by a rehearsal: its end would print thousands of names."""
     owner, _, last = name.rpartition(".")
-    try:
+    if name in sys.modules or not owner:
         return importlib.import_module(name)
-    except ModuleNotFoundError:
-        if not owner:
+    found = _resolved(owner)
+    read = ModuleType.__getattribute__ if isinstance(found, ModuleType) else getattr
+    try:
+        return read(found, last)
+    except AttributeError:
+        if name not in interfaces.of(name).modules:
             raise
-        return getattr(_resolved(owner), last)
+        return importlib.import_module(name)
 
 
 def _ran(found: Any, seen: Run) -> bool:

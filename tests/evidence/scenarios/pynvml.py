@@ -39,8 +39,9 @@ def run() -> Iterator[str]:
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
     last = ("nvmlShutdown",)
     own = [name.partition(".")[2] for name in package.load("pynvml").names if name.count(".") == 1]
-    for name in sorted(name for name in own if hasattr(pynvml, name) and name not in last):
-        _use(getattr(pynvml, name), handle)
+    names = vars(pynvml)
+    for name in sorted(name for name in own if name in names and name not in last):
+        _use(names[name], handle)
         yield f"pynvml.{name}"
     with contextlib.suppress(pynvml.NVMLError_Uninitialized):
         while True:  # it was opened several times
