@@ -19,6 +19,7 @@ from typing import Any
 
 from morph.aliases import interfaces, package, table
 from morph.aliases.decisions import ROOT
+from morph.aliases.interfaces import Interface
 from morph.aliases.table import Status
 from morph.backends import active
 from morph.finders import places
@@ -103,9 +104,15 @@ def _resolved(name: str) -> Any:
     try:
         return read(found, last)
     except AttributeError:
-        if name not in interfaces.of(name).modules:
+        if name not in _modules(interfaces.of(name)):
             raise
         return importlib.import_module(name)
+
+
+@functools.cache
+def _modules(interface: Interface) -> frozenset[str]:
+    """Returns the modules of a package, those included that are recorded by their names alone."""
+    return interface.modules | {name.rpartition(".")[0] for name in interface.names}
 
 
 def _ran(found: Any, seen: Run) -> bool:
