@@ -9,7 +9,7 @@ import flash_attn_2_cuda as flash_attn_gpu
 import torch
 from torch import Tensor
 
-from .calls.direct import attend
+from .calls.direct import attend_plainly
 from .decoding import flash_attn_with_kvcache
 from .functions import (
     FlashAttnFunc,
@@ -47,23 +47,6 @@ _torch_register_fake_wrapper = torch.library.register_fake
 def round_multiple(x: int, m: int) -> int:
     """Return the next multiple of ``m``."""
     return (x + m - 1) // m * m
-
-
-def _distinct(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two tensors: Dynamo does not trace an autograd function that is given one twice."""
-    return first, second.detach() if second is first else second
-
-
-def _is_plain(
-    dropout_p: float,
-    window_size: tuple[int, int],
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    return_attn_probs: bool,
-) -> bool:
-    """Tell whether nothing is asked for but the output, with all keys or those up to each query."""
-    extra = dropout_p or softcap or return_attn_probs
-    return not extra and alibi_slopes is None and window_size == (-1, -1)
 
 
 def flash_attn_func(
@@ -107,12 +90,9 @@ def flash_attn_func(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
-    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
-        out = attend(q, k, v, softmax_scale, causal)
-        if out is not None:
-            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnFunc, q, k, v, *options, return_attn_probs)
+    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
+    return apply(FlashAttnFunc, q, k, v, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_kvpacked_func(
@@ -128,13 +108,10 @@ def flash_attn_kvpacked_func(
     return_attn_probs: bool = False,
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
-    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
-        k, v = kv.unbind(2)
-        out = attend(q, k, v, softmax_scale, causal)
-        if out is not None:
-            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs)
+    k, v = kv.unbind(2)
+    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
+    return apply(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_qkvpacked_func(
@@ -149,13 +126,10 @@ def flash_attn_qkvpacked_func(
     return_attn_probs: bool = False,
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
-    if _is_plain(dropout_p, window_size, softcap, alibi_slopes, return_attn_probs):
-        q, k, v = qkv.unbind(2)
-        out = attend(q, k, v, softmax_scale, causal)
-        if out is not None:
-            return out
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs)
+    q, k, v = qkv.unbind(2)
+    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
+    return apply(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_varlen_func(
@@ -205,7 +179,7 @@ def flash_attn_varlen_func(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
-    bounds = *_distinct(cu_seqlens_q, cu_seqlens_k), max_seqlen_q, max_seqlen_k
+    bounds = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return apply(FlashAttnVarlenFunc, q, k, v, *bounds, *options, return_attn_probs, block_table)
 
@@ -227,7 +201,7 @@ def flash_attn_varlen_kvpacked_func(
     return_attn_probs: bool = False,
 ) -> Result:
     """Compute attention as :func:`flash_attn_varlen_func`; ``kv`` is (all keys, 2, key heads, head size)."""
-    bounds = *_distinct(cu_seqlens_q, cu_seqlens_k), max_seqlen_q, max_seqlen_k
+    bounds = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return apply(FlashAttnVarlenKVPackedFunc, q, kv, *bounds, *options, return_attn_probs)
 

@@ -113,6 +113,18 @@ def test_a_model_compiles_whole():
 
 
 @pytest.mark.platforms("cpu")
+def test_one_tensor_as_keys_and_values_compiles():
+    from flash_attn import flash_attn_func
+
+    # Dynamo makes an object of torch.autograd.Function
+    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
+    q, k, _ = inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
+    results = [(out := each(q, k, k), *gradients(out, inputs[:2])) for each in (flash_attn_func, compiled)]
+    assert all(map(torch.equal, *results))
+
+
+@pytest.mark.platforms("cpu")
 def test_an_exported_program_has_the_operator():
     class Attention(nn.Module):
         def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -144,6 +156,7 @@ def test_one_layer_twice_in_a_replica(tmp_path):
     with process_group(tmp_path):
         twice = nn.parallel.DistributedDataParallel(nn.Sequential(model, model))
         twice(x).float().sum().backward()
+        del twice  # before its process group is
     assert all(map(torch.equal, [each.grad for each in model.parameters()], expected))
 
 

@@ -37,5 +37,5 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square(platform: Platfo
     for name in ("fused", "in blocks"):
         grown = re.findall(rf"{name}, \d+ tokens: ([\d.]+)", done.stdout)
         half, whole = map(float, grown)
-        assert 4 < whole < 2.5 * half + 10
+        assert 4 < whole < 2.5 * half + 30
         assert whole < 60  # scores would be 1024, and 256 in blocks

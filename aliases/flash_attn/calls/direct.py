@@ -38,6 +38,24 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
     return kernels.direct(q, k, v, scale, causal and queries > 1)
 
 
+def attend_plainly(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float,
+    softmax_scale: float | None,
+    causal: bool,
+    window_size: tuple[int, int],
+    softcap: float,
+    alibi_slopes: Tensor | None,
+    deterministic: bool,
+) -> Tensor | None:
+    """Compute what :func:`attend` does, or return None where flash_attn 2's options ask for more."""
+    if dropout_p or softcap or alibi_slopes is not None or window_size != (-1, -1):
+        return None
+    return attend(q, k, v, softmax_scale, causal)
+
+
 def watched(*tensors: Tensor) -> bool:
     """Tell whether someone sees the operators: a compiler, a dispatch mode, or a tensor of a subclass."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:

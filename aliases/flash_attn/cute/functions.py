@@ -125,8 +125,7 @@ def _forward(
 ) -> Result:
     needs_grad = any(x is not None and x.requires_grad for x in (q, k, v, qv, learnable_sink))
     ctx.is_shared = k is v
-    if k is v and v.shape[-1] == 512:  # then the queries are multiplied with the values, and with no keys
-        q, k, qv = None, None, q if qv is None else qv
+    q, k, v, qv = without_shared_keys(q, k, v, qv)
     ctx.sizes = [0 if each is None else each.shape[-1] for each in (q, qv)]
     left, right = window_of(causal, window_size, v.shape[-3] if bounds[-1] is None else 1 << 31)
     if qv is not None:
@@ -163,6 +162,15 @@ def _backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> list[Tensor
     if of_q:
         return [dquery[..., :of_q], dkey[..., :of_q], dvalue, dquery[..., of_q:], dsink]
     return [dquery, dvalue, None, None, dsink] if ctx.is_shared else [None, None, dvalue, dquery, dsink]
+
+
+def without_shared_keys(
+    q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None
+) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor | None]:
+    """Return the inputs; where keys of 512 are the values themselves, the queries are for the values only."""
+    if k is v and v.shape[-1] == 512:
+        return None, None, v, q if qv is None else qv
+    return q, k, v, qv
 
 
 def _joined(q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from ..calls.direct import attend
+from ..operators.differentiable import call
 from .block_sparsity import BlockSparseTensorsTorch
 from .checks import _validate_head_dims
 from .combination import flash_attn_combine, get_scheduler_metadata
-from .functions import FlashAttnFunc, FlashAttnVarlenFunc
+from .functions import FlashAttnFunc, FlashAttnVarlenFunc, without_shared_keys
 from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
 Window = tuple[int | None, int | None]
@@ -86,7 +87,8 @@ def flash_attn_func(
             out = _without_gradients(q, k, v, softmax_scale, causal)
             if out is not None:
                 return out, None
-    return FlashAttnFunc.apply(q, k, v, qv, gather_kv_indices, *seen, *kernel, *mods, *blocks, return_lse)  # type: ignore[no-any-return, no-untyped-call]
+    inputs = *without_shared_keys(q, k, v, qv), gather_kv_indices
+    return call(FlashAttnFunc, *inputs, *seen, *kernel, *mods, *blocks, return_lse)  # type: ignore[no-any-return]
 
 
 def flash_attn_varlen_func(
@@ -168,16 +170,13 @@ def flash_attn_varlen_func(
         AssertionError: If flash_attn does not take the arguments.
         NotImplementedError: If morph does not serve an option.
     """
-    second = (
-        cu_seqlens_k.detach() if cu_seqlens_k is not None and cu_seqlens_k is cu_seqlens_q else cu_seqlens_k
-    )
-    bounds = cu_seqlens_q, second, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, min_seqlen_k
+    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, min_seqlen_k
     seen = softmax_scale, causal, window_size, learnable_sink, softcap
     kernel = num_splits, pack_gqa, deterministic
     mods = score_mod, score_mod_bwd, mask_mod, block_sparse_tensors, aux_tensors, aux_scalars
     schedule = scheduler_metadata, seqlen_k_per_split, disable_scheduler_metadata
-    inputs = q, k, v, qv, *bounds, gather_kv_indices, page_table
-    return FlashAttnVarlenFunc.apply(*inputs, *seen, *kernel, *mods, return_lse, *schedule)  # type: ignore[no-any-return, no-untyped-call]
+    inputs = *without_shared_keys(q, k, v, qv), *bounds, gather_kv_indices, page_table
+    return call(FlashAttnVarlenFunc, *inputs, *seen, *kernel, *mods, return_lse, *schedule)  # type: ignore[no-any-return]
 
 
 def _without_gradients(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..calls.direct import attend
+from ..operators.differentiable import call
 from ..operators.forward import maybe_contiguous
 from .decoding import flash_attn_combine, flash_attn_with_kvcache, get_scheduler_metadata
 from .functions import FlashAttnFunc, FlashAttnQKVPackedFunc, FlashAttnVarlenFunc
@@ -92,7 +93,7 @@ def flash_attn_func(
             return out
     extra = qv, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
     speed = num_splits, pack_gqa, deterministic, sm_margin
-    return FlashAttnFunc.apply(q, k, v, softmax_scale, causal, *extra, *speed, return_attn_probs)  # type: ignore[no-untyped-call]
+    return call(FlashAttnFunc, q, k, v, softmax_scale, causal, *extra, *speed, return_attn_probs)
 
 
 def flash_attn_varlen_func(
@@ -155,13 +156,11 @@ def flash_attn_varlen_func(
     Raises:
         RuntimeError: If flash_attn does not take the arguments.
     """
-    second = cu_seqlens_k.detach() if cu_seqlens_k is cu_seqlens_q else cu_seqlens_k
-    bounds = cu_seqlens_q, second, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k
+    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k
     extra = qv, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
     speed = num_splits, pack_gqa, deterministic, sm_margin
-    return FlashAttnVarlenFunc.apply(  # type: ignore[no-untyped-call]
-        q, k, v, *bounds, softmax_scale, causal, *extra, *speed, return_attn_probs
-    )
+    options = softmax_scale, causal, *extra, *speed
+    return call(FlashAttnVarlenFunc, q, k, v, *bounds, *options, return_attn_probs)
 
 
 def flash_attn_qkvpacked_func(
@@ -186,4 +185,4 @@ def flash_attn_qkvpacked_func(
     """
     extra = q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
     rest = deterministic, num_heads_q, sm_margin, return_attn_probs
-    return FlashAttnQKVPackedFunc.apply(qkv, softmax_scale, causal, *extra, *rest)  # type: ignore[no-untyped-call]
+    return call(FlashAttnQKVPackedFunc, qkv, softmax_scale, causal, *extra, *rest)

@@ -60,9 +60,10 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients; see :func:`.blockwise.backward`."""
     if query.shape[-1] != value.shape[-1]:
-        grads = backward(attention, *_of_one_size(grad, query, key, value, out), lse)
-        sizes = (each.shape[-1] for each in (query, key, value))
-        return tuple(each[..., :size] for each, size in zip(grads, sizes, strict=True))  # type: ignore[return-value]
+        inputs = query, key, value
+        grad, query, key, value, out = _of_one_size(grad, query, key, value, out)
+        grads = zip(inputs, backward(attention, grad, query, key, value, out, lse), strict=True)
+        return tuple(each[..., : like.shape[-1]] for like, each in grads)  # type: ignore[return-value]
     if query.dtype == torch.float16:  # bfloat16 takes a third of float32's time, float16 six times it
         grad, query, key, value, out = (each.float() for each in (grad, query, key, value, out))
     rows = _rows(attention, query, key)

@@ -24,9 +24,25 @@ NEW: Targets = (None, None, None)
 
 
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Result:
-    """Call an autograd function, which is told last whether gradients may be asked for."""
-    result: Result = function.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
+    """Call an autograd function of flash_attn 2, which is told last whether gradients may be asked for."""
+    result: Result = call(function, *arguments, torch.is_grad_enabled())
     return result
+
+
+def call(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """Call an autograd function with each tensor once: Dynamo does not trace one that is given one twice."""
+    if torch.compiler.is_compiling():
+        arguments = _apart(arguments)
+    return function.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+def _apart(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return ``arguments`` with views of the tensors that are there already."""
+    apart: list[Any] = []
+    for each in arguments:
+        again = isinstance(each, Tensor) and any(each is other for other in arguments[: len(apart)])
+        apart.append(each.view_as(each) if again else each)
+    return tuple(apart)
 
 
 def keep_options(
