@@ -47,9 +47,10 @@ def _row_of_alias(table: Table, name: str) -> Row | None:
 
 def _member(name: str, owner: Row) -> Row:
     """Return how the member of a class of morph's, or of one that it adapts, is served."""
-    member = name.rpartition(".")[2]
-    is_known = surfaces.load(CUDA_SURFACE).has(name) and has_member(owner.adapter, member)
-    if not owner.target and not is_known and not member.startswith("__"):  # no surface records these
+    member, recorded = name.rpartition(".")[2], surfaces.load(CUDA_SURFACE)
+    is_of_class = owner.name in recorded.classes and not member.startswith("__")  # others are not recorded
+    is_known = recorded.has(name) and has_member(owner.adapter, member)
+    if is_of_class and not owner.target and not is_known:
         return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")
     return Row(name, owner.status, note=owner.note)
 

@@ -5,6 +5,7 @@ The format is documented in this folder's README.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -66,7 +67,7 @@ class Package:
     def decide(self, name: str) -> Row:
         """Return how the dotted ``name`` is served; one that the package does not have is missing."""
         unknown = Row(name, Status.MISSING, note=f"{self.name} {self.version} has no such name")
-        return self.missing(name) or self.row(name) or unknown
+        return dataclasses.replace(self.missing(name) or self.row(name) or unknown, name=name)
 
     def row(self, name: str) -> Row | None:
         """Return the row of the dotted ``name``: its own, or one for all names that begin as it does."""

@@ -80,11 +80,15 @@ def _fields(row: Row, backend: str) -> dict[str, Any]:
 
 
 def _evidence(name: str, backend: str) -> str:
-    """Return how it is known that the answer is right; for what is alike on every backend, on the CPU."""
+    """Return how it is known that the answer is right, on every backend if it is alike on all of them."""
     from morph.aliases import table
-    from morph.coverage import evidence
+    from morph.coverage.evidence import Rung, shipped
 
-    return evidence.shipped().rung(name, backend if backend in table.backend_names() else "cpu").value
+    names = table.backend_names()
+    if backend in names:
+        return shipped().rung(name, backend).value
+    on = {rung: [each for each in names if shipped().rung(name, each) is rung] for rung in Rung}
+    return ", ".join(f"{rung.value} ({', '.join(found)})" for rung, found in on.items() if found)
 
 
 def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:

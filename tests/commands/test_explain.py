@@ -83,3 +83,12 @@ def _documents(text: str) -> list[dict[str, dict[str, str]]]:
         found.append(document)
         text = text.lstrip()[end:]
     return found
+
+
+def test_a_name_of_a_served_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run(["explain", "apex.optimizers.FusedAdam", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out).values()
+    assert row["status"] == "emulated"
+    assert row["evidence"].startswith("hardware (cpu), vendor wheel (npu), simulated (mlu, musa, xpu)")
+    assert commands.run(["explain", "pynvml.nvmlDeviceGetPowrUsage"]) == 2
+    assert "did you mean pynvml.nvmlDeviceGetPowerUsage" in capsys.readouterr().err

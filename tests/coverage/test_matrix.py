@@ -177,3 +177,8 @@ def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixt
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert said == "morph: morph serves no 'xformers'; it serves torch.cuda, apex, flash_attn, pynvml\n"
+
+
+def test_attributes_of_values_are_served_as_the_values_are() -> None:
+    npu = table.load("npu")
+    assert decide(npu, "torch.backends.cuda.matmul.allow_tf32").status is not Status.MISSING
