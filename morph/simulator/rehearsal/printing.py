@@ -37,14 +37,17 @@ def print_result(result: Result, file: IO[str] | None = None) -> None:
         file: Where to; standard error unless given.
     """
     console = display.console(file or sys.stderr)
-    shown = display.columns("name", "count", "first use", "status", "note")
+    shown = display.columns("name", "count", "first use", "status")
     for finding in result.findings:
         use, status = finding.use, _styled(finding.status)
-        shown.add_row(use.name, str(use.count), _place(finding), status, finding.note)
+        shown.add_row(use.name, str(use.count), _place(finding), status)
     for name, count in sorted(result.operators.items()):
-        shown.add_row(name, str(count), "", "", 'an operator on "cuda", below Python')
+        shown.add_row(name, str(count), "", 'on "cuda", below Python')
     if shown.row_count:
         console.print(shown)
+    for finding in result.findings:
+        if finding.note:
+            console.print(f"{finding.use.name}: {finding.note}", markup=False)
     _print_verdict(result, console)
 
 
