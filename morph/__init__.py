@@ -87,7 +87,8 @@ def find_spec(
 
     if path is not None or fullname in sys.stdlib_module_names or fullname in NOT_OF_PROGRAMS:
         return None
-    return _startup().find_spec(fullname, path, target)
+    found: ModuleSpec | None = _startup().find_spec(fullname, path, target)
+    return found
 
 
 def find_distributions(context: "Any" = None) -> "Iterable[Any]":

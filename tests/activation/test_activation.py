@@ -50,37 +50,41 @@ def test_says_one_line_at_start(platform: Platform) -> None:
     assert f"cuda is {platform.device_type}" in said[0]
 
 
-def test_twice_is_once(platform: Platform) -> None:
+def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -> None:
     script(
         platform,
         """
-        import morph
+        import morph, morph.errors
         first = morph.activate(BACKEND)
         import torch
         cuda = torch.cuda
         assert morph.activate(BACKEND) == first and morph.activate() == first
         assert torch.cuda is cuda
-        morph.deactivate()
-        assert not morph.status().active
-        morph.deactivate()
-        """,
-    )
 
-
-def test_another_backend_is_refused_while_one_is_active(platform: Platform) -> None:
-    script(
-        platform,
-        """
-        import morph, morph.errors
-        status = morph.activate(BACKEND)
-        other = "cpu" if status.backend == "npu" else "npu"
+        other = "cpu" if first.backend == "npu" else "npu"
         try:
             morph.activate(other)
         except morph.errors.ActivationError as error:
             assert "deactivate()" in str(error), error
         else:
             raise AssertionError
-        assert morph.status().backend == status.backend
+        assert morph.status().backend == first.backend
+
+        with morph.activated() as inner:
+            assert inner == first
+        assert morph.status().active, "it was active before"
+        morph.deactivate()
+        assert not morph.status().active
+        morph.deactivate()
+
+        own = torch.cuda
+        try:
+            with morph.activated(BACKEND) as status:
+                assert status.active and torch.cuda is not own
+                raise KeyError
+        except KeyError:
+            pass
+        assert torch.cuda is own and not morph.status().active
         """,
     )
 
@@ -171,22 +175,5 @@ def test_threads_activating_at_once_get_one_activation(platform: Platform) -> No
         assert len(results) == 8 and all(status.active for status in results)
         assert type(torch.cuda).__name__ == "ServedModule"
         assert type(torch.cuda.__wrapped__).__name__ == "module"
-        """,
-    )
-
-
-def test_the_context_manager_leaves_when_it_is_left(platform: Platform) -> None:
-    script(
-        platform,
-        """
-        import morph, torch
-        own = torch.cuda
-        try:
-            with morph.activated(BACKEND) as status:
-                assert status.active and torch.cuda is not own
-                raise KeyError
-        except KeyError:
-            pass
-        assert torch.cuda is own and not morph.status().active
         """,
     )
