@@ -14,7 +14,8 @@ HALF: dict[str, Any] = {"device": "cuda", "dtype": torch.float16}
 
 def run() -> Iterable[str]:
     """Uses what a program would."""
-    for part in (_dense, _packed, _cache, _third, _padding, _rotary, _layers, _modules, _losses):
+    parts = _dense, _packed, _cache, _third, _fourth, _padding, _rotary, _layers, _modules, _losses
+    for part in parts:
         part()
     return ()
 
@@ -72,6 +73,23 @@ def _third() -> None:
     assert _is_good(flash_attn_interface.flash_attn_varlen_func(flat, flat, flat, bounds, bounds, 5, 5))
     cache = _tensor(1, 8, 2, 16).detach()
     assert _is_good(packaged.flash_attn_with_kvcache(q.detach()[:, :1], cache, cache.clone()))
+
+
+def _fourth() -> None:
+    from flash_attn import cute
+    from flash_attn.cute import interface
+
+    q, flat, sink = _tensor(1, 8, 2, 16), _tensor(8, 2, 16), _tensor(2)
+    bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
+    out, sums = cute.flash_attn_func(q, q, q, causal=True, learnable_sink=sink, return_lse=True)
+    assert _is_good(out)
+    packed, _ = cute.flash_attn_varlen_func(flat, flat, flat, cu_seqlens_q=bounds, cu_seqlens_k=bounds)
+    assert _is_good(packed)
+    assert sums is not None
+    parts = (torch.stack([each.detach()] * 2) for each in (out, sums.transpose(-1, -2)))
+    assert _is_good(interface.flash_attn_combine(*parts)[0])
+    interface.get_scheduler_metadata(5, 5, 2, 2, 16, 1, cu_seqlens_q=bounds)
+    interface._validate_head_dims(64, 64, 9, 8)
 
 
 def _padding() -> None:
