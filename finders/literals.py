@@ -14,13 +14,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType
 from typing import TYPE_CHECKING
-
-from morph.finders.source import mentions_cuda
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -80,39 +76,6 @@ class Literals:
         """What tells bytecode rewritten for these literals from any other; letters and digits only."""
         vendors = "".join(word.vendor for word in self.words)
         return f"morph{FORMAT}{re.sub('[^A-Za-z0-9]', '', vendors)}"
-
-
-def compile_source(
-    source: str | bytes, path: str, literals: Literals | None, *, optimize: int = -1
-) -> CodeType:
-    """Compile a module's ``source``, with its comparisons against CUDA literals rewritten.
-
-    Args:
-        source: The module's text, or its bytes with whatever encoding they declare.
-        path: The file name that tracebacks show.
-        literals: What comparisons are to accept as well; None compiles the source as it stands.
-        optimize: As for :func:`compile`.
-
-    Raises:
-        SyntaxError: As for :func:`compile`.
-    """
-    if literals and mentions_cuda(source):
-        try:
-            return _compiled(rewritten(source, path, literals) or source, path, optimize)
-        except RecursionError:
-            # compile() follows source deeper than a tree: 1500 terms of one sum are too many
-            warn_of_depth(path)
-    return _compiled(source, path, optimize)
-
-
-def warn_of_depth(path: str) -> None:
-    """Say that a module stays as it is."""
-    warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)
-
-
-def _compiled(source: str | bytes | ast.Module, path: str, optimize: int) -> CodeType:
-    code: CodeType = compile(source, path, "exec", dont_inherit=True, optimize=optimize)
-    return code
 
 
 def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module | None:

@@ -74,6 +74,15 @@ class PackageFinder:
             if sys.modules.get(name) is not None:
                 self.trees.take_over(name)
 
+    def import_torch(self) -> None:
+        """Import torch, which is not to find what is served."""
+        if "torch" not in sys.modules:
+            self.hide()
+        try:
+            import torch  # noqa: F401  (which waits for a thread that is importing it)
+        finally:
+            self.show()
+
     def hide(self) -> None:
         """Take what is served out of ``sys.modules``, for as long as torch is being imported."""
         if self._trees is not None:

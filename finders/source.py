@@ -63,7 +63,7 @@ class RewritingLoader(SourceFileLoader):
         except RecursionError:
             if content is data:
                 raise
-            from morph.finders.literals import warn_of_depth
+            from morph.finders.compilation import warn_of_depth
 
             warn_of_depth(os.fsdecode(path))
             return super().source_to_code(data, path, _optimize=_optimize)
@@ -125,7 +125,7 @@ class RewritingZipLoader(zipimporter):
         source = self.get_source(fullname)
         if source is None or not mentions_cuda(source):
             return super().get_code(fullname)
-        from morph.finders.literals import compile_source
+        from morph.finders.compilation import compile_source
 
         return compile_source(source, self.get_filename(fullname), self._literals_of(fullname))
 

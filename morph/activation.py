@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -212,23 +211,12 @@ def _disarm() -> None:
 def _activate(request: Request) -> Status:
     startup.withdraw()
     _disarm()
-    _import_torch()  # outside the lock: an import that arms us may hold torch's import lock
+    served_packages.import_torch()  # outside the lock: an import that arms us may hold torch's import lock
     with _lock:
         if _current is not None:
             return _already_active(request.backend, _current.backend)
         _begin(request)
         return status()
-
-
-def _import_torch() -> None:
-    if "torch" in sys.modules:  # what is served stays where it is: another thread may be importing it
-        importlib.import_module("torch")  # which waits for a thread that has not finished
-        return
-    served_packages.hide()
-    try:
-        import torch  # noqa: F401
-    finally:
-        served_packages.show()
 
 
 def _already_active(asked: str | None, backend: Backend) -> Status:

@@ -148,7 +148,7 @@ def _compile(source: str | bytes, path: str, literals: Literals | None) -> CodeT
     if literals is None:
         code: CodeType = compile(source, path, "exec", dont_inherit=True)
         return code
-    from morph.finders.literals import compile_source
+    from morph.finders.compilation import compile_source
 
     return compile_source(source, path, literals)
 

@@ -8,7 +8,8 @@ import warnings
 import pytest
 import torch
 
-from morph.finders.literals import HELPER, Literals, Word, compile_source, rewritten
+from morph.finders.compilation import compile_source
+from morph.finders.literals import HELPER, Literals, Word, rewritten
 from tests.finders.rewriting import NPU, evaluate, execute, written
 
 SEVERAL = Literals((Word("cuda", "npu"), Word("cuda", "xpu")))
