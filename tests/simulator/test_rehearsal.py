@@ -186,7 +186,9 @@ def test_verdict(names: list[str], ended: Ending | None, said: str) -> None:
     print_result(found, output)
     *lines, last = output.getvalue().splitlines()
     assert last == found.said
-    assert [line.split()[0] for line in lines[1:]] == sorted(names)
+    table, notes = lines[1 : len(names) + 1], lines[len(names) + 1 :]
+    assert [line.split()[0] for line in table] == sorted(names)
+    assert [note.partition(":")[0] for note in notes] == sorted(set(names) - {"torch.cuda.synchronize"})
 
 
 def test_what_ends_a_process_that_a_launcher_started_counts() -> None:
