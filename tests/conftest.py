@@ -19,6 +19,7 @@ from tests.worker import Worker, Workers
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 
 CANNOT_BUILD = pytest.StashKey[str]()
+WORKERS = pytest.StashKey[Workers]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +40,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
         names = marker.args if marker else default
         metafunc.parametrize("platform", names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if WORKERS in item.config.stash:
+        item.config.stash[WORKERS].enter(item.path.parent)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -101,9 +108,11 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 
 
 @pytest.fixture(scope="session")
-def worker_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    """The processes in which tests run, kept whichever platform the next test is on."""
-    pool = Workers(lambda: tmp_path_factory.mktemp("worker"))
+def worker_pool(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workers]:
+    """The processes in which tests run, kept whichever platform the next test of a folder is on."""
+    pool = request.config.stash[WORKERS] = Workers(lambda: tmp_path_factory.mktemp("worker"))
     yield pool
     pool.stop()
 

@@ -129,7 +129,7 @@ class Worker:
 
 
 class Workers:
-    """The workers of a session, each started once: to start one takes longer than most files of tests.
+    """The workers of a session, each started once a folder: starting one takes longer than most tests.
 
     Args:
         folder: Makes a folder for one worker's output.
@@ -138,6 +138,13 @@ class Workers:
     def __init__(self, folder: Callable[[], pathlib.Path]) -> None:
         self._folder = folder
         self._known: dict[tuple[str, bool], Worker] = {}
+        self._tests: pathlib.Path | None = None
+
+    def enter(self, tests: pathlib.Path) -> None:
+        """Ends what runs for another folder of tests than this one, since what those left is theirs."""
+        if tests != self._tests:
+            self.stop()
+        self._tests = tests
 
     def on(self, platform: Platform, *, morph: bool) -> Worker:
         """Returns the worker on a platform, under morph or on the vendor's package alone."""

@@ -129,7 +129,7 @@ REASONS = {
     "raising": "morph_raising fails to load: OSError: no driver",
     "malformed": "morph_malformed/malformed.toml:15: order: '5' should be int",
     "renamed": "its table is called 'madeup'",
-    "unrecorded": "there is no recorded surface 'torch_madeup-1.0'; there are torch_cuda-2.13.0, ",
+    "unrecorded": "there is no recorded surface 'torch_madeup-1.0'; there are torch_cpu-2.13.0, ",
     "npu": "morph has a table of that name",
 }
 
