@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import dataclasses
-import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
-from morph.measurement.timing import Comparison, compare
-
-Work = Callable[[], object]
+from benchmarks.pairs import Pair, Work, run
 
 WIDTH = 1024
 ROWS = {"few rows": 64, "many rows": 256}
@@ -39,7 +33,7 @@ def forward_and_backward(module: nn.Module, input: Tensor) -> Work:
     return lambda: torch.autograd.grad(module(input), leaves, gradient)
 
 
-def pairs() -> Iterator[tuple[str, Work, Work]]:
+def pairs() -> Iterator[Pair]:
     """Yield the passes of apex's modules and of torch's, through the same input."""
     from apex import normalization as apex
 
@@ -51,8 +45,8 @@ def pairs() -> Iterator[tuple[str, Work, Work]]:
             modules = [kind(WIDTH, eps=1e-5).to(device="cuda", dtype=dtype) for kind in classes]
             for direction in (forward, forward_and_backward):
                 words = (f"Fused{name} / {name}", str(dtype).removeprefix("torch."), size)
-                passes = (direction(module, input) for module in modules)
-                yield ", ".join((*words, direction.__name__.replace("_", " "))), *passes
+                ours, own = (direction(module, input) for module in modules)
+                yield ", ".join((*words, direction.__name__.replace("_", " "))), ours, own
 
 
 def keep_memory() -> None:
@@ -63,30 +57,6 @@ def keep_memory() -> None:
         mallopt(-1, 2**30)  # M_TRIM_THRESHOLD
 
 
-def measured(rounds: int) -> list[Comparison]:
-    """Measure everything in this process."""
-    return [compare(name, ours, own, rounds=rounds, seconds=0.003) for name, ours, own in pairs()]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "npu"))
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    keep_memory()
-    import morph
-
-    morph.activate(arguments.backend)
-    torch.set_num_threads(arguments.threads)
-    results = measured(arguments.rounds)
-    if arguments.json:
-        print(json.dumps([{**dataclasses.asdict(each), "ratio": each.ratio} for each in results]))
-        return
-    for each in results:
-        print(f"{each.name:75} {each.cuda / 1e3:7,.0f} / {each.own / 1e3:7,.0f} us {each.ratio:6.2f}x")
-
-
 if __name__ == "__main__":
-    main()
+    keep_memory()
+    run(__doc__, pairs, rounds=300, seconds=0.003)

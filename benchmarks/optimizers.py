@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import json
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
 
-from morph.measurement.timing import Comparison, compare
-
-Work = Callable[[], object]
+from benchmarks.pairs import Pair, Work, run
 
 WIDTH, LAYERS = 256, 6
 DECAY: dict[str, Any] = {"lr": 1e-6, "weight_decay": 0.01}
@@ -34,7 +28,8 @@ def many_vectors() -> nn.Module:
 
 def step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
     """Return the step of an optimizer over a network that has gradients."""
-    return optimizer(with_gradients(network), **options).step
+    update: Work = optimizer(with_gradients(network), **options).step
+    return update
 
 
 def clipped_step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
@@ -69,7 +64,7 @@ FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_", "FusedAdagrad"
 """torch's kernels, which both use where the device has them."""
 
 
-def optimizers() -> Iterator[tuple[str, Work, Work]]:
+def optimizers() -> Iterator[Pair]:
     """Yield the optimizers that torch has too, then those that come nearest to its AdamW."""
     from apex import optimizers as apex
 
@@ -89,29 +84,5 @@ def kind(ours: str) -> dict[str, bool]:
     return {"fused" if fused else "foreach": True}
 
 
-def measured(rounds: int) -> list[Comparison]:
-    """Measure everything in this process."""
-    return [compare(name, ours, own, rounds=rounds, seconds=0.03) for name, ours, own in optimizers()]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "npu"))
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--threads", type=int, default=1, help="more wait for each other on a busy machine")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    import morph
-
-    morph.activate(arguments.backend)
-    torch.set_num_threads(arguments.threads)
-    results = measured(arguments.rounds)
-    if arguments.json:
-        print(json.dumps([{**dataclasses.asdict(each), "ratio": each.ratio} for each in results]))
-        return
-    for each in results:
-        print(f"{each.name:50} {each.cuda / 1e3:9,.0f} / {each.own / 1e3:9,.0f} us {each.ratio:6.2f}x")
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, optimizers, rounds=60, seconds=0.03)
