@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend
 from torch.nn.functional import scaled_dot_product_attention
+
+_OPERATORS = {
+    SDPBackend.FLASH_ATTENTION.value: "_scaled_dot_product_flash_attention",
+    SDPBackend.EFFICIENT_ATTENTION.value: "_scaled_dot_product_efficient_attention",
+    SDPBackend.CUDNN_ATTENTION.value: "_scaled_dot_product_cudnn_attention",
+    SDPBackend.OVERRIDEABLE.value: "_scaled_dot_product_fused_attention_overrideable",
+}
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
@@ -20,6 +28,14 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
         "scale": scale,
         "enable_gqa": query.shape[2] != key.shape[2],
     }
-    if torch._fused_sdp_choice(*inputs, **options) == SDPBackend.MATH.value:
-        return None  # it would make a matrix of all scores
+    if not _has_kernel(torch._fused_sdp_choice(*inputs, **options), query.device.type):
+        return None  # torch would make a matrix of all scores
     return scaled_dot_product_attention(*inputs, **options).transpose(1, 2).contiguous()
+
+
+@functools.cache
+def _has_kernel(choice: int, device_type: str) -> bool:
+    """Tell whether a device has the chosen kernel; where it has none, the choice was made for the CPU."""
+    key = torch._C._dispatch_key_for_device(device_type)
+    name = _OPERATORS.get(choice)
+    return name is not None and torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key)

@@ -1,0 +1,34 @@
+"""What attention to many tokens needs of an accelerator's memory; for the CPU's see test_programs.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.platforms import ACCELERATORS
+
+MIB = 1 << 20
+
+
+@pytest.mark.platforms(*ACCELERATORS)
+@pytest.mark.parametrize("options", [{}, {"window_size": (256, 0)}, {"softcap": 20.0}])
+def test_the_device_s_memory_grows_with_the_tokens_and_not_with_their_square(options: dict[str, Any]) -> None:
+    _peak(256, options)  # what a kernel keeps from its first call on is not counted
+    half, whole = (_peak(tokens, options) for tokens in (1024, 2048))
+    assert whole - half < 4  # one matrix of scores would take 12 more
+
+
+def _peak(tokens: int, options: dict[str, Any]) -> float:
+    """Returns the MiB that both passes take beside their inputs."""
+    from flash_attn import flash_attn_func
+
+    shape = 1, tokens, 1, 64
+    inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    flash_attn_func(*inputs, causal=True, **options).sum().backward()
+    torch.cuda.synchronize()
+    return (torch.cuda.max_memory_allocated() - before) / MIB
