@@ -77,10 +77,15 @@ class Worker:
             output = f"\n--- output of the worker\n{said}" if said else ""
             pytest.fail(f"on {self.platform.name}: {outcome.text}{output}", pytrace=False)
 
+    def dismiss(self) -> None:
+        """Lets the process end, if there is one, without waiting for it."""
+        if self._connection is not None:
+            self._connection.close()
+
     def stop(self) -> None:
         """Ends the process, if there is one."""
-        if self._process is not None and self._connection is not None:
-            self._connection.close()
+        self.dismiss()
+        if self._process is not None:
             try:
                 self._process.wait(timeout=20)
             except subprocess.TimeoutExpired:
@@ -154,7 +159,9 @@ class Workers:
         return self._known[key]
 
     def stop(self) -> None:
-        """Ends them all."""
+        """Ends them all, which takes some of them seconds."""
+        for worker in self._known.values():
+            worker.dismiss()
         for worker in self._known.values():
             worker.stop()
 
