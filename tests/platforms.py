@@ -91,13 +91,13 @@ class Platform:
     def complete(
         self, command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, and once more where a thread of autograd's aborted its end.
+        """Runs a command to its end, and once more where a thread of torch's aborted its end.
 
-        torch starts a thread for each device at the first backward, and one that has not begun when the
-        interpreter ends aborts the process: the real torch_npu does so without morph too, in about one
-        process of fifty on a busy machine. On the CPU there is no such thread, and so no second run.
+        A thread that wants the interpreter while that ends aborts the process: of autograd's, which begins
+        with the first backward, in about one process of fifty on a busy machine; and of gloo's, which lets go
+        of the last collectives' tensors, in one of twenty programs of two. Without morph they do so too.
         """
-        for _ in range(1 if self.name == "cpu" else 2):
+        for _ in range(2):
             done = subprocess.run(
                 command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
             )

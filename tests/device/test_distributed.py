@@ -79,7 +79,8 @@ for wrap in (
 
 END = """
 dist.destroy_process_group()
-print("rank", rank, "is done")
+print("rank", rank, "is done", flush=True)
+os._exit(0)  # a thread of gloo's may abort the end of the interpreter; see tests/platforms.py
 """
 
 
