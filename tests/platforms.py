@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 ABORTED = "terminate called without an active exception"
+ATTEMPTS = 5
 NAMES = ("cpu", "npu", "simulated-npu")
 # the vendors whose device tests run on the simulated device, and few others
 EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
@@ -91,13 +92,14 @@ class Platform:
     def complete(
         self, command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, and once more where a thread of torch's aborted its end.
+        """Runs a command to its end, and again where a thread of torch's aborted its end.
 
         A thread that wants the interpreter while that ends aborts the process: of autograd's, which begins
         with the first backward, in about one process of fifty on a busy machine; and of gloo's, which lets go
-        of the last collectives' tensors, in one of twenty programs of two. Without morph they do so too.
+        of the tensors of collectives after a barrier, in up to a third of the programs of two processes that
+        end with one. Without morph they do so too.
         """
-        for _ in range(2):
+        for _ in range(ATTEMPTS):
             done = subprocess.run(
                 command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
             )
