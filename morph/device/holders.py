@@ -10,7 +10,7 @@ _modules: list[ModuleType] = []  # torch's, in the order in which they were firs
 _names: set[str] = set()
 _looked_at: dict[str, int] = {}  # by attribute: how many of them
 _having: dict[str, list[ModuleType]] = {}  # by attribute: those that had something under that name
-_imported = 0
+_imported: tuple[int, str] = 0, ""  # how many modules there were, and the last of them
 
 
 def holders(owner: Any, attribute: str, value: object) -> list[Any]:
@@ -36,9 +36,10 @@ def _candidates(attribute: str) -> list[ModuleType]:
 
 def _see_new_modules() -> None:
     global _imported
-    if len(sys.modules) == _imported:
+    imported = len(sys.modules), next(reversed(sys.modules))
+    if imported == _imported:
         return
-    _imported = len(sys.modules)
+    _imported = imported
     for name, module in list(sys.modules.items()):
         if name not in _names and f"{name}.".startswith("torch.") and type(module) is ModuleType:
             _names.add(name)
