@@ -24,7 +24,7 @@ def comparisons(backend: str) -> Iterator[Comparison]:
     morph.activate(backend)
     import torch
 
-    needless = [name for name in sys.modules if name.startswith(("morph.reporting", "morph.simulator"))]
+    needless = [name for name in sys.modules if name.startswith(("morph.reporting", "morph.software"))]
     assert not needless, needless
     served: Any = torch.cuda
     control = _unobservable()
@@ -97,7 +97,7 @@ def _observed(folder: pathlib.Path) -> Any:
     import torch
 
     from morph.finders.served import ServedModule
-    from morph.simulator.rehearsal import Rehearsal
+    from morph.rehearsal import Rehearsal
 
     served: Any = torch.cuda
     proxy: Any = ServedModule(served.__wrapped__)

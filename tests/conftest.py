@@ -103,7 +103,7 @@ def platform(request: pytest.FixtureRequest) -> Platform:
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
     chosen = platforms.platform(request.param, variables)
     if chosen.is_simulated:
-        platforms.build_simulator()
+        platforms.build_software_device()
     return chosen
 
 

@@ -54,7 +54,7 @@ class Platform:
         """
         if morph:
             return [sys.executable, "-m", "morph", *self.options]
-        started = ["-m", "tests.simulator.started", self.device_type] if self.is_simulated else []
+        started = ["-m", "tests.software.started", self.device_type] if self.is_simulated else []
         return [sys.executable, *started]
 
     def run(
@@ -126,9 +126,9 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     return Platform(name, environment)
 
 
-def build_simulator() -> None:
+def build_software_device() -> None:
     """Builds the simulated device unless it is cached, before a process with a time limit has to."""
-    machine = importlib.import_module("morph.simulator.machine")
+    machine = importlib.import_module("morph.software.machine")
     for name in ("device", "collective"):
         machine.build(name)
 

@@ -68,7 +68,7 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
         UnknownBackendError: If no table describes ``name``.
         AbsentBackendError: If it cannot be simulated.
     """
-    from morph import simulator
+    from morph import software
 
     if visibility.hides_all():
         return Backend(table.load(CPU))
@@ -76,7 +76,7 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     environment.carry(backend.table, journal, report)
-    simulator.start(backend.name, journal=journal)
+    software.start(backend.name, journal=journal)
     return backend
 
 

@@ -19,8 +19,8 @@ from morph import activation
 from morph.aliases import table
 from morph.launcher.command import Options
 from morph.launcher.program import Program
-from morph.simulator.rehearsal import Ending, Rehearsal, Result, records, result
-from morph.simulator.rehearsal.printing import print_result, print_results
+from morph.rehearsal import Ending, Rehearsal, Result, records, result
+from morph.rehearsal.printing import print_result, print_results
 from morph.variables import BACKEND, RECORDS, REHEARSE
 
 Tell = Callable[[list[dict[str, Any]], Rehearsal], None]

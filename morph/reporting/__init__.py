@@ -7,7 +7,7 @@ import pathlib
 from typing import Any
 
 from morph import announcement, backends
-from morph.simulator.rehearsal import Rehearsal, Result, result
+from morph.rehearsal import Rehearsal, Result, result
 
 FORMATS = (".html", ".json")
 

@@ -7,8 +7,8 @@ import string
 from collections.abc import Iterator
 from html import escape
 
-from morph.simulator.rehearsal import Result
-from morph.simulator.rehearsal.findings import short
+from morph.rehearsal import Result
+from morph.rehearsal.findings import short
 
 
 def page(found: Result) -> str:

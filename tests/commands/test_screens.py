@@ -7,13 +7,13 @@ import pathlib
 import pytest
 
 from tests.commands import screens, terminal
-from tests.platforms import build_simulator
+from tests.platforms import build_software_device
 
 
 @pytest.mark.parametrize("name", screens.COMMANDS)
 def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None:
     if name == "rehearse":
-        build_simulator()
+        build_software_device()
     shown = screens.shown(name, tmp_path)
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
 

@@ -1,0 +1,22 @@
+"""Rehearsing a program on the simulated device: what it asked of CUDA, and whether it would run.
+
+The first process names a folder in the environment, in which each process of the program keeps a record; at
+the end they are read together.
+"""
+
+from __future__ import annotations
+
+from morph.rehearsal.findings import Finding, Result, Verdict, result
+from morph.rehearsal.recording import Ending, Rehearsal, Use, ending, records
+
+__all__ = [
+    "Ending",
+    "Finding",
+    "Rehearsal",
+    "Result",
+    "Use",
+    "Verdict",
+    "ending",
+    "records",
+    "result",
+]

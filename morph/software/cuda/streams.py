@@ -1,0 +1,103 @@
+"""The bases of ``torch.cuda.Stream`` and ``torch.cuda.Event`` in a torch built for ROCm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from morph.software import devices, streams
+from morph.software.machine import started
+
+
+class StreamBase(torch.Stream):
+    """``torch._C._CudaStreamBase``: a queue of work on one device."""
+
+    def __new__(cls, priority: int = 0, stream_ptr: int = 0, **place: int) -> StreamBase:
+        """Makes a stream on the current device, or wraps one given by its handle or its place."""
+        if place:
+            return super().__new__(cls, **place)
+        device = torch.device("cuda", devices.current_device())
+        if stream_ptr:
+            default = torch.accelerator.current_stream(device)
+            where = {"device_index": device.index, "device_type": default.device_type}
+            return super().__new__(cls, stream_id=stream_ptr, **where)
+        return super().__new__(cls, device, priority=priority)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The handle of the stream; 0 is the default one's."""
+        return self.stream_id
+
+    @property
+    def priority(self) -> int:
+        """Lower numbers go first."""
+        return int(started().native.stream_priority(self.stream_id))
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Returns the least and the greatest priority."""
+        return 0, -1
+
+    def is_capturing(self) -> bool:
+        """Tells whether this stream's work is being captured into a graph."""
+        return streams.is_captured(self)
+
+
+class EventBase(torch.Event):
+    """``torch._C._CudaEventBase``: a mark in a stream, with the time when the stream reached it."""
+
+    _timed: bool
+
+    def __new__(
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> EventBase:
+        """Makes an event on the current device."""
+        options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
+        made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
+        made._timed = enable_timing
+        return made
+
+    @property
+    def cuda_event(self) -> int:
+        """The handle of the event; 0 before it is recorded."""
+        return self.event_id
+
+    def elapsed_time(self, other: torch.Event) -> float:
+        """Returns the milliseconds from this event to another; both must have been made to measure time."""
+        if not (self._timed and getattr(other, "_timed", False)):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.event_id and other.event_id):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return float(started().native.elapsed_time(self.event_id, other.event_id))
+
+
+def current(index: int) -> tuple[int, int, int]:
+    """Answers ``torch._C._cuda_getCurrentStream``: id, device index and device type."""
+    stream = torch.accelerator.current_stream(index)
+    return stream.stream_id, stream.device_index, stream.device_type
+
+
+def default(index: int) -> tuple[int, int, int]:
+    """Answers ``torch._C._cuda_getDefaultStream``: id, device index and device type."""
+    return 0, *current(index)[1:]
+
+
+def from_handle(handle: int, index: int) -> tuple[int, int, int]:
+    """Answers ``torch._C._cuda_getStreamFromExternal``: a stream around another library's."""
+    return handle, *current(index)[1:]
+
+
+def set_current(**place: Any) -> None:
+    """Answers ``torch._C._cuda_setStream``, which makes the stream's device current too."""
+    started().native.set_device(place["device_index"])
+    torch._C._accelerator_setStream(torch.Stream(**place))
+
+
+for _class in (StreamBase, EventBase):
+    _class.__name__ = _class.__qualname__ = f"_Cuda{_class.__name__}"
+    _class.__module__ = "torch._C"

@@ -1,0 +1,220 @@
+"""Devices of the simulated machine: how many, which is current, what they are like."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from morph.software.machine import Machine, started
+
+AnyDevice = torch.device | str | int | None
+
+
+def values(machine: Machine) -> dict[str, Any]:
+    """Gives what the vendors keep in variables."""
+    return {"_initialized": False, "_cached_device_count": None, "OutOfMemoryError": torch.OutOfMemoryError}
+
+
+def device_count() -> int:
+    """Returns how many devices there are."""
+    return started().count
+
+
+def current_device() -> int:
+    """Returns the index of this thread's current device."""
+    return int(started().native.current_device())
+
+
+def set_device(device: AnyDevice) -> None:
+    """Makes a device this thread's current one; a negative index changes nothing."""
+    index = _get_device_index(device, optional=True)
+    if index >= 0:
+        started().native.set_device(index)
+
+
+def synchronize(device: AnyDevice = None) -> None:
+    """Waits until the work of a device is done."""
+    torch.accelerator.synchronize(_get_device_index(device, optional=True))
+
+
+def is_available() -> bool:
+    """Tells whether there is a device."""
+    return device_count() > 0
+
+
+def is_initialized() -> bool:
+    """Tells whether this process has used a device."""
+    return bool(started().native.is_initialized()) and not _is_in_bad_fork()
+
+
+def init() -> None:
+    """Uses the device for the first time."""
+    _lazy_init()
+
+
+def _lazy_init() -> None:
+    started().native.initialize()
+
+
+def _lazy_call(callable: Callable[[], object], **options: Any) -> None:
+    callable()
+
+
+def _is_in_bad_fork() -> bool:
+    return bool(started().native.is_in_bad_fork())
+
+
+def _get_device(device: AnyDevice) -> torch.device:
+    if isinstance(device, int):
+        return torch.device(started().device_type, device)
+    return torch.device(device) if device is not None else torch.device(started().device_type)
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    if isinstance(device, int):
+        return device
+    if isinstance(device, globals()["device"]):
+        return int(device.idx)
+    parsed = torch.device(device) if isinstance(device, str) else device
+    if isinstance(parsed, torch.device) and parsed.type != started().device_type:
+        if not (allow_cpu and parsed.type == "cpu"):
+            raise ValueError(f"Expected a {started().device_type} device, but got: {parsed}")
+        return -1
+    if parsed is None or parsed.index is None:
+        if not optional:
+            raise ValueError(
+                f"Expected a {started().device_type} device with a specified index, but got: {device}"
+            )
+        return current_device()
+    return int(parsed.index)
+
+
+def _exchange_device(device: int) -> int:
+    if device < 0:
+        return -1
+    previous = current_device()
+    set_device(device)
+    return previous
+
+
+def _maybe_exchange_device(device: int) -> int:
+    return _exchange_device(device)
+
+
+class _DeviceGuard:
+    """Makes the device of an index current for the length of a ``with`` block; a negative one is none."""
+
+    def __init__(self, index: int) -> None:
+        self.idx = index
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = _exchange_device(self.idx)
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None:
+        _maybe_exchange_device(self.prev_idx)
+
+
+class device:
+    """Makes a device current for the length of a ``with`` block."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _get_device_index(device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = current_device()
+        set_device(self.idx)
+
+    def __exit__(self, *args: object) -> None:
+        set_device(self.prev_idx)
+
+
+class device_of(device):
+    """Makes the device of a tensor or storage current for the length of a ``with`` block."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.get_device() if obj.device.type == started().device_type else -1)
+
+
+class DeviceProperties:
+    """What a device is like."""
+
+    name = "simulated device"
+    major = minor = 1
+    multi_processor_count = 16
+    total_memory = 0
+
+    def __init__(self, total_memory: int, **fields: Any) -> None:
+        self.__dict__.update(total_memory=total_memory, **fields)
+
+    def __repr__(self) -> str:
+        memory, processors = self.total_memory // (1 << 20), self.multi_processor_count
+        figures = f"total_memory={memory}MB, multi_processor_count={processors}"
+        generation = f"major={self.major}, minor={self.minor}"
+        return f"{type(self).__name__}(name='{self.name}', {generation}, {figures})"
+
+
+def valid_index(device: AnyDevice) -> int:
+    """Gives the index of a device that exists.
+
+    Raises:
+        AssertionError: If it does not, as torch does for a GPU.
+    """
+    index = _get_device_index(device, optional=True)
+    if not 0 <= index < device_count():
+        raise AssertionError("Invalid device id")
+    return index
+
+
+def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
+    """Returns what a device is like: name, bytes of memory, and what else the vendor tells."""
+    valid_index(device)
+    return started().character.properties(started().memory)
+
+
+def get_device_name(device: AnyDevice = None) -> str:
+    """Returns what a device calls itself."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: AnyDevice = None) -> tuple[int, int]:
+    """Returns the vendor's number of the device's generation."""
+    properties: Any = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def can_device_access_peer(device: AnyDevice, peer_device: AnyDevice) -> bool:
+    """Tells whether one device can read another's memory: always."""
+    return valid_index(device) != valid_index(peer_device)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Tells whether autocast may use bfloat16."""
+    return "bfloat16" in started().character.amp_dtypes
+
+
+def utilization(device: AnyDevice = None) -> int:
+    """Returns how busy a device is, in percent: it is idle whenever it can be asked."""
+    valid_index(device)
+    return 0
+
+
+def ipc_collect() -> None:
+    """Frees memory that other processes shared and released."""
+
+
+def current_blas_handle() -> ctypes.c_void_p | None:
+    """Returns None: there is no BLAS library behind the device."""
+    return None
+
+
+def _parse_visible_devices() -> list[int]:
+    return list(range(device_count()))
+
+
+def _sleep(cycles: int) -> None:
+    """Keeps the device busy; every queue of the simulated device is empty, so there is nothing to delay."""

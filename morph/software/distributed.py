@@ -1,0 +1,54 @@
+"""The vendor's collectives on the simulated device: gloo, on the memory that host and device share."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from morph import surfaces
+from morph.software.machine import Machine, library, started
+from morph.software.vendors import vendor
+
+
+class GroupType(type):
+    """The type of the vendor's process-group class: an instance is any backend of that name."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        import torch.distributed as dist
+
+        if not isinstance(instance, dist.Backend) and hasattr(instance, "name"):
+            return bool(instance.name() == started().facts.collective)
+        return False
+
+
+class ProcessGroup(metaclass=GroupType):
+    """The vendor's process-group class, for its Options and for isinstance."""
+
+    class Options:
+        """Options of a process group, none of which makes a difference here."""
+
+        def __init__(self, is_high_priority_stream: bool = False) -> None:
+            self.is_high_priority_stream = is_high_priority_stream
+            self.global_ranks_in_group: list[int] = []
+            self.group_name = ""
+
+
+def register(machine: Machine) -> None:
+    """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``, and binds its class of groups."""
+    import torch.distributed as dist
+
+    facts = machine.facts
+    if dist.is_available() and dist.is_gloo_available():
+        dist.Backend.register_backend(facts.collective, create, devices=[machine.device_type])
+    if facts.process_group:
+        _, _, name = facts.process_group.rpartition(".")
+        group = GroupType(name, (ProcessGroup,), {"__doc__": ProcessGroup.__doc__})
+        vendor.place(facts.process_group, group, surfaces.load(facts.surface))
+
+
+def create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """Makes a backend of the vendor's name, for one process group."""
+    import torch.distributed as dist
+
+    gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+    return library("collective").over(gloo, started().facts.collective)

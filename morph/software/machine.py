@@ -1,0 +1,229 @@
+"""The simulated machine of this process: the native device, and the vendor it stands for."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib
+import os
+import pathlib
+import re
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from morph.errors import MorphError
+from morph.journal import Journal
+
+if TYPE_CHECKING:
+    from morph.aliases.table import Facts
+    from morph.software.vendors.character import Character
+
+GIB = 1 << 30
+DEVICES = 2
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
+# Vendors whose names behave in ways that a surface does not tell.
+CHARACTERS = {name: f"morph.software.vendors.{name}" for name in ("npu", "mlu", "musa")} | {
+    "xpu": "morph.software.xpu",
+    "rocm": "morph.software.cuda",
+}
+
+
+class SimulatorError(MorphError):
+    """The simulated device cannot be started."""
+
+
+class NotSimulatedError(MorphError, NotImplementedError):
+    """A name that the vendor has was used, and the simulated device does not have it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} exists on the real device, but the simulated device does not have it")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The simulated devices of this process.
+
+    Attributes:
+        facts: Of the vendor's alias table.
+        character: Of the vendor's device.
+        native: The extension module that is the device.
+        count: How many devices there are.
+        memory: Bytes of each device.
+    """
+
+    facts: Facts
+    character: Character
+    native: Any
+    count: int
+    memory: int
+
+    @property
+    def device_type(self) -> str:
+        """torch's name of the device type, ``"npu"``."""
+        return self.facts.device_type
+
+
+_lock = threading.Lock()
+_machine: Machine | None = None
+
+
+def start(
+    vendor: str, devices: int | None = None, memory: int = 64 * GIB, journal: Journal | None = None
+) -> ModuleType:
+    """Makes a vendor's device and its module exist in this process, for good.
+
+    Starting the same again returns the module that is there.
+
+    Args:
+        vendor: The backend's name, ``"npu"``.
+        devices: How many devices there are; unless given, two, less what the vendor's variable hides.
+        memory: Bytes of each device.
+        journal: Records what is put in the place of torch's own names; the device itself stays.
+
+    Returns:
+        The vendor's module, ``torch.npu``.
+
+    Raises:
+        UnknownBackendError: If no table describes the vendor.
+        SimulatorError: If another device, or the vendor's real package, is in this process already.
+    """
+    global _machine
+    from morph.aliases import table
+
+    facts = table.load(vendor).facts
+    with _lock:
+        if _machine is None:
+            _refuse_beside_the_real(facts)
+            os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
+            _machine = _build(facts, visible_devices(facts) if devices is None else devices, memory)
+            _install(_machine)
+        if _machine.facts.name != facts.name:
+            raise SimulatorError(
+                f"this process simulates {_machine.facts.name} already; {vendor} needs its own"
+            )
+        if _machine.character.place:
+            _machine.character.place(_machine, journal or Journal())
+    module: ModuleType = namespace()
+    return module
+
+
+def started() -> Machine:
+    """Gives the simulated machine of this process.
+
+    Raises:
+        SimulatorError: If none was started.
+    """
+    if _machine is None:
+        raise SimulatorError("no simulated device was started in this process")
+    return _machine
+
+
+def namespace() -> Any:
+    """Gives the vendor's module of the simulated machine, ``torch.npu``."""
+    from morph.backends import resolve
+
+    return resolve(started().facts.module)
+
+
+def visible_devices(facts: Facts) -> int:
+    """Counts the devices that the vendor's variable, or CUDA's own, lets this process see, of two."""
+    from morph.backends.visibility import CUDA_VARIABLE
+
+    listed = os.environ.get(facts.visible_devices or CUDA_VARIABLE)
+    if listed is None:
+        return DEVICES
+    digits = re.match(r"[\d,]*", listed)
+    assert digits is not None
+    indices = [int(index) for index in digits[0].split(",") if index]
+    return next((place for place, index in enumerate(indices) if index >= DEVICES), len(indices))
+
+
+def _refuse_beside_the_real(facts: Facts) -> None:
+    if facts.dispatch_key not in DISPATCH_KEYS or not facts.surface:
+        raise SimulatorError(
+            f"{facts.name} cannot be simulated: no recorded surface or no device key of its own"
+        )
+    if facts.vendor in sys.modules:
+        raise SimulatorError(
+            f"{facts.vendor} is imported already; its device cannot be simulated in this process"
+        )
+
+
+def _build(facts: Facts, devices: int, memory: int) -> Machine:
+    character = _character(facts)
+    native = library("device")
+    kind = DISPATCH_KEYS[facts.dispatch_key]
+    habits = (character.padding, character.title, character.channels_last, character.float64)
+    native.install(kind, devices, memory, *habits)
+    return Machine(facts, character, native, devices, memory)
+
+
+def _character(facts: Facts) -> Character:
+    from morph.software.vendors.character import Character
+
+    if facts.name in CHARACTERS:
+        character = importlib.import_module(CHARACTERS[facts.name]).CHARACTER
+        assert isinstance(character, Character)
+        return character
+    return Character(facts.device_type.upper())
+
+
+def build(name: str) -> pathlib.Path:
+    """Builds a native library of the software device unless it is cached; nothing is loaded.
+
+    Args:
+        name: ``"device"``, or ``"collective"``, which takes long and few programs need.
+
+    Returns:
+        The path of the library.
+    """
+    from morph import native
+    from morph.announcement import report
+
+    folder = pathlib.Path(__file__).parent / "native"
+    collective = folder / "collective.cpp"
+    sources = [collective] if name == "collective" else sorted({*folder.glob("*.cpp")} - {collective})
+    return native.build(f"software_{name}", sources, progress=report)
+
+
+@functools.cache
+def library(name: str) -> ModuleType:
+    """Loads a native library of the software device, built if need be; it does nothing by being loaded."""
+    from morph import native
+
+    return native.load(f"software_{name}", build(name))
+
+
+def _install(machine: Machine) -> None:
+    if not machine.character.place:
+        _add_to_torch(machine)
+    atexit.register(_let_threads_finish)
+
+
+def _add_to_torch(machine: Machine) -> None:
+    from torch.utils import backend_registration
+
+    from morph.software import distributed, legacy, sharing
+    from morph.software.vendors import compilation, vendor
+
+    backend_registration.rename_privateuse1_backend(machine.device_type)
+    modules = vendor.build(machine)
+    vendor.register(modules, machine)
+    backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
+    compilation.register(namespace(), machine)
+    distributed.register(machine)
+    sharing.register(machine)
+    machine.character.patch(modules)
+
+
+def _let_threads_finish() -> None:
+    """Lends the interpreter to autograd's device threads, which drop what the last backward pass held.
+
+    One that asks for it while the interpreter ends aborts the process.
+    """
+    time.sleep(0.05)

@@ -1,0 +1,279 @@
+// See arena.h.
+#include "arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace software {
+namespace {
+
+constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+// The sizes of c10's CUDA allocator, which the vendors' allocators took over.
+constexpr size_t kRound = 512, kSmall = MiB, kLarge = 10 * MiB;
+constexpr size_t kSmallSegment = 2 * MiB, kMiddleSegment = 20 * MiB, kLargeRound = 2 * MiB;
+
+size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+size_t segment_size(size_t block) {
+  if (block <= kSmall) return kSmallSegment;
+  return block < kLarge ? kMiddleSegment : rounded(block, kLargeRound);
+}
+
+std::string readable(size_t bytes) {
+  char text[32];
+  if (bytes <= MiB) std::snprintf(text, sizeof text, "%zu bytes", bytes);
+  else if (bytes <= GiB) std::snprintf(text, sizeof text, "%.2f MiB", double(bytes) / MiB);
+  else std::snprintf(text, sizeof text, "%.2f GiB", double(bytes) / GiB);
+  return text;
+}
+
+void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
+  for (size_t pool : {size_t(0), size_t(large ? 2 : 1)})
+    amount >= 0 ? array[pool].increase(size_t(amount)) : array[pool].decrease(size_t(-amount));
+}
+
+}  // namespace
+
+bool Arena::BySize::operator()(const Block* a, const Block* b) const {
+  return std::tie(a->segment->pool, a->segment->stream, a->size, a->start) <
+         std::tie(b->segment->pool, b->segment->stream, b->size, b->start);
+}
+
+Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t size = std::max(kRound, rounded(requested + settings().padding, kRound));
+  Block* block = cached(size, stream, pool);
+  if (!block) block = grow(size, stream, pool);
+  split(block, size);
+  note("alloc", block->start, block->size, stream);
+  block->used = true;
+  block->requested = requested;
+  count(block, +1);
+  settle_inactive(block->segment->large);
+  return block;
+}
+
+void Arena::give_back(Block* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  count(block, -1);
+  for (const char* action : {"free_requested", "free_completed"})
+    note(action, block->start, block->size, block->segment->stream);
+  block->used = false;
+  if (Block* left = block->before; left && !left->used) block = join(left, block);
+  if (Block* right = block->after; right && !right->used) block = join(block, right);
+  pool(block).insert(block);
+  if (block->before || block->after) count_inactive(block, +1);
+  settle_inactive(block->segment->large);
+}
+
+void Arena::release_cached() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  release_unused_segments();
+}
+
+Block* Arena::cached(size_t size, c10::StreamId stream, c10::MempoolId_t wanted_pool) {
+  Segment wanted_segment{device_, nullptr, 0, 0, stream, wanted_pool, size > kSmall};
+  Block wanted{&wanted_segment, nullptr, size};
+  Pool& blocks = pool(&wanted);
+  auto found = blocks.lower_bound(&wanted);
+  if (found == blocks.end() || (*found)->segment->stream != stream || (*found)->segment->pool != wanted_pool)
+    return nullptr;
+  Block* block = *found;
+  blocks.erase(found);
+  if (block->before || block->after) count_inactive(block, -1);
+  return block;
+}
+
+Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
+  size_t bytes = segment_size(size);
+  if (!fits(bytes)) {
+    stats_.num_alloc_retries++;
+    release_unused_segments();
+  }
+  if (!fits(bytes)) refuse(size);
+  TORCH_CHECK(ftruncate(file(), off_t(end_ + bytes)) == 0, "no memory file for the simulated device");
+  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file(), off_t(end_));
+  TORCH_CHECK(start != MAP_FAILED, "the host has no memory left for the simulated device");
+  auto segment = std::make_unique<Segment>(
+      Segment{device_, static_cast<char*>(start), bytes, end_, stream, pool, size > kSmall});
+  end_ += bytes;
+  stats_.num_device_alloc++;
+  count_segment(*segment, +1);
+  note("segment_alloc", start, bytes, stream);
+  Block* block = new Block{segment.get(), segment->start, bytes};
+  first_[segment.get()] = block;
+  segments_.emplace(segment->start, std::move(segment));
+  return block;
+}
+
+void Arena::split(Block* block, size_t size) {
+  size_t rest = block->size - size;
+  if (block->segment->large ? rest <= kSmall : rest < kRound) return;
+  Block* right = new Block{block->segment, block->start + size, rest};
+  right->before = block;
+  right->after = block->after;
+  if (right->after) right->after->before = right;
+  block->after = right;
+  block->size = size;
+  pool(right).insert(right);
+  count_inactive(right, +1);
+}
+
+Block* Arena::join(Block* left, Block* right) {
+  for (Block* side : {left, right})
+    if (pool(side).erase(side)) count_inactive(side, -1);
+  left->size += right->size;
+  left->after = right->after;
+  if (left->after) left->after->before = left;
+  delete right;
+  return left;
+}
+
+void Arena::release_unused_segments() {
+  for (Pool* blocks : {&small_, &large_})
+    for (auto it = blocks->begin(); it != blocks->end();) {
+      Block* block = *it;
+      bool whole = !block->before && !block->after && !holders_.count(block->segment->pool);
+      it = whole ? blocks->erase(it) : std::next(it);
+      if (whole) release(block);
+    }
+}
+
+void Arena::release(Block* block) {
+  Segment* segment = block->segment;
+  count_segment(*segment, -1);
+  note("segment_free", segment->start, segment->size, segment->stream);
+  stats_.num_device_free++;
+  munmap(segment->start, segment->size);
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
+  first_.erase(segment);
+  segments_.erase(segment->start);
+  delete block;
+}
+
+size_t Arena::reserved() const { return size_t(stats_.reserved_bytes[0].current); }
+
+bool Arena::fits(size_t bytes) const {
+  return reserved() + bytes <= size_t(double(settings().memory) * fraction);
+}
+
+void Arena::refuse_as_torch(size_t size) {
+  size_t allocated = size_t(stats_.allocated_bytes[0].current);
+  C10_THROW_ERROR(
+      OutOfMemoryError,
+      c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
+               " has a total capacity of ", readable(settings().memory), " of which ",
+               readable(settings().memory - reserved()), " is free. Of the allocated memory ", readable(allocated),
+               " is allocated by PyTorch, and ", readable(reserved() - allocated),
+               " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
+               "memory."));
+}
+
+void Arena::refuse(size_t size) {
+  stats_.num_ooms++;
+  note("oom", nullptr, size, 0);
+  if (known_to_torch()) refuse_as_torch(size);
+  const std::string& title = settings().title;
+  C10_THROW_ERROR(
+      OutOfMemoryError,
+      c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
+               readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
+               " already allocated; ", readable(size_t(stats_.active_bytes[0].current)), " current active; ",
+               readable(settings().memory - reserved()), " free; ", readable(reserved()),
+               " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
+               "max_split_size_mb to avoid fragmentation."));
+}
+
+void Arena::count(const Block* block, int sign) {
+  bool large = block->segment->large;
+  add(stats_.allocation, large, sign);
+  add(stats_.active, large, sign);
+  add(stats_.allocated_bytes, large, sign * int64_t(block->size));
+  add(stats_.active_bytes, large, sign * int64_t(block->size));
+  add(stats_.requested_bytes, large, sign * int64_t(block->requested));
+}
+
+void Arena::count_inactive(const Block* block, int sign) {
+  inactive_.blocks += sign;
+  inactive_.bytes += sign * int64_t(block->size);
+}
+
+// Taking or freeing counts as one change: a block that only shrinks was not freed.
+void Arena::settle_inactive(bool large) {
+  if (inactive_.blocks) add(stats_.inactive_split, large, inactive_.blocks);
+  if (inactive_.bytes) add(stats_.inactive_split_bytes, large, inactive_.bytes);
+  inactive_ = {};
+}
+
+void Arena::count_segment(const Segment& segment, int sign) {
+  add(stats_.segment, segment.large, sign);
+  add(stats_.reserved_bytes, segment.large, sign * int64_t(segment.size));
+}
+
+std::vector<Arena::StatArray*> Arena::all_stats() {
+  return {&stats_.allocation,     &stats_.segment,      &stats_.active,
+          &stats_.inactive_split, &stats_.active_bytes, &stats_.inactive_split_bytes,
+          &stats_.allocated_bytes, &stats_.reserved_bytes, &stats_.requested_bytes};
+}
+
+c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+void Arena::reset_peaks() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (StatArray* array : all_stats())
+    for (auto& stat : *array) stat.reset_peak();
+}
+
+void Arena::reset_totals() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (StatArray* array : all_stats())
+    for (auto& stat : *array) stat.reset_accumulated();
+  stats_.num_alloc_retries = stats_.num_ooms = 0;
+}
+
+const Segment* Arena::segment_of(const void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto after = segments_.upper_bound(static_cast<const char*>(pointer));
+  if (after == segments_.begin()) return nullptr;
+  const Segment* segment = std::prev(after)->second.get();
+  return pointer < segment->start + segment->size ? segment : nullptr;
+}
+
+void Arena::list(std::vector<SegmentView>& into) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [start, segment] : segments_) {
+    SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
+    for (Block* block = first_.at(segment.get()); block; block = block->after)
+      view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used});
+    into.push_back(std::move(view));
+  }
+}
+
+void Arena::hold(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  holders_[pool]++;
+}
+
+void Arena::let_go(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  if (found != holders_.end() && --found->second == 0) holders_.erase(found);
+}
+
+int Arena::holders(c10::MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  return found == holders_.end() ? 0 : found->second;
+}
+
+int Arena::file() {
+  if (file_ < 0) file_ = memfd_create("simulated device", MFD_CLOEXEC);
+  TORCH_CHECK(file_ >= 0, "no memory file for the simulated device");
+  return file_;
+}
+
+}  // namespace software

@@ -1,0 +1,97 @@
+// The memory of one simulated device, with the accounting of torch's caching allocators: segments, split blocks,
+// 512-byte rounding, two pools, one cache per stream.
+#pragma once
+
+#include "device.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace software {
+
+struct Segment {
+  c10::DeviceIndex device;
+  char* start;
+  size_t size, offset;  // offset in the memory file of the device
+  c10::StreamId stream;
+  c10::MempoolId_t pool;
+  bool large;
+};
+
+struct Block {
+  Segment* segment;
+  char* start;
+  size_t size, requested = 0;
+  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
+  bool used = false;
+};
+
+class Arena {
+ public:
+  explicit Arena(c10::DeviceIndex device) : device_(device) {}
+
+  Block* take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool);  // throws OutOfMemoryError
+  void give_back(Block* block);
+  void release_cached();
+
+  c10::CachingDeviceAllocator::DeviceStats stats();
+  void reset_peaks();
+  void reset_totals();
+
+  const Segment* segment_of(const void* pointer);
+  void list(std::vector<SegmentView>& into);
+
+  // A pool's memory that no tensor occupies is kept while somebody holds the pool.
+  void hold(c10::MempoolId_t pool);
+  void let_go(c10::MempoolId_t pool);
+  int holders(c10::MempoolId_t pool);
+
+  void record_history(size_t entries);  // 0 ends it; every call forgets what was recorded
+  std::vector<MemoryEvent> history();
+  int file();  // the memory file that all segments lie in
+
+  double fraction = 1.0;
+
+ private:
+  struct BySize {
+    bool operator()(const Block* a, const Block* b) const;
+  };
+  using Pool = std::set<Block*, BySize>;
+  using StatArray = c10::CachingAllocator::StatArray;
+
+  Pool& pool(const Block* block) { return block->segment->large ? large_ : small_; }
+  Block* cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
+  Block* grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
+  void split(Block* block, size_t size);
+  Block* join(Block* left, Block* right);
+  void release_unused_segments();
+  void release(Block* block);
+  bool fits(size_t bytes) const;
+  size_t reserved() const;
+  [[noreturn]] void refuse(size_t size);
+  [[noreturn]] void refuse_as_torch(size_t size);  // in the words of torch's own allocators
+  void count(const Block* block, int sign);
+  void count_inactive(const Block* block, int sign);
+  void settle_inactive(bool large);
+  void count_segment(const Segment& segment, int sign);
+  std::vector<StatArray*> all_stats();
+  void note(const char* action, const void* address, size_t size, c10::StreamId stream);
+
+  c10::DeviceIndex device_;
+  std::mutex mutex_;
+  c10::CachingDeviceAllocator::DeviceStats stats_;
+  struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
+  Pool small_, large_;
+  std::map<const char*, std::unique_ptr<Segment>> segments_;
+  std::map<const Segment*, Block*> first_;
+  std::map<c10::MempoolId_t, int> holders_;
+  size_t kept_events_ = 0;
+  std::deque<MemoryEvent> events_;
+  int file_ = -1;
+  size_t end_ = 0;
+};
+
+}  // namespace software

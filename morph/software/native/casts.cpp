@@ -1,0 +1,45 @@
+// Casts and memory formats, as far as the vendor's device has them.
+#include "device.h"
+
+#include <ATen/ops/_to_copy_native.h>
+#include <ATen/ops/clone_native.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using std::optional;
+
+void refuse_channels_last(optional<at::MemoryFormat> format) {
+  bool plain = !format || *format == at::MemoryFormat::Contiguous || *format == at::MemoryFormat::Preserve;
+  TORCH_CHECK(plain || settings().channels_last, "Only contiguous_format or preserve_format is supported.");
+}
+
+bool narrows(const Tensor& self, optional<at::ScalarType> dtype, optional<c10::Device> target) {
+  bool stays = self.device().type() == settings().type && (!target || target->type() == settings().type);
+  return stays && !settings().float64 && dtype == at::kDouble && self.scalar_type() != at::kDouble;
+}
+
+Tensor to_copy(const Tensor& self, optional<at::ScalarType> dtype, optional<at::Layout> layout,
+               optional<c10::Device> target, optional<bool> pin, bool non_blocking, optional<at::MemoryFormat> format) {
+  refuse_channels_last(format);
+  if (narrows(self, dtype, target)) dtype = at::kFloat;  // torch prints every tensor by way of float64
+  return at::native::_to_copy(self, dtype, layout, target, pin, non_blocking, format);
+}
+
+Tensor clone(const Tensor& self, optional<at::MemoryFormat> format) {
+  refuse_channels_last(format);
+  return at::native::clone(self, format);
+}
+
+}  // namespace
+
+void install_casts() {
+  if (settings().channels_last && settings().float64) return;
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library->impl("_to_copy", &to_copy);
+  library->impl("clone", &clone);
+}
+
+}  // namespace software

@@ -1,0 +1,118 @@
+// What the parts of the simulated device share: which device it is, how many there are, and who is current.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Device.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/Storage.h>
+#include <c10/core/Stream.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <tuple>
+
+namespace software {
+
+struct Settings {
+  c10::DeviceType type = c10::DeviceType::PrivateUse1;
+  c10::DeviceIndex count = 0;
+  size_t memory = 0;   // bytes of one device
+  size_t padding = 0;  // bytes that the vendor's allocator adds to each request
+  std::string title;   // the device in error messages: "NPU"
+  bool channels_last = true;  // whether tensors may be put into that order on the device
+  bool float64 = true;        // whether a cast to float64 is one
+};
+const Settings& settings();
+
+// Registers guard, allocator, hooks and kernels for the device. Once in a process.
+void install(Settings wanted);
+void install_guard();
+void install_hooks();
+void install_memory();
+void install_storage_operators();
+void install_casts();
+void install_sparse();
+void install_fallback();
+void install_neural_operators();
+void install_attention();
+
+// The first use of a device; refused in a process forked from one that had used it.
+void initialize();
+void when_initialized(std::function<void()> callback);  // called once, by the thread that uses a device first
+bool is_initialized();
+bool is_in_bad_fork();
+void install_autocast();
+
+c10::Device device(c10::DeviceIndex index);
+bool known_to_torch();  // whether torch has the device by itself, with parts that only a build for it brings
+c10::DispatchKey backend_key();
+c10::DispatchKey sparse_key(bool compressed);
+c10::DeviceIndex current_device();
+void set_current_device(c10::DeviceIndex index);  // checked
+c10::DeviceIndex checked(c10::DeviceIndex index);  // -1 is the current device
+
+class OnDevice {
+ public:
+  explicit OnDevice(c10::DeviceIndex index);
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  c10::DeviceIndex previous_;
+};
+
+// streams.cpp
+c10::Stream current_stream(c10::DeviceIndex index);
+int stream_priority(c10::StreamId id);
+double elapsed_time(const void* from, const void* to);  // milliseconds between two recorded events
+
+// memory.cpp
+c10::DeviceAllocator* allocator();
+void set_memory_fraction(c10::DeviceIndex index, double fraction);
+double memory_fraction(c10::DeviceIndex index);
+c10::DeviceIndex owner_of(const void* pointer);  // -1: not device memory
+struct BlockView { size_t address, size, requested; bool used; };
+struct SegmentView {
+  c10::DeviceIndex device;
+  size_t address, size;
+  c10::StreamId stream;
+  c10::MempoolId_t pool;
+  bool large;
+  std::vector<BlockView> blocks;
+};
+struct MemoryEvent { const char* action; size_t address, size; c10::StreamId stream; int64_t microseconds; };
+std::vector<SegmentView> memory_segments();
+void hold_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+void let_go_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+void record_memory_history(size_t entries);  // of each device; 0 ends it
+std::vector<std::vector<MemoryEvent>> memory_history();
+// The memory file, the offset of the segment in it, the offset of the pointer in the segment.
+std::tuple<int, size_t, size_t> share_memory(const void* pointer);
+size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes);
+
+// pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
+enum class Reach { kStream, kThread, kProcess };  // whose memory: the current stream's, this thread's, everybody's
+void begin_pool(c10::DeviceIndex index, c10::MempoolId_t pool, Reach reach);
+void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
+
+// host.cpp
+c10::Allocator* pinned_allocator();
+bool is_pinned(const void* pointer);
+void register_host_memory(const void* pointer, size_t bytes);  // pins memory that somebody else allocated
+void unregister_host_memory(const void* pointer);
+std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats();  // bytes, allocations
+void reset_pinned_stats(bool peaks);  // or the totals
+
+// hooks.cpp
+void resize_storage(const c10::Storage& storage, size_t bytes);
+
+// fallback.cpp: a copy of a host tensor
+at::Tensor to_device(const at::Tensor& host, c10::Device target);
+
+}  // namespace software

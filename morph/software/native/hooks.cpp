@@ -1,0 +1,166 @@
+// Generators, and the hooks through which torch asks the device for them, for its memory and for which one is current.
+#include "device.h"
+
+#include <ATen/Context.h>
+#include <ATen/Utils.h>
+#include <ATen/core/Generator.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/detail/XPUHooksInterface.h>
+
+namespace software {
+namespace {
+
+using c10::DeviceIndex;
+
+// Seed and offset, as on a GPU; its state is the two in sixteen bytes.
+struct Generator final : c10::GeneratorImpl {
+  explicit Generator(DeviceIndex index) : GeneratorImpl(software::device(index), c10::DispatchKeySet(backend_key())) {}
+
+  void set_current_seed(uint64_t seed) override { seed_ = seed, offset_ = 0; }
+  void set_offset(uint64_t offset) override { offset_ = offset; }
+  uint64_t get_offset() const override { return offset_; }
+  uint64_t current_seed() const override { return seed_; }
+  uint64_t seed() override {
+    set_current_seed(c10::detail::getNonDeterministicRandom());
+    return seed_;
+  }
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
+    at::Tensor state = at::detail::empty_cpu({16}, at::kByte);
+    uint64_t words[2] = {seed_, offset_};
+    std::memcpy(state.mutable_data_ptr(), words, sizeof words);
+    return state.getIntrusivePtr();
+  }
+  void set_state(const c10::TensorImpl& state) override {
+    at::detail::check_rng_state(state);
+    TORCH_CHECK(state.numel() == 16, "RNG state is wrong size");
+    uint64_t words[2];
+    std::memcpy(words, state.data(), sizeof words);
+    seed_ = words[0], offset_ = words[1];
+  }
+  void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override {
+    seed_ = other->current_seed(), offset_ = other->get_offset();
+  }
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override { return clone(); }
+  Generator* clone_impl() const override {
+    auto* copy = new Generator(device().index());
+    copy->seed_ = seed_, copy->offset_ = offset_;
+    return copy;
+  }
+
+ private:
+  uint64_t seed_ = c10::default_rng_seed_val, offset_ = 0;
+};
+
+std::vector<at::Generator> fresh_generators() {
+  std::vector<at::Generator> all;
+  for (DeviceIndex i = 0; i < settings().count; i++) {
+    all.push_back(at::make_generator<Generator>(i));
+    all.back().seed();
+  }
+  return all;
+}
+
+// What torch asks of every kind of device.
+template <typename Interface>
+struct Hooks : Interface {
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return settings().count > 0; }
+  bool hasPrimaryContext(DeviceIndex) const override { return true; }
+  void init() const override {}
+
+  DeviceIndex deviceCount() const override { return settings().count; }
+  void setCurrentDevice(DeviceIndex index) const override { set_current_device(index); }
+  DeviceIndex getCurrentDevice() const override { return current_device(); }
+  DeviceIndex exchangeDevice(DeviceIndex index) const override {
+    DeviceIndex previous = current_device();
+    set_current_device(index);
+    return previous;
+  }
+  DeviceIndex maybeExchangeDevice(DeviceIndex index) const override { return exchangeDevice(index); }
+
+  const at::Generator& getDefaultGenerator(DeviceIndex index) const override {
+    static std::vector<at::Generator>& all = *new std::vector<at::Generator>(fresh_generators());
+    return all.at(size_t(checked(index)));
+  }
+  at::Generator getNewGenerator(DeviceIndex index) const override {
+    if (index != -1) checked(index);  // without an index it is good for every device
+    return at::make_generator<Generator>(index);
+  }
+
+  at::Device getDeviceFromPtr(void* pointer) const override {
+    DeviceIndex owner = owner_of(pointer);
+    TORCH_CHECK(owner >= 0, "The specified pointer resides on host memory and is not registered with any ",
+                settings().title, " device.");
+    return device(owner);
+  }
+  bool isPinnedPtr(const void* pointer) const override { return is_pinned(pointer); }
+  c10::Allocator* getPinnedMemoryAllocator() const override { return pinned_allocator(); }
+};
+
+struct PrivateUse1Hooks final : Hooks<at::PrivateUse1HooksInterface> {
+  void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
+    resize_storage(storage, bytes);
+  }
+};
+
+struct XPUHooks final : Hooks<at::XPUHooksInterface> {
+  bool hasXPU() const override { return true; }
+  std::string showConfig() const override { return "the simulated device"; }
+  int32_t getGlobalIdxFromDevice(const c10::Device& which) const override { return which.index(); }
+  DeviceIndex getNumGPUs() const override { return settings().count; }
+  DeviceIndex current_device() const override { return software::current_device(); }
+  void deviceSynchronize(DeviceIndex index) const override { checked(index); }
+};
+
+struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
+  bool hasCUDA() const override { return true; }
+  bool hasCUDART() const override { return true; }
+  bool hasROCM() const override { return true; }
+  std::string showConfig() const override { return "the simulated device"; }
+  int getNumGPUs() const override { return settings().count; }
+  DeviceIndex current_device() const override { return software::current_device(); }
+  void deviceSynchronize(DeviceIndex index) const override { checked(index); }
+  c10::Allocator* getCUDADeviceAllocator() const override { return allocator(); }
+  int64_t cuFFTGetPlanCacheMaxSize(DeviceIndex index) const override { return plans().at(size_t(checked(index))); }
+  void cuFFTSetPlanCacheMaxSize(DeviceIndex index, int64_t size) const override {
+    plans().at(size_t(checked(index))) = size;
+  }
+  int64_t cuFFTGetPlanCacheSize(DeviceIndex) const override { return 0; }  // no plan is made
+  void cuFFTClearPlanCache(DeviceIndex) const override {}
+
+ private:
+  static std::vector<int64_t>& plans() {
+    static auto& all = *new std::vector<int64_t>(size_t(settings().count), 4096);
+    return all;
+  }
+};
+
+// torch makes the object at its first question, which is before ours, and keeps it. It has nothing but a virtual
+// table, which becomes ours.
+template <typename Ours, typename Interface>
+void install_instead_of(const Interface& torchs) {
+  static_assert(sizeof(Ours) == sizeof(void*) && sizeof(Interface) == sizeof(void*));
+  static const Ours ours;
+  std::memcpy(static_cast<void*>(const_cast<Interface*>(&torchs)), static_cast<const void*>(&ours), sizeof(void*));
+}
+
+}  // namespace
+
+void resize_storage(const c10::Storage& storage, size_t bytes) {
+  OnDevice on(storage.device().index());
+  c10::DataPtr fresh = allocator()->allocate(bytes);
+  if (bytes && storage.data()) std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
+  storage.set_data_ptr_noswap(std::move(fresh));
+  storage.set_nbytes(bytes);
+}
+
+void install_hooks() {
+  switch (settings().type) {
+    case c10::DeviceType::XPU: return install_instead_of<XPUHooks>(at::detail::getXPUHooks());
+    case c10::DeviceType::CUDA: return install_instead_of<CUDAHooks>(at::detail::getCUDAHooks());
+    default: at::RegisterPrivateUse1HooksInterface(new PrivateUse1Hooks);
+  }
+}
+
+}  // namespace software

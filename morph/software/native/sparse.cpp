@@ -1,0 +1,105 @@
+// Sparse tensors of the device: their structure is torch's own, their operators are the CPU's.
+#include "sparse.h"
+
+#include "device.h"
+#include "host_view.h"
+
+#include <ATen/SparseCsrTensorUtils.h>
+#include <ATen/SparseTensorImpl.h>
+#include <ATen/native/SparseTensorUtils.h>
+#include <ATen/ops/_coalesced_native.h>
+#include <ATen/ops/_indices_native.h>
+#include <ATen/ops/_nnz_native.h>
+#include <ATen/ops/_sparse_compressed_tensor_unsafe.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_native.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_native.h>
+#include <ATen/ops/_values_native.h>
+#include <ATen/ops/clone_native.h>
+#include <ATen/ops/col_indices_native.h>
+#include <ATen/ops/ccol_indices_native.h>
+#include <ATen/ops/copy_native.h>
+#include <ATen/ops/copy_sparse_to_sparse_native.h>
+#include <ATen/ops/crow_indices_native.h>
+#include <ATen/ops/dense_dim_native.h>
+#include <ATen/ops/empty_native.h>
+#include <ATen/ops/indices_native.h>
+#include <ATen/ops/is_coalesced_native.h>
+#include <ATen/ops/row_indices_native.h>
+#include <ATen/ops/sparse_dim_native.h>
+#include <ATen/ops/sparse_resize_and_clear_native.h>
+#include <ATen/ops/sparse_resize_native.h>
+#include <ATen/ops/values_native.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+
+template <typename Convert>
+Tensor converted(const Tensor& tensor, Convert convert) {
+  if (tensor.layout() == c10::kSparse) {
+    auto* parts = at::sparse::get_sparse_impl(tensor);
+    return at::_sparse_coo_tensor_unsafe(convert(parts->indices()), convert(parts->values()), tensor.sizes())
+        ._coalesced_(parts->coalesced());
+  }
+  auto* parts = at::sparse_csr::get_sparse_csr_impl(tensor);
+  Tensor values = convert(parts->values());
+  return at::_sparse_compressed_tensor_unsafe(convert(parts->compressed_indices()), convert(parts->plain_indices()),
+                                              values, tensor.sizes(), values.options().layout(tensor.layout()));
+}
+
+}  // namespace
+
+Tensor sparse_host_view(const Tensor& tensor) {
+  return converted(tensor, [](const Tensor& part) { return host_view(part); });
+}
+
+Tensor sparse_to_device(const Tensor& host, c10::Device target) {
+  return converted(host, [&](const Tensor& part) { return to_device(part, target); });
+}
+
+void write_back_sparse(const Tensor& mine, const Tensor& host) {
+  if (mine.layout() != c10::kSparse) return;  // a compressed tensor keeps its structure and shares its values
+  auto* from = at::sparse::get_sparse_impl(host);
+  auto* to = at::sparse::get_sparse_impl(mine);
+  to->raw_resize_(from->sparse_dim(), from->dense_dim(), host.sizes());
+  to->set_indices_and_values_unsafe(to_device(from->indices(), mine.device()), to_device(from->values(), mine.device()));
+  to->set_coalesced(from->coalesced());
+}
+
+void install_sparse() {
+  static auto* coo = new torch::Library(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
+  coo->impl("_sparse_coo_tensor_with_dims", &at::native::new_with_dims_sparse);
+  coo->impl("_sparse_coo_tensor_with_dims_and_tensors", &at::native::new_with_dims_and_tensor_sparse_symint);
+  coo->impl("_indices", &at::native::_indices_sparse);
+  coo->impl("_values", &at::native::_values_sparse);
+  coo->impl("indices", &at::native::indices_sparse);
+  coo->impl("values", &at::native::values_sparse);
+  coo->impl("_nnz", &at::native::_nnz_sparse);
+  coo->impl("sparse_dim", &at::native::sparse_dim_sparse);
+  coo->impl("dense_dim", &at::native::dense_dim_sparse);
+  coo->impl("is_coalesced", &at::native::is_coalesced_sparse);
+  coo->impl("_coalesced_", &at::native::_coalesced_sparse_);
+  coo->impl("empty.memory_format", &at::native::empty_sparse);
+  coo->impl("clone", &at::native::clone_sparse);
+  coo->impl("copy_", &at::native::copy_sparse_wrapper_);
+  coo->impl("copy_sparse_to_sparse_", &at::native::copy_sparse_);
+  coo->impl("sparse_resize_", &at::native::sparse_resize_);
+  coo->impl("sparse_resize_and_clear_", &at::native::sparse_resize_and_clear_);
+  static auto* compressed = new torch::Library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
+  compressed->impl("crow_indices", &at::native::crow_indices_sparse_csr);
+  compressed->impl("col_indices", &at::native::col_indices_sparse_csr);
+  compressed->impl("ccol_indices", &at::native::ccol_indices_sparse_csr);
+  compressed->impl("row_indices", &at::native::row_indices_sparse_csr);
+  compressed->impl("values", &at::native::values_sparse_csr);
+  compressed->impl("_nnz", &at::native::_nnz_sparse_csr);
+  compressed->impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
+  compressed->impl("dense_dim", &at::native::dense_dim_sparse_csr);
+  compressed->impl("empty.memory_format", &at::native::empty_sparse_compressed);
+  compressed->impl("clone", &at::native::clone_sparse_compressed);
+  compressed->impl("copy_", &at::native::copy_sparse_compressed_);
+}
+
+}  // namespace software

@@ -1,0 +1,65 @@
+"""Pools of memory that the simulated device's allocator keeps apart, for graphs and for programs."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from morph.software import devices, memory
+from morph.software.devices import AnyDevice
+from morph.software.machine import NotSimulatedError, started
+
+Id = tuple[int, int]
+
+_numbers = itertools.count(1)
+
+
+def new_id() -> Id:
+    """Returns two numbers that tell a pool from all others."""
+    return 0, next(_numbers)
+
+
+class MemPool:
+    """A pool of memory; it holds its memory for as long as it lives."""
+
+    def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+        if allocator is not None:
+            raise NotSimulatedError(f"{started().facts.module}.MemPool(allocator=...)")
+        self._take(new_id())
+
+    def _take(self, pool: Id) -> None:
+        self._device, self._id = devices.current_device(), pool
+        started().native.hold_pool(self._device, self._id)
+        weakref.finalize(self, started().native.let_go_of_pool, self._device, self._id)
+
+    @property
+    def id(self) -> Id:
+        """Two numbers that tell the pool from all others."""
+        return self._id
+
+    @property
+    def allocator(self) -> None:
+        """None: the memory is the caching allocator's."""
+
+    def use_count(self) -> int:
+        """Returns how many hold the pool: this object, and each block that takes memory from it."""
+        return int(started().native.holders_of_pool(self._device, self._id))
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Returns the pool's segments, each with its blocks."""
+        return memory.memory_snapshot(self._id)
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
+    """Takes the memory of this thread from a pool for the length of a ``with`` block."""
+    native, index = started().native, devices._get_device_index(device, optional=True)
+    native.begin_pool(index, pool.id, native.Reach.THREAD)
+    try:
+        yield
+    finally:
+        native.end_pool(index, pool.id)
+        native.let_go_of_pool(index, pool.id)

@@ -1,0 +1,55 @@
+"""What tells one vendor's device from another, beyond the names that are recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from morph.software.devices import DeviceProperties
+
+if TYPE_CHECKING:
+    from morph.journal import Journal
+    from morph.software.machine import Machine
+
+
+def _nothing(modules: Mapping[str, ModuleType]) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Character:
+    """What a vendor's device and its package are like beyond the surface.
+
+    Attributes:
+        title: The device in error messages, ``"NPU"``.
+        properties: Gives what the vendor tells of a device with that many bytes of memory.
+        padding: Bytes that the vendor's allocator adds to each request.
+        channels_last: Whether tensors may be put into that order on the device.
+        float64: Whether a cast to float64 on the device is one.
+        amp_dtypes: Names of the dtypes that autocast may use.
+        names: Values of the vendor's own, by bare name, or by dotted name where a bare one is not enough.
+        parts: Modules that define more of them, as the device's own modules do.
+        package: What else there is, by dotted name: below the vendor's package, or in torch.
+        homes: A module's recorded name to its own, where it can be imported under its own only.
+        flags: A module's recorded name to the class that its flags are members of.
+        late: Dotted names that the vendor binds when the device is used first.
+        place: Puts the vendor's module where torch has one of its own; else its surface makes it.
+        patch: Changes in torch what importing the vendor's package does; takes the modules by recorded name.
+    """
+
+    title: str
+    properties: Callable[[int], DeviceProperties] = DeviceProperties
+    padding: int = 0
+    channels_last: bool = True
+    float64: bool = True
+    amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
+    names: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[ModuleType, ...] = ()
+    package: Mapping[str, Any] = field(default_factory=dict)
+    homes: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, Callable[[ModuleType, str], ModuleType]] = field(default_factory=dict)
+    late: frozenset[str] = frozenset()
+    place: Callable[[Machine, Journal], None] | None = None
+    patch: Callable[[Mapping[str, ModuleType]], None] = _nothing

@@ -1,0 +1,198 @@
+"""Cambricon's own behaviour, where the surface of torch_mlu does not tell it."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed
+
+from morph.software import devices, graphs, memory, runtime
+from morph.software.machine import namespace, started
+from morph.software.pools import Id
+from morph.software.vendors import cnnl
+from morph.software.vendors.character import Character
+
+BFLOAT16_SINCE, FLOAT8_SINCE = 5, 6  # generations, as torch_mlu has them
+VERSION = 1, 25, 0  # of CNCL
+
+_range_numbers = itertools.count(1)
+
+
+class _MLUDeviceProperties(devices.DeviceProperties):
+    """What torch_mlu tells of a device."""
+
+    name = "MLU590-M9"
+    major, minor = 5, 0
+    isa_version = 592
+    cluster_count, core_num_per_cluster = 12, 4
+    multi_processor_count = cluster_count * core_num_per_cluster
+    supports_linear_memory = True
+
+
+def is_bf16_supported() -> bool:
+    """Tells whether autocast may use bfloat16."""
+    return bool(namespace().get_device_properties(namespace().current_device()).major >= BFLOAT16_SINCE)
+
+
+def is_fp8_supported(including_emulation: bool = True) -> bool:
+    """Tells whether the device has numbers of eight bits."""
+    return bool(namespace().get_device_properties(namespace().current_device()).major >= FLOAT8_SINCE)
+
+
+def supports_linear_memory(device: devices.AnyDevice = None) -> bool:
+    """Tells whether the device has linear memory."""
+    return bool(namespace().get_device_properties(device).supports_linear_memory)
+
+
+def _is_compiled() -> bool:
+    return True
+
+
+def _cndev_based_avail() -> bool:
+    return False
+
+
+class graph(graphs.graph):
+    """torch_mlu's context, whose default mode is another than CUDA's."""
+
+    def __init__(
+        self, mlu_graph: Any, pool: Any = None, stream: Any = None, capture_error_mode: str = "relaxed"
+    ) -> None:
+        super().__init__(mlu_graph, pool, stream, capture_error_mode)
+
+
+def cnrt() -> ModuleType:
+    """Returns the functions of the runtime that torch_mlu binds."""
+    return sys.modules["torch_mlu._MLUC._cnrt"]
+
+
+def mluProfilerStart() -> runtime.Code:
+    """Starts an attached profiler."""
+    return runtime.Code.success
+
+
+def mluProfilerStop() -> runtime.Code:
+    """Stops an attached profiler."""
+    return runtime.Code.success
+
+
+class CnrtError(RuntimeError):
+    """A call of the runtime did not succeed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"{runtime.error_string(code)} ({int(code)})")
+
+
+def check_error(res: int) -> None:
+    """Raises if a call of the runtime did not succeed."""
+    if res != runtime.Code.success:
+        raise CnrtError(res)
+
+
+def start() -> None:
+    """Starts an attached profiler."""
+
+
+def stop() -> None:
+    """Stops an attached profiler."""
+
+
+@contextmanager
+def profile() -> Iterator[None]:
+    """Has an attached profiler collect for the length of a ``with`` block."""
+    yield
+
+
+def _refuse_initialisation() -> None:
+    raise RuntimeError("Do not need to call init function to start MLU profiler.")
+
+
+def mark(msg: str) -> None:
+    """Marks a moment for Cambricon's profiler, which nobody reads here."""
+
+
+def range_push(msg: str) -> int:
+    """Begins a nested range."""
+    return 0
+
+
+def range_pop() -> int:
+    """Ends the innermost range."""
+    return 0
+
+
+def range_start(msg: str) -> int:
+    """Begins a range and returns its number."""
+    return next(_range_numbers)
+
+
+def range_end(range_id: int) -> None:
+    """Ends a range."""
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """Makes a range of a ``with`` block."""
+    range_push(msg.format(*args, **kwargs))
+    yield
+    range_pop()
+
+
+def version() -> tuple[int, int, int]:
+    """Returns the version of CNCL."""
+    return VERSION
+
+
+def is_cncl_available() -> bool:
+    """Tells whether there is CNCL: always."""
+    return True
+
+
+def _mlu_getAllocatorBackend() -> str:
+    return memory.get_allocator_backend()
+
+
+def _mlu_beginAllocateCurrentStreamToPool(device: int, mempool_id: Id) -> None:
+    started().native.begin_pool(device, mempool_id, started().native.Reach.STREAM)
+
+
+def _mlu_endAllocateCurrentStreamToPool(device: int, mempool_id: Id) -> None:
+    started().native.end_pool(device, mempool_id)
+
+
+def _mlu_releasePool(device: int, mempool_id: Id) -> None:
+    started().native.let_go_of_pool(device, mempool_id)
+
+
+def _patch(modules: Mapping[str, ModuleType]) -> None:
+    """Changes what importing torch_mlu changes in torch."""
+    bindings, version, dist = torch._C, torch.version, torch.distributed
+    for name in ("tf32", "fp16_reduced_precision_reduction"):
+        fake = getattr(modules["torch.backends.mlu"], f"fake_set_cublas_allow_{name}")
+        setattr(bindings, f"_set_cublas_allow_{name}", fake)
+    version.mlu = None  # type: ignore[attr-defined]
+    dist.is_cncl_available = is_cncl_available  # type: ignore[attr-defined]
+
+
+CHARACTER = Character(
+    title="MLU",
+    properties=_MLUDeviceProperties,
+    names={
+        "Device": devices.device,
+        "batch_isend_irecv": torch.distributed.batch_isend_irecv,
+        "mluError": runtime.Code,
+        "mluGetErrorStr": runtime.error_string,
+        "torch.mlu.profiler.init": _refuse_initialisation,
+        **cnnl.NAMES,
+    },
+    parts=(cnnl,),
+    homes={"torch.backends.cnnl": "torch_mlu.backends.cnnl"},
+    flags={"torch.backends.cnnl": cnnl.CnnlModule},
+    patch=_patch,
+)

@@ -1,0 +1,252 @@
+"""Moore Threads' own behaviour, where the surface of torch_musa does not tell it."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, ClassVar
+
+import torch
+import torch.distributed
+from torch.backends import PropModule, __allow_nonbracketed_mutation
+
+from morph.software import devices, graphs, memory, pools, runtime
+from morph.software.devices import AnyDevice
+from morph.software.machine import Machine, namespace, started
+from morph.software.vendors.character import Character
+from morph.software.vendors.cnnl import flag
+
+MCCL_VERSION = 2, 11, 4
+MUDNN_VERSION = 3000
+CUDA_IN_FILES = 1  # the place of CUDA in torch's registry of what files name
+BFLOAT16_SINCE = 2, 2  # the generation, as torch_musa has it
+
+_mudnn = {"allow_tf32": True}
+
+
+class _MusaDeviceProperties(devices.DeviceProperties):
+    """What torch_musa tells of a device."""
+
+    name = "MTT S5000"
+    major, minor = 3, 1
+    is_multi_gpu_board = is_integrated = 0
+    multi_processor_count = 60
+
+
+def values(machine: Machine) -> dict[str, Any]:
+    """Gives what has another name than elsewhere."""
+    return {"_get_musa_device_index": devices._get_device_index, "MUSAGraph": MUSAGraph, "has_half": True}
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Tells whether tensors may be of bfloat16."""
+    return bool(namespace().get_device_capability() >= BFLOAT16_SINCE)
+
+
+def is_tf32_supported() -> bool:
+    """Tells whether products may be of TF32."""
+    return is_bf16_supported(including_emulation=False)
+
+
+def get_arch_list() -> list[str]:
+    """Returns the generations that the package has code for."""
+    return ["21", "22", "31"]
+
+
+class DeferredMusaCallError(Exception):
+    """A call that waited for the device failed."""
+
+
+class MUSAGraph(graphs.Graph):
+    """A graph that torch_musa finds again when it profiles."""
+
+    _graph_instances: ClassVar[weakref.WeakSet[MUSAGraph]] = weakref.WeakSet()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._graph_instances.add(self)
+
+    def reinstantiate_graph(self) -> None:
+        """Does nothing: a replay is always of the same work."""
+
+    @classmethod
+    def get_latest_instance(cls) -> list[MUSAGraph]:
+        """Returns all graphs that there are."""
+        return list(cls._graph_instances)
+
+
+class graph(graphs.graph):
+    """torch_musa's context."""
+
+    def __init__(
+        self, musa_graph: Any, pool: Any = None, stream: Any = None, capture_error_mode: str = "global"
+    ) -> None:
+        super().__init__(musa_graph, pool, stream, capture_error_mode)
+
+
+class MemPool(pools.MemPool):
+    """torch_musa's pool, which takes an allocator only."""
+
+    def __init__(self, allocator: Any = None) -> None:
+        super().__init__(allocator)
+
+
+class MemPoolContext:
+    """What torch_musa holds while a pool is used."""
+
+    _active: ClassVar[MemPool | None] = None
+
+    def __init__(self, pool: MemPool) -> None:
+        MemPoolContext._active = pool
+
+    @staticmethod
+    def active_pool() -> MemPool | None:
+        """Returns the pool that was used last."""
+        return MemPoolContext._active
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
+    """Takes the memory of all threads from a pool, which torch_musa holds for good from then on."""
+    context, native = MemPoolContext(pool), started().native
+    index = devices._get_device_index(device, optional=True)
+    native.begin_pool(index, pool.id, native.Reach.PROCESS)
+    try:
+        yield
+    finally:
+        native.end_pool(index, pool.id)
+        del context
+
+
+def reset_max_memory_allocated(device: AnyDevice = None) -> None:
+    """Fails as torch_musa's does, which forgets an import."""
+    raise NameError("name 'warnings' is not defined")
+
+
+def reset_max_memory_cached(device: AnyDevice = None) -> None:
+    """Fails as torch_musa's does, which forgets an import."""
+    raise NameError("name 'warnings' is not defined")
+
+
+def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
+    """Returns the allocator's figures, nested by kind, pool and figure; none before the device is used."""
+    return memory.memory_stats_as_nested_dict(device) if devices.is_initialized() else {}
+
+
+def memory_stats_all() -> dict[str, int]:
+    """Returns the allocator's figures of all devices: sums, of peaks the highest."""
+    total: dict[str, int] = defaultdict(int)
+    for index in range(started().count):
+        for name, value in memory.memory_stats(index).items():
+            total[name] = max(total[name], value) if name.endswith(".peak") else total[name] + value
+    return total
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "musa",
+) -> Iterator[None]:
+    """Leaves randomness as it was after a ``with`` block; torch_musa puts this in place of torch's."""
+    with _torchs_fork_rng(devices, enabled, _caller, _devices_kw, device_type):
+        yield
+
+
+_torchs_fork_rng: Any = torch.random.fork_rng
+
+
+def musart() -> ModuleType:
+    """Returns the functions of the runtime that torch_musa binds."""
+    return sys.modules["torch_musa._MUSAC._musart"]
+
+
+class MusaError(RuntimeError):
+    """A call of the runtime did not succeed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"{runtime.error_string(code)} ({int(code)})")
+
+
+def check_error(res: int) -> None:
+    """Raises if a call of the runtime did not succeed."""
+    if res != runtime.Code.success:
+        raise MusaError(res)
+
+
+def version() -> tuple[int, int, int]:
+    """Returns the version of MCCL."""
+    return MCCL_VERSION
+
+
+def mudnn_version() -> int:
+    """Returns the version of muDNN."""
+    return MUDNN_VERSION
+
+
+def set_flags(_allow_tf32: bool) -> tuple[bool]:
+    """Sets muDNN's one flag and returns what it was."""
+    before = _mudnn["allow_tf32"]
+    _mudnn["allow_tf32"] = _allow_tf32
+    return (before,)
+
+
+@contextmanager
+def flags(allow_tf32: bool = True) -> Iterator[None]:
+    """Sets muDNN's one flag for the length of a ``with`` block."""
+    with __allow_nonbracketed_mutation():
+        before = set_flags(allow_tf32)
+    try:
+        yield
+    finally:
+        with __allow_nonbracketed_mutation():
+            set_flags(*before)
+
+
+class MudnnModule(PropModule):
+    """``torch.backends.mudnn``, a module with one flag."""
+
+    allow_tf32 = flag(lambda: _mudnn["allow_tf32"], lambda value: _mudnn.update(allow_tf32=value))
+
+
+def _refuse_cuda(storage: Any, location: str) -> None:
+    if location.startswith("cuda"):
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
+        )
+
+
+def _patch(modules: Mapping[str, ModuleType]) -> None:
+    """Changes what importing torch_musa changes in torch."""
+    own: Any = modules["torch.musa"]
+    torch.cuda._lazy_init = own._lazy_init
+    torch.cuda._lazy_call = own._lazy_call
+    torch.random.fork_rng = fork_rng
+    is_own = property(lambda storage: storage.device.type == started().device_type)
+    torch.UntypedStorage.is_musa = torch.UntypedStorage.is_cuda = is_own  # type: ignore[assignment,attr-defined]
+    registry = torch.serialization._package_registry
+    priority, tag, _ = registry[CUDA_IN_FILES]
+    registry[CUDA_IN_FILES] = priority, tag, _refuse_cuda
+    torch.version.musa = "40300"  # type: ignore[attr-defined]
+    torch.distributed.is_mccl_available = lambda: True  # type: ignore[attr-defined]
+
+
+CHARACTER = Character(
+    title="MUSA",
+    properties=_MusaDeviceProperties,
+    names={
+        **runtime.functions("musa"),
+        "torch.backends.mudnn.version": mudnn_version,
+        "torch.backends.mudnn.allow_tf32": True,
+    },
+    homes={"torch.musa": "torch_musa", "torch.backends.mudnn": "torch_musa.core.mudnn"},
+    flags={"torch.backends.mudnn": MudnnModule},
+    late=frozenset({"torch.musa.default_generators", "torch.musa.has_half"}),
+    patch=_patch,
+)

@@ -1,0 +1,247 @@
+"""Ascend's own behaviour, where the surface of torch_npu does not tell it."""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from typing_extensions import deprecated
+
+from morph.software import devices, graphs, runtime, streams
+from morph.software.devices import AnyDevice
+from morph.software.vendors import amp
+from morph.software.vendors.character import Character
+
+SOC_VERSION = 220  # Ascend910B1, as torch_npu numbers the chips
+MIB = 1 << 20
+RUNTIME = "npuHostRegister", "npuHostUnregister", "npuStreamCreate", "npuStreamDestroy"
+CUDA_FIELDS = (
+    "major",
+    "minor",
+    "gcnArchName",
+    "is_integrated",
+    "is_multi_gpu_board",
+    "max_threads_per_multi_processor",
+    "regs_per_multiprocessor",
+    "warp_size",
+)
+
+
+class DeviceProperties(devices.DeviceProperties):
+    """What torch_npu tells of a device: CUDA's fields are there and hold None."""
+
+    def __init__(self, total_memory: int) -> None:
+        super().__init__(total_memory, name="Ascend910B1", **dict.fromkeys(CUDA_FIELDS))
+        self.cube_core_num = 24
+        self.vector_core_num = self.multi_processor_count = 48
+        self.L2_cache_size = 192 * MIB
+        self.uuid = uuid.uuid5(uuid.NAMESPACE_OID, self.name)
+
+    def __repr__(self) -> str:
+        memory, cache = self.total_memory // MIB, self.L2_cache_size // MIB
+        cores = f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num}"
+        figures = f"total_memory={memory}MB, {cores}, uuid={self.uuid}, L2_cache_size={cache}MB"
+        return f"_NPUDeviceProperties(name='{self.name}', {figures})"
+
+
+def get_device_capability(device: AnyDevice = None) -> None:
+    """Returns None: a compute capability is CUDA's."""
+    devices.valid_index(device)
+
+
+class Stream(streams.Stream):
+    """A queue of work on one device, whose priority torch_npu cannot tell."""
+
+    @property
+    def priority(self) -> int:
+        """Always refused."""
+        raise RuntimeError(
+            "NPU dose not support Stream.get_priority() currently."
+        )  # torch_npu's own spelling
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Always refused."""
+        raise RuntimeError("NPU does not support Stream.priority_range() currently.")
+
+
+class SyncLaunchStream(Stream):
+    """A queue that bypasses torch_npu's task queue, which makes no difference here."""
+
+
+class Event(streams.Event):
+    """A mark in a stream, which measures time whether it was asked to or not."""
+
+    _always_timed = True
+
+
+class StreamContext(streams.StreamContext):
+    """torch_npu's context, whose parameter has another name than CUDA's."""
+
+    def __init__(self, stream_ctx: torch.Stream | None) -> None:
+        super().__init__(stream_ctx)
+
+
+class graph(graphs.graph):
+    """torch_npu's context, which has one more positional parameter than CUDA's."""
+
+    def __init__(
+        self,
+        npu_graph: Any,
+        pool: Any = None,
+        stream: Any = None,
+        auto_dispatch_capture: bool = False,
+        capture_error_mode: str = "global",
+    ) -> None:
+        super().__init__(npu_graph, pool, stream, capture_error_mode)
+
+
+class GradScaler(amp.GradScaler):
+    """torch_npu's scaler, which has one more positional parameter than CUDA's."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        dynamic: bool = True,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__(init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+@deprecated("Please use `torch.amp.custom_fwd(args..., device_type='npu')` instead.", category=FutureWarning)
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
+    """``torch.amp.custom_fwd`` of this device type."""
+    return amp.custom_fwd(fwd, cast_inputs=cast_inputs)
+
+
+@deprecated("Please use `torch.amp.custom_bwd(args..., device_type='npu')` instead.", category=FutureWarning)
+def custom_bwd(bwd: Callable[..., Any]) -> Any:
+    """``torch.amp.custom_bwd`` of this device type."""
+    return amp.custom_bwd(bwd)
+
+
+class CubeMathType(enum.IntEnum):
+    """How the matrix unit may round."""
+
+    KEEP_DTYPE = 0
+    ALLOW_FP32_DOWN_PRECISION = 1
+    USE_FP16 = 2
+    USE_HF32 = 3
+    FORCE_GRP_ACC_FOR_FP32 = 4
+    USE_FP32_ADD = 4
+
+
+class Precision:
+    """``torch.npu.matmul`` and ``torch.npu.conv``: whether they may round to HF32."""
+
+    def __init__(self, allow_hf32: bool) -> None:
+        self.allow_hf32 = allow_hf32
+
+
+class Configuration:
+    """``torch.npu.config``, whose only setting can be set and not be read."""
+
+    def _set_allow_internal_format(self, allowed: bool) -> None:
+        """Chooses the layout of weights in memory, which makes no difference here."""
+
+    allow_internal_format = property(None, _set_allow_internal_format)
+
+
+class mstx:
+    """Marks and ranges for Ascend's profiler, which nobody reads here."""
+
+    _last = 0
+
+    @staticmethod
+    def mark(message: str, stream: Any = None, domain: str = "default") -> None:
+        """Marks a moment."""
+
+    @staticmethod
+    def range_push(message: str, stream: Any = None, domain: str = "default") -> int:
+        """Begins a nested range."""
+        return 0
+
+    @staticmethod
+    def range_pop(domain: str = "default") -> int:
+        """Ends the innermost range."""
+        return 0
+
+    @staticmethod
+    def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
+        """Begins a range and returns its number."""
+        mstx._last += 1
+        return mstx._last
+
+    @staticmethod
+    def range_end(range_id: int, domain: str = "default") -> None:
+        """Ends a range."""
+
+    @staticmethod
+    def mstx_range(message: str, stream: Any = None, domain: str = "default") -> Callable[[Any], Any]:
+        """Returns a decorator that makes a range of a call."""
+        return lambda function: function
+
+
+_sync_debug_mode = 0
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Sets whether synchronizing is reported: 0 or "default", 1 or "warn", 2 or "error"."""
+    global _sync_debug_mode
+    modes = {"default": 0, "warn": 1, "error": 2}
+    mode = modes.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
+    if mode not in modes.values():
+        raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+    _sync_debug_mode = mode
+
+
+def get_sync_debug_mode() -> int:
+    """Returns what `set_sync_debug_mode` set, as a number."""
+    return _sync_debug_mode
+
+
+def set_compile_mode(jit_compile: bool = False) -> None:
+    """Chooses between compiled and prepared operators, which makes no difference here."""
+
+
+def is_jit_compile_false() -> bool:
+    """Tells whether operators are the prepared ones: always."""
+    return True
+
+
+def get_soc_version() -> int:
+    """Returns torch_npu's number of the chip."""
+    return SOC_VERSION
+
+
+def get_cann_version(module: str = "CANN") -> str:
+    """Returns the version of a module of CANN."""
+    return "8.5.0"
+
+
+def npurt() -> SimpleNamespace:
+    """Returns the functions of the runtime that torch_npu binds."""
+    functions = runtime.functions("npu").items()
+    return SimpleNamespace(**{name: each for name, each in functions if name in RUNTIME})
+
+
+CHARACTER = Character(
+    title="NPU",
+    properties=DeviceProperties,
+    padding=32,
+    channels_last=False,
+    float64=False,
+    amp_dtypes=("float16", "bfloat16", "float32"),
+    names={
+        "matmul": Precision(allow_hf32=False),
+        "conv": Precision(allow_hf32=True),
+        "config": Configuration(),
+    },
+)

@@ -1,0 +1,137 @@
+"""What a torch that is built for Intel GPUs has in ``torch._C``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from morph.software import devices, generators
+from morph.software.machine import Machine, started
+from morph.software.xpu import graphs, pools, properties, streams
+
+COUNTED = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes")
+ARCHITECTURES = "pvc bmg dg2-g10"
+
+_skipped: set[str] = set()  # kinds of events that the history leaves out
+
+
+def names(machine: Machine) -> dict[str, Any]:
+    """Gives the names of ``torch._C``, with what each is.
+
+    Args:
+        machine: The simulated machine.
+    """
+    native = machine.native
+    return {
+        "_has_xpu": True,
+        "_xpu_init": initialise,
+        "_xpu_isInBadFork": devices._is_in_bad_fork,
+        "_xpu_getArchFlags": lambda: ARCHITECTURES,
+        "_XpuDeviceProperties": properties.DeviceProperties,
+        **_devices(machine),
+        "_XpuStreamBase": streams.StreamBase,
+        "_XpuEventBase": streams.EventBase,
+        "_xpu_getCurrentStream": streams.current,
+        "_xpu_getCurrentRawStream": lambda index: streams.queue_of(streams.current(index)[0]),
+        "_xpu_getStreamFromExternal": streams.from_queue,
+        "_xpu_setStream": streams.set_current,
+        "_XPUGraph": graphs.Graph,
+        "_xpu_graph_pool_handle": lambda: pools.new_id(is_user_created=True),
+        "_xpu_isCurrentStreamCapturing": graphs.is_capturing,
+        "_xpu_emptyCache": native.empty_cache,
+        "_xpu_memoryStats": memory_stats,
+        "_xpu_resetPeakMemoryStats": native.reset_peak_memory_stats,
+        "_xpu_resetAccumulatedMemoryStats": native.reset_accumulated_memory_stats,
+        "_xpu_getMemoryInfo": native.mem_get_info,
+        "_xpu_getMemoryFraction": native.memory_fraction,
+        "_xpu_setMemoryFraction": set_memory_fraction,
+        "_xpu_memorySnapshot": memory_snapshot,
+        "_xpu_recordMemoryHistory": record_memory_history,
+        **_pools(machine),
+    }
+
+
+def _devices(machine: Machine) -> dict[str, Any]:
+    return {
+        "_xpu_getDeviceCount": lambda: machine.count,
+        "_xpu_getDevice": machine.native.current_device,
+        "_xpu_setDevice": machine.native.set_device,
+        "_xpu_exchangeDevice": exchange_device,
+        "_xpu_maybeExchangeDevice": maybe_exchange_device,
+        "_xpu_canDeviceAccessPeer": devices.can_device_access_peer,
+        "_xpu_synchronize": devices.synchronize,
+    }
+
+
+def _pools(machine: Machine) -> dict[str, Any]:
+    return {
+        "_xpu_XPUAllocator": pools.Allocator,
+        "_xpu_customAllocator": pools.Allocator,
+        "_xpu_changeCurrentAllocator": pools.change_allocator,
+        "_xpu_getAllocator": pools.current_allocator,
+        "_XPUMemPool": pools.MemPool,
+        "_xpu_beginAllocateToPool": pools.begin,
+        "_xpu_beginAllocateCurrentThreadToPool": pools.begin_in_thread,
+        "_xpu_endAllocateToPool": machine.native.end_pool,
+        "_xpu_releasePool": machine.native.let_go_of_pool,
+    }
+
+
+def initialise() -> None:
+    """Answers ``torch._C._xpu_init``: uses the device, and gives torch.xpu what torch's C++ gives it."""
+    started().native.initialize()
+    module: Any = sys.modules["torch.xpu"]
+    module.default_generators = generators.values(started())["default_generators"]
+    module._get_device_properties = properties.of_device
+
+
+def exchange_device(index: int) -> int:
+    """Makes a device current and returns the one before it; a negative index changes nothing."""
+    if index < 0:
+        return -1
+    previous = devices.current_device()
+    started().native.set_device(index)
+    return previous
+
+
+def maybe_exchange_device(index: int) -> int:
+    """Does the same: another function, as Dynamo knows each of the two."""
+    return exchange_device(index)
+
+
+def memory_stats(index: int) -> dict[str, Any]:
+    """Answers ``torch._C._xpu_memoryStats``: the four kinds of bytes that its allocator counts."""
+    stats = started().native.memory_stats(index)
+    return {kind: stats[kind] for kind in COUNTED}
+
+
+def set_memory_fraction(fraction: float, index: int) -> None:
+    """Answers ``torch._C._xpu_setMemoryFraction``: limits the allocator to a part of a device's memory."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"invalid fraction:{fraction:g}. Please set within (0, 1].")
+    started().native.set_memory_fraction(index, fraction)
+
+
+def memory_snapshot(pool: pools.PoolId | None) -> dict[str, Any]:
+    """Answers ``torch._C._xpu_memorySnapshot``: the segments, of one pool if given, and the history."""
+    native = started().native
+    segments = [each for each in native.memory_snapshot() if pool in (None, each["segment_pool_id"])]
+    traces = [
+        [each for each in events if each["action"] not in _skipped] for events in native.memory_traces()
+    ]
+    return {"segments": segments, "device_traces": traces}
+
+
+def record_memory_history(
+    enabled: str | None,
+    context: str | None,
+    stacks: str,
+    max_entries: int,
+    clear_history: bool,
+    skip_actions: Sequence[str],
+) -> None:
+    """Answers ``torch._C._xpu_recordMemoryHistory``: the events, of which nobody keeps the stacks."""
+    _skipped.clear()
+    _skipped.update(skip_actions)
+    started().native.record_memory_history(max_entries if enabled == "all" else 0)

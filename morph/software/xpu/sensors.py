@@ -1,0 +1,50 @@
+"""What torch.xpu asks Intel's package pyzes for: here the device answers, as if pyzes were installed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from morph.software import memory
+from morph.software.devices import valid_index
+
+# The figures of a device that has nothing to do: MHz, percent, watts, degrees Celsius, percent.
+IDLE = {
+    "clock_rate": 1600.0,
+    "memory_usage": 0.0,
+    "power_draw": 118.4,
+    "temperature": 35.5,
+    "utilization": 0.0,
+}
+
+
+def attach(module: ModuleType) -> None:
+    """Has the sensors of torch.xpu answer.
+
+    Args:
+        module: torch.xpu, executed for the simulated device.
+    """
+    for name, figure in IDLE.items():
+        setattr(module, name, _answering(getattr(module, name), figure))
+    for name, answer in (("device_memory_used", _memory_used), ("_enum_zes_device_infos", _refuse_to_count)):
+        setattr(module, name, functools.wraps(getattr(module, name))(answer))
+
+
+def _answering(function: Callable[..., Any], figure: float) -> Callable[..., float]:
+    @functools.wraps(function)
+    def answer(device: Any = None) -> float:
+        valid_index(device)
+        return figure
+
+    return answer
+
+
+def _refuse_to_count(visible_mask: list[int]) -> int:
+    return -1  # how many devices there are is the runtime's to say: a real pyzes knows only the real ones
+
+
+def _memory_used(device: Any = None) -> int:
+    free, total = memory.mem_get_info(device)
+    return total - free

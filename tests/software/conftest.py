@@ -1,0 +1,24 @@
+"""Tests of the simulated device run on it alone, without morph, and on the real torch_npu, which is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import platforms
+from tests.platforms import Platform
+from tests.worker import Worker, Workers
+
+
+@pytest.fixture(scope="session", params=["simulated-npu", "npu", "simulated-xpu"])
+def machine(request: pytest.FixtureRequest) -> Platform:
+    """The simulated npu, the real torch_npu over the soft CANN and the simulated xpu, unless tests choose."""
+    if request.param == "npu":
+        return platforms.platform("npu", request.getfixturevalue("cann"))
+    platforms.build_software_device()
+    return platforms.platform(request.param, {})
+
+
+@pytest.fixture(scope="session")
+def vendor_worker(machine: Platform, worker_pool: Workers) -> Worker:
+    """A process on the machine, in which tests run."""
+    return worker_pool.on(machine, morph=False)

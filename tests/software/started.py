@@ -1,0 +1,27 @@
+"""A Python on a simulated device: `python -m tests.software.started BACKEND (-m MODULE|-c CODE|FILE)`."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+from morph import software
+
+
+def run() -> None:
+    """Starts the simulated device and runs what the command line says."""
+    backend, kind, *rest = sys.argv[1:]
+    software.start(backend)
+    if kind == "-c":
+        sys.argv[:] = ["-c", *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+    elif kind == "-m":
+        sys.argv[:] = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[:] = [kind, *rest]
+        runpy.run_path(kind, run_name="__main__")
+
+
+if __name__ == "__main__":
+    run()
