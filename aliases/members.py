@@ -13,7 +13,7 @@ def has_member(adapter: str, member: str) -> bool:
     """Tell whether instances of an adapter's class have a member, as far as its source tells.
 
     Args:
-        adapter: ``"morph.aliases.torch_cuda.cpu.graphs:CUDAGraph"``.
+        adapter: ``"morph.aliases.torch_cuda.graphs:CUDAGraph"``.
         member: The member's name.
 
     Returns:

@@ -59,6 +59,7 @@ class Facts:
         distribution: The vendor's distribution on the package index.
         built: The name in ``torch.version`` that is not None where torch itself is built for the device.
         native_cuda: Whether torch.cuda itself drives this vendor's devices, so that none of it is served.
+        software: Whether its devices are morph's own software devices.
         releases: The vendor releases that the table was checked with.
         visible_devices: The environment variable that masks devices.
         device_files: Patterns of the files that the vendor's driver makes for its devices.
@@ -80,6 +81,7 @@ class Facts:
     distribution: str = ""
     built: str = ""
     native_cuda: bool = False
+    software: bool = False
     releases: str = ""
     visible_devices: str = ""
     device_files: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from morph import configuration
+from morph import configuration, software
 from morph.aliases import table
 from morph.backends import Backend, environment, visibility
 from morph.errors import AbsentBackendError
@@ -45,15 +45,15 @@ def choose(name: str | None, journal: Journal, report: Report) -> Backend:
         AbsentBackendError: If ``name`` was asked for and its package or device is absent.
     """
     if visibility.hides_all():
-        return Backend(table.load(CPU))
+        return _software(Backend(table.load(CPU)), journal)
     if name is not None:
         backend = Backend(table.load(name))
         environment.carry(backend.table, journal, report)
         absence = why_absent(backend)
         if absence:
             raise AbsentBackendError(name, absence)
-        return backend
-    return _first_present(journal, report)
+        return _software(backend, journal)
+    return _software(_first_present(journal, report), journal)
 
 
 def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
@@ -68,15 +68,19 @@ def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
         UnknownBackendError: If no table describes ``name``.
         AbsentBackendError: If it cannot be simulated.
     """
-    from morph import software
-
     if visibility.hides_all():
-        return Backend(table.load(CPU))
+        return _software(Backend(table.load(CPU)), journal)
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     environment.carry(backend.table, journal, report)
     software.start(backend.name, journal=journal)
+    return backend
+
+
+def _software(backend: Backend, journal: Journal) -> Backend:
+    if backend.table.facts.software:
+        software.start(backend.name, journal=journal)
     return backend
 
 
@@ -103,6 +107,8 @@ def why_absent(backend: Backend) -> str | None:
 
     Imports the vendor's package, and survives whatever that does.
     """
+    if backend.table.facts.software:
+        return None
     if not backend.installed:
         return _not_installed(backend)
     try:

@@ -17,19 +17,25 @@ from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
 from morph.journal import Journal
+from morph.software import host, settings
 
 if TYPE_CHECKING:
     from morph.aliases.table import Facts
     from morph.software.vendors.character import Character
 
 GIB = 1 << 30
-DEVICES = 2
+DEVICES = 2  # of a machine that is rehearsed
+LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
 # Vendors whose names behave in ways that a surface does not tell.
-CHARACTERS = {name: f"morph.software.vendors.{name}" for name in ("npu", "mlu", "musa")} | {
-    "xpu": "morph.software.xpu",
-    "rocm": "morph.software.cuda",
+CHARACTERS = {
+    "cpu": "morph.software.cuda:CHARACTER",
+    "mlu": "morph.software.vendors.mlu:CHARACTER",
+    "musa": "morph.software.vendors.musa:CHARACTER",
+    "npu": "morph.software.vendors.npu:CHARACTER",
+    "rocm": "morph.software.cuda:HIP_CHARACTER",
+    "xpu": "morph.software.xpu:CHARACTER",
 }
 
 
@@ -73,7 +79,7 @@ _machine: Machine | None = None
 
 
 def start(
-    vendor: str, devices: int | None = None, memory: int = 64 * GIB, journal: Journal | None = None
+    vendor: str, devices: int | None = None, memory: int | None = None, journal: Journal | None = None
 ) -> ModuleType:
     """Makes a vendor's device and its module exist in this process, for good.
 
@@ -81,8 +87,10 @@ def start(
 
     Args:
         vendor: The backend's name, ``"npu"``.
-        devices: How many devices there are; unless given, two, less what the vendor's variable hides.
-        memory: Bytes of each device.
+        devices: How many devices there are; None takes ``MORPH_DEVICES``, else two in a rehearsal, and one, or
+            as many as a launcher starts processes on this machine, on the CPU; less what is hidden.
+        memory: Bytes of each device; None takes ``MORPH_DEVICE_MEMORY``, else 64 GiB in a rehearsal, and an
+            equal share of the host's on the CPU.
         journal: Records what is put in the place of torch's own names; the device itself stays.
 
     Returns:
@@ -99,8 +107,9 @@ def start(
     with _lock:
         if _machine is None:
             _refuse_beside_the_real(facts)
-            os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
-            _machine = _build(facts, visible_devices(facts) if devices is None else devices, memory)
+            if not facts.software:
+                os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
+            _machine = _build(facts, devices, memory)
             _install(_machine)
         if _machine.facts.name != facts.name:
             raise SimulatorError(
@@ -131,19 +140,35 @@ def namespace() -> Any:
 
 
 def visible_devices(facts: Facts) -> int:
-    """Counts the devices that the vendor's variable, or CUDA's own, lets this process see, of two."""
+    """Counts the devices that the vendor's variable, or CUDA's own, lets this process see."""
     from morph.backends.visibility import CUDA_VARIABLE
 
-    listed = os.environ.get(facts.visible_devices or CUDA_VARIABLE)
+    listed, total = os.environ.get(facts.visible_devices or CUDA_VARIABLE), all_devices(facts)
     if listed is None:
-        return DEVICES
+        return total
     digits = re.match(r"[\d,]*", listed)
     assert digits is not None
     indices = [int(index) for index in digits[0].split(",") if index]
-    return next((place for place, index in enumerate(indices) if index >= DEVICES), len(indices))
+    return next((place for place, index in enumerate(indices) if index >= total), len(indices))
+
+
+def all_devices(facts: Facts) -> int:
+    """Counts the devices of the machine, hidden ones included."""
+    processes = os.environ.get(LOCAL_PROCESSES, "")
+    started_together = int(processes) if processes.isdigit() else 1
+    return settings.devices(
+        min(max(1, started_together), settings.MOST_DEVICES) if facts.software else DEVICES
+    )
+
+
+def _memory(facts: Facts) -> int:
+    share = host.total_memory() // all_devices(facts) // settings.ROUND * settings.ROUND
+    return settings.memory(share if facts.software else 64 * GIB)
 
 
 def _refuse_beside_the_real(facts: Facts) -> None:
+    if facts.software:
+        return
     if facts.dispatch_key not in DISPATCH_KEYS or not facts.surface:
         raise SimulatorError(
             f"{facts.name} cannot be simulated: no recorded surface or no device key of its own"
@@ -154,7 +179,9 @@ def _refuse_beside_the_real(facts: Facts) -> None:
         )
 
 
-def _build(facts: Facts, devices: int, memory: int) -> Machine:
+def _build(facts: Facts, devices: int | None, memory: int | None) -> Machine:
+    devices = visible_devices(facts) if devices is None else devices
+    memory = _memory(facts) if memory is None else memory
     character = _character(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
@@ -167,7 +194,8 @@ def _character(facts: Facts) -> Character:
     from morph.software.vendors.character import Character
 
     if facts.name in CHARACTERS:
-        character = importlib.import_module(CHARACTERS[facts.name]).CHARACTER
+        module, _, name = CHARACTERS[facts.name].partition(":")
+        character = getattr(importlib.import_module(module), name)
         assert isinstance(character, Character)
         return character
     return Character(facts.device_type.upper())

@@ -1,40 +1,63 @@
-"""AMD's device: torch's own ``torch.cuda``, executed once more over a simulated HIP."""
+"""torch's own ``torch.cuda``, executed once more over a software ``torch._C``: CUDA, or HIP in a rehearsal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 import torch
 
 from morph.device import parallel
 from morph.journal import Journal
 from morph.software import legacy
-from morph.software.cuda import collectives, runtime, storages
+from morph.software.cuda import collectives, libraries, runtime, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
 
-HIP, ROCM = "6.4.43482", "6.4.1"
+# the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
+CUDA = {"cuda": "13.0"}
+HIP = {"hip": "6.4.43482", "rocm": "6.4.1"}
 
 _reexecuted = Reexecuted("torch.cuda")
 
 
-def place(machine: Machine, journal: Journal) -> None:
+def place_cuda(machine: Machine, journal: Journal) -> None:
+    """Makes torch believe in CUDA, with cuDNN.
+
+    Args:
+        machine: The software devices.
+        journal: Records every rebinding.
+    """
+    if torch._C._has_cuda:
+        return
+    for name, value in libraries.names().items():
+        journal.set_attribute(torch._C, name, value)
+    libraries.place(journal)
+    _place(machine, journal, CUDA)
+
+
+def place_hip(machine: Machine, journal: Journal) -> None:
     """Makes torch believe in HIP; where it does already, nothing changes.
 
     Args:
-        machine: The simulated machine.
+        machine: The software devices.
         journal: Records every rebinding.
     """
-    if torch.version.hip is not None:
-        return
+    if torch.version.hip is None:
+        _place(machine, journal, HIP)
+
+
+def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> None:
+    machine.native.engage()
+    journal.on_undo(machine.native.disengage)
     for name, value in {**runtime.refusing(), **runtime.names(machine)}.items():
         journal.set_attribute(torch._C, name, value)
-    journal.set_attribute(torch.version, "hip", HIP)
-    journal.set_attribute(torch.version, "rocm", ROCM)
+    for name, version in versions.items():
+        journal.set_attribute(torch.version, name, version)
     storages.place(journal)
     parallel.fill_in(journal)
     with _without("amdsmi"):  # which torch.cuda would ask the driver with
@@ -56,8 +79,9 @@ def _without(name: str) -> Iterator[None]:
 
 def _complete(module: ModuleType, own: ModuleType) -> None:
     """Adds what torch's C++ adds to torch.cuda."""
-    types = legacy.tensor_types(module.__name__)
+    types: dict[str, Any] = legacy.tensor_types(module.__name__)
     vars(module).update({name: type_ for name, type_ in types.items() if hasattr(own, name)})
 
 
-CHARACTER = Character(title="HIP", place=place)
+CHARACTER = Character(title="CUDA", place=place_cuda, architectures="sm_80")
+HIP_CHARACTER = Character(title="HIP", place=place_hip, architectures="gfx90a gfx942")

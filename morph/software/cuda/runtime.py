@@ -1,4 +1,4 @@
-"""What a torch that is built for ROCm has in ``torch._C``, under CUDA's names."""
+"""What a torch that is built for CUDA, or for ROCm, has in ``torch._C``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from morph.software import devices, generators, graphs, memory, pools, runtime
 from morph.software.cuda import properties, streams
 from morph.software.machine import Machine, NotSimulatedError, started
 
-ARCHITECTURES = "gfx90a gfx942"
 COLLECTIVES = "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"
-RCCL_VERSION = 2 << 32 | 22 << 16 | 3
+COLLECTIVES_VERSION = 2 << 32 | 22 << 16 | 3
 ABSENT = (
     "_cuda_changeCurrentAllocator",
     "_cuda_customAllocator",
@@ -51,11 +50,11 @@ def names(machine: Machine) -> dict[str, Any]:
         "_has_cuda": True,
         "_cuda_init": initialise,
         "_cuda_isInBadFork": devices._is_in_bad_fork,
-        "_cuda_getArchFlags": lambda: ARCHITECTURES,
+        "_cuda_getArchFlags": lambda: machine.character.architectures,
         "_CudaDeviceProperties": properties.DeviceProperties,
         "_cudart": _hip(),
         "_nvtx": _roctx(),
-        "_nccl_version": lambda: RCCL_VERSION,
+        "_nccl_version": lambda: COLLECTIVES_VERSION,
         "_nccl_version_suffix": lambda: b"",
         **{f"_nccl_{name}": getattr(collectives, name) for name in COLLECTIVES},
         **_devices(machine),

@@ -92,9 +92,9 @@ Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
     release_unused_segments();
   }
   if (!fits(bytes)) refuse(size);
-  TORCH_CHECK(ftruncate(file(), off_t(end_ + bytes)) == 0, "no memory file for the simulated device");
+  TORCH_CHECK(ftruncate(file(), off_t(end_ + bytes)) == 0, "no memory file for the software device");
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file(), off_t(end_));
-  TORCH_CHECK(start != MAP_FAILED, "the host has no memory left for the simulated device");
+  TORCH_CHECK(start != MAP_FAILED, "the host has no memory left for the software device");
   auto segment = std::make_unique<Segment>(
       Segment{device_, static_cast<char*>(start), bytes, end_, stream, pool, size > kSmall});
   end_ += bytes;
@@ -271,8 +271,8 @@ int Arena::holders(c10::MempoolId_t pool) {
 }
 
 int Arena::file() {
-  if (file_ < 0) file_ = memfd_create("simulated device", MFD_CLOEXEC);
-  TORCH_CHECK(file_ >= 0, "no memory file for the simulated device");
+  if (file_ < 0) file_ = memfd_create("software device", MFD_CLOEXEC);
+  TORCH_CHECK(file_ >= 0, "no memory file for the software device");
   return file_;
 }
 

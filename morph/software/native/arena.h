@@ -1,4 +1,4 @@
-// The memory of one simulated device, with the accounting of torch's caching allocators: segments, split blocks,
+// The memory of one software device, with the accounting of torch's caching allocators: segments, split blocks,
 // 512-byte rounding, two pools, one cache per stream.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The settings of the simulated device, and each thread's current device.
+// The settings of the software device, and each thread's current device.
 #include "device.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ const Settings& settings() { return chosen; }
 
 void install(Settings wanted) {
   static std::atomic<bool> installed{false};
-  TORCH_CHECK(!installed.exchange(true), "the simulated device is installed already");
+  TORCH_CHECK(!installed.exchange(true), "the software device is installed already");
   chosen = std::move(wanted);
   pthread_atfork(nullptr, nullptr, &after_fork);
   install_memory();

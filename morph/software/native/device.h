@@ -1,4 +1,4 @@
-// What the parts of the simulated device share: which device it is, how many there are, and who is current.
+// What the parts of the software device share: which device it is, how many there are, and who is current.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -109,7 +109,9 @@ void unregister_host_memory(const void* pointer);
 std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats();  // bytes, allocations
 void reset_pinned_stats(bool peaks);  // or the totals
 
-// hooks.cpp
+// hooks.cpp: whether torch asks this device where it knows the device type by itself
+void engage_hooks();
+void disengage_hooks();
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
 // fallback.cpp: a copy of a host tensor

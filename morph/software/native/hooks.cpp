@@ -106,7 +106,7 @@ struct PrivateUse1Hooks final : Hooks<at::PrivateUse1HooksInterface> {
 
 struct XPUHooks final : Hooks<at::XPUHooksInterface> {
   bool hasXPU() const override { return true; }
-  std::string showConfig() const override { return "the simulated device"; }
+  std::string showConfig() const override { return "the software device"; }
   int32_t getGlobalIdxFromDevice(const c10::Device& which) const override { return which.index(); }
   DeviceIndex getNumGPUs() const override { return settings().count; }
   DeviceIndex current_device() const override { return software::current_device(); }
@@ -116,8 +116,8 @@ struct XPUHooks final : Hooks<at::XPUHooksInterface> {
 struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
   bool hasCUDA() const override { return true; }
   bool hasCUDART() const override { return true; }
-  bool hasROCM() const override { return true; }
-  std::string showConfig() const override { return "the simulated device"; }
+  bool hasROCM() const override { return settings().title == "HIP"; }
+  std::string showConfig() const override { return "the software device"; }
   int getNumGPUs() const override { return settings().count; }
   DeviceIndex current_device() const override { return software::current_device(); }
   void deviceSynchronize(DeviceIndex index) const override { checked(index); }
@@ -137,12 +137,25 @@ struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
 };
 
 // torch makes the object at its first question, which is before ours, and keeps it. It has nothing but a virtual
-// table, which becomes ours.
+// table, which becomes ours while the device is engaged.
+struct VirtualTable {
+  void* object = nullptr;
+  void* torchs = nullptr;
+  void* ours = nullptr;
+
+  void put(void* table) const {
+    if (object) std::memcpy(object, &table, sizeof table);
+  }
+};
+VirtualTable exchanged;
+
 template <typename Ours, typename Interface>
-void install_instead_of(const Interface& torchs) {
+void exchange(const Interface& torchs) {
   static_assert(sizeof(Ours) == sizeof(void*) && sizeof(Interface) == sizeof(void*));
   static const Ours ours;
-  std::memcpy(static_cast<void*>(const_cast<Interface*>(&torchs)), static_cast<const void*>(&ours), sizeof(void*));
+  exchanged.object = const_cast<Interface*>(&torchs);
+  std::memcpy(&exchanged.torchs, &torchs, sizeof(void*));
+  std::memcpy(&exchanged.ours, &ours, sizeof(void*));
 }
 
 }  // namespace
@@ -157,10 +170,14 @@ void resize_storage(const c10::Storage& storage, size_t bytes) {
 
 void install_hooks() {
   switch (settings().type) {
-    case c10::DeviceType::XPU: return install_instead_of<XPUHooks>(at::detail::getXPUHooks());
-    case c10::DeviceType::CUDA: return install_instead_of<CUDAHooks>(at::detail::getCUDAHooks());
+    case c10::DeviceType::XPU: exchange<XPUHooks>(at::detail::getXPUHooks()); break;
+    case c10::DeviceType::CUDA: exchange<CUDAHooks>(at::detail::getCUDAHooks()); break;
     default: at::RegisterPrivateUse1HooksInterface(new PrivateUse1Hooks);
   }
+  engage_hooks();
 }
+
+void engage_hooks() { exchanged.put(exchanged.ours); }
+void disengage_hooks() { exchanged.put(exchanged.torchs); }
 
 }  // namespace software

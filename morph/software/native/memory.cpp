@@ -27,7 +27,7 @@ void free_block(void* pointer) {
   {
     std::lock_guard<std::mutex> lock(live_mutex);
     auto found = live.find(pointer);
-    TORCH_INTERNAL_ASSERT(found != live.end(), "not memory of the simulated device");
+    TORCH_INTERNAL_ASSERT(found != live.end(), "not memory of the software device");
     block = found->second;
     live.erase(found);
   }
@@ -107,7 +107,7 @@ std::vector<SegmentView> memory_segments() {
 std::tuple<int, size_t, size_t> share_memory(const void* pointer) {
   Arena& owner = arena(owner_of(pointer));
   const Segment* segment = owner.segment_of(pointer);
-  TORCH_CHECK(segment, "not memory of the simulated device");
+  TORCH_CHECK(segment, "not memory of the software device");
   size_t inside = size_t(static_cast<const char*>(pointer) - segment->start);
   return {owner.file(), segment->offset, inside};
 }

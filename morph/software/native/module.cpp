@@ -1,4 +1,4 @@
-// What Python sees of the simulated device.
+// What Python sees of the software device.
 #include "device.h"
 
 #include <ATen/Context.h>
@@ -118,6 +118,11 @@ py::object default_generator(int index) {
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("install", &install_device);
+  module.def("engage", &engage_hooks);
+  module.def("disengage", [] {  // torch asks its own module again, which refuses
+    disengage_hooks();
+    torch::utils::set_requires_device_init(settings().type, true);
+  });
   module.def("initialize", &initialize);
   module.def("is_initialized", &is_initialized);
   module.def("when_initialized", &call_when_initialized);

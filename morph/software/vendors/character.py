@@ -34,6 +34,7 @@ class Character:
         package: What else there is, by dotted name: below the vendor's package, or in torch.
         homes: A module's recorded name to its own, where it can be imported under its own only.
         flags: A module's recorded name to the class that its flags are members of.
+        architectures: Of the kernels that torch.cuda is said to be built with, separated by spaces.
         late: Dotted names that the vendor binds when the device is used first.
         place: Puts the vendor's module where torch has one of its own; else its surface makes it.
         patch: Changes in torch what importing the vendor's package does; takes the modules by recorded name.
@@ -50,6 +51,7 @@ class Character:
     package: Mapping[str, Any] = field(default_factory=dict)
     homes: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, Callable[[ModuleType, str], ModuleType]] = field(default_factory=dict)
+    architectures: str = ""
     late: frozenset[str] = frozenset()
     place: Callable[[Machine, Journal], None] | None = None
     patch: Callable[[Mapping[str, ModuleType]], None] = _nothing

@@ -99,7 +99,7 @@ def implementations(machine: Machine) -> dict[str, Any]:
 
 def _own_part(machine: Machine) -> Iterator[ModuleType]:
     if machine.facts.name in CHARACTERS:
-        yield importlib.import_module(CHARACTERS[machine.facts.name])
+        yield importlib.import_module(CHARACTERS[machine.facts.name].partition(":")[0])
 
 
 def _nothing(machine: Machine) -> dict[str, Any]:
