@@ -37,14 +37,19 @@ class Platform:
         return self.name.startswith("simulated-")
 
     @property
-    def device_type(self) -> str:
-        """What `torch.device("cuda").type` is there under morph, which is also the backend's name."""
+    def backend(self) -> str:
+        """The name of the backend that serves CUDA there."""
         return self.name.removeprefix("simulated-")
+
+    @property
+    def device_type(self) -> str:
+        """What `torch.device("cuda").type` is there under morph."""
+        return "cuda" if self.backend == "cpu" else self.backend
 
     @property
     def options(self) -> tuple[str, str]:
         """The options of `python -m morph` that choose it."""
-        return "--rehearse" if self.is_simulated else "--backend", self.device_type
+        return "--rehearse" if self.is_simulated else "--backend", self.backend
 
     def command(self, *, morph: bool) -> list[str]:
         """Returns the command that runs what follows it on this platform.
@@ -54,7 +59,7 @@ class Platform:
         """
         if morph:
             return [sys.executable, "-m", "morph", *self.options]
-        started = ["-m", "tests.software.started", self.device_type] if self.is_simulated else []
+        started = ["-m", "tests.software.started", self.backend] if self.is_simulated else []
         return [sys.executable, *started]
 
     def run(
@@ -123,6 +128,8 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     environment = {**os.environ, **own, **variables}
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
+    if name == "cpu":
+        environment["MORPH_DEVICES"] = "2"  # as the others have
     return Platform(name, environment)
 
 

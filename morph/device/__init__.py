@@ -9,11 +9,9 @@ from morph.device import (
     dynamo,
     library,
     modules,
-    optimizers,
     parallel,
     parameters,
     profiler,
-    recurrent,
     serialization,
     storage,
 )
@@ -36,14 +34,12 @@ def install(backend: Backend, views: Views, journal: Journal) -> None:
         amp,
         storage,
         modules,
-        optimizers,
         serialization,
         library,
         profiler,
         distributed,
         parallel,
         dynamo,
-        recurrent,
     )
     for part in parts:
         part.install(words, journal)

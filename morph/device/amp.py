@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import partial
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -13,7 +10,6 @@ import wrapt
 
 from morph.device.parameters import Handler
 from morph.device.words import CUDA, Words
-from morph.finders.finder import on_import
 from morph.journal import Journal
 
 # The functions in C, each with how many arguments its form without a device type has: it means CUDA then.
@@ -39,8 +35,6 @@ def install(words: Words, journal: Journal) -> None:
         _wrap_state(name, _with_device(words, without_device), words, journal)
     for name, general in OF_THE_GPU.items():
         _wrap_state(name, _of_the_gpu(words, getattr(torch, general)), words, journal)
-    if words.on_cpu:
-        on_import("torch.cuda.amp.autocast_mode", lambda module: _prefer_own_dtype(module, journal), journal)
 
 
 def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> None:
@@ -83,16 +77,3 @@ def _of_the_gpu(words: Words, general: Callable[..., Any]) -> Handler:
         return general(words.device_type(CUDA), *args)
 
     return call
-
-
-def _prefer_own_dtype(module: ModuleType, journal: Journal) -> None:
-    """Have ``torch.cuda.amp.autocast()`` take the CPU's own dtype, bfloat16, where the program names none.
-
-    The default itself is changed, and not what reads it: Dynamo reads it from the signature.
-    """
-    for method in (inspect.unwrap(module.autocast.__new__), module.autocast.__init__):
-        defaults = getattr(method, "__defaults__", None)
-        if defaults:
-            own = [torch.get_autocast_dtype("cpu") if value is torch.float16 else value for value in defaults]
-            journal.on_undo(partial(setattr, method, "__defaults__", defaults))
-            method.__defaults__ = tuple(own)

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from morph.backends import Backend, resolve
-from morph.device.parameters import translating, wrap
 from morph.device.words import NCCL, Words
 from morph.finders.finder import on_import
 from morph.journal import Journal
 
 C10D = "torch.distributed.distributed_c10d"
-# torch accepts no device for what runs on the CPU, where a CUDA program names its only one.
-WITHOUT_DEVICE: dict[str, dict[str, Any]] = {
-    f"{C10D}:init_process_group": {"device_id": None},
-    f"{C10D}:_new_group_with_tag": {"device_id": None},
-    "torch.nn.parallel.distributed:DistributedDataParallel.__init__": {
-        "device_ids": None,
-        "output_device": None,
-    },
-    # which refuses the CPU unless it is named
-    "torch.distributed.fsdp.fully_sharded_data_parallel:FullyShardedDataParallel.__init__": {
-        "device_id": torch.device("cpu")
-    },
-    # which refuses parameters on the CPU, where they are to be broadcast from the device
-    "torch.distributed.fsdp._init_utils:_check_module_states_for_sync_module_states": {"module_states": []},
-}
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -41,10 +21,6 @@ def install(words: Words, journal: Journal) -> None:
         journal: Records every rebinding.
     """
     on_import("torch.distributed", lambda module: _serve_nccl(module, words, journal), journal)
-    if words.on_cpu:
-        for name, values in WITHOUT_DEVICE.items():
-            constants = {parameter: _constant(value) for parameter, value in values.items()}
-            wrap(name, partial(translating, translators=constants), words, journal)
 
 
 def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
@@ -66,7 +42,3 @@ def _group_class(backend: Backend) -> Any:
         return resolve(name) if name else None
     except AttributeError:
         return None
-
-
-def _constant(value: Any) -> Callable[[Any], Any]:
-    return lambda given: value

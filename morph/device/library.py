@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
-
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
@@ -19,14 +17,11 @@ Arguments = tuple[Any, ...]
 def install(words: Words, journal: Journal) -> None:
     """Register for the backend's device what is registered for CUDA.
 
-    On the CPU a kernel that the program has for the CPU stays the one that runs there.
-
     Args:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
-    impl = _impl_on_cpu if words.on_cpu else _impl
-    wrap("torch.library:Library.impl", lambda function: impl(words), words, journal)
+    wrap("torch.library:Library.impl", lambda function: _impl(words), words, journal)
     wrap("torch.library:Library.__init__", lambda function: _without_key, words, journal)
     kernel = "torch._library.custom_ops:CustomOpDef.register_kernel"
     wrap(kernel, lambda function: _register_kernel(words), words, journal)
@@ -40,29 +35,10 @@ def _impl(words: Words) -> Handler:
     return call
 
 
-def _impl_on_cpu(words: Words) -> Handler:
-    def call(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
-        name, function, key, options = _impl_arguments(library, *args, **kwargs)
-        own = words.dispatch_key(key)
-        if own == key:
-            return wrapped(name, function, key, **options)
-        taken = (own, WITHOUT_OWN_KERNEL) if key == "CUDA" else (own,)
-        if any(_has_kernel(library, name, each) for each in taken):
-            return None
-        return wrapped(name, function, taken[-1], **options)
-
-    return call
-
-
 def _impl_arguments(
     library: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any
 ) -> tuple[Any, Any, str, dict[str, Any]]:
     return op_name, fn, dispatch_key or library.dispatch_key, options
-
-
-def _has_kernel(library: Any, name: Any, key: str) -> bool:
-    operator = f"{library.ns}::{library._resolve_op_name(name, 'impl').rpartition('::')[2]}"
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(operator, key))
 
 
 def _without_key(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
@@ -82,7 +58,7 @@ def _register_kernel(words: Words) -> Handler:
         if types is None:
             return wrapped(types, function)
         asked = [types] if isinstance(types, str) else list(types)
-        return wrapped(_device_types(asked, definition, words), function)
+        return wrapped(_device_types(asked, words), function)
 
     return call
 
@@ -91,10 +67,8 @@ def _kernel_arguments(device_types: Any, fn: Any = None) -> tuple[Any, Any]:
     return device_types, fn
 
 
-def _device_types(asked: list[str], definition: Any, words: Words) -> list[str]:
+def _device_types(asked: list[str], words: Words) -> list[str]:
     """Add the backend's device type where CUDA's is asked for; CUDA's stays, for a device given as text."""
     if CUDA not in asked:
         return asked
-    registered = {"cpu", None} & set(definition._backend_fns)
-    own = [] if words.on_cpu and registered else [words.device_type(CUDA)]
-    return list(dict.fromkeys([*asked, *own]))
+    return list(dict.fromkeys([*asked, words.device_type(CUDA)]))

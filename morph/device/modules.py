@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -12,19 +11,6 @@ import torch
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
-
-# torch.accelerator's memory functions ask an allocator of the device; torch.cuda's are served on the CPU
-MEMORY = {
-    "empty_cache": "empty_cache",
-    "get_memory_info": "mem_get_info",
-    "max_memory_allocated": "max_memory_allocated",
-    "max_memory_reserved": "max_memory_reserved",
-    "memory_allocated": "memory_allocated",
-    "memory_reserved": "memory_reserved",
-    "memory_stats": "memory_stats",
-    "reset_accumulated_memory_stats": "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats": "reset_peak_memory_stats",
-}
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -35,16 +21,7 @@ def install(words: Words, journal: Journal) -> None:
         journal: Records every rebinding.
     """
     wrap("torch:get_device_module", lambda function: _device_module(words), words, journal)
-    if words.on_cpu:
-        # what torch.random.fork_rng asks of the module of any accelerator
-        journal.set_attribute(torch.cpu, "get_rng_state", lambda device=CUDA: torch.get_rng_state())
-        journal.set_attribute(
-            torch.cpu, "set_rng_state", lambda state, device=CUDA: torch.set_rng_state(state)
-        )
-        for name, served in MEMORY.items():
-            wrap(f"torch.accelerator.memory:{name}", partial(_serving, served), words, journal)
-    else:
-        wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
+    wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
 
 
 def _device_module(words: Words) -> Handler:
@@ -82,14 +59,5 @@ def _default_tensor_type(words: Words) -> Handler:
         if was_on_device:
             torch.set_default_device(None)
         return wrapped(*args, **kwargs)
-
-    return call
-
-
-def _serving(name: str, function: Callable[..., Any]) -> Handler:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        return getattr(torch.cuda, name)(*args, *kwargs.values())
 
     return call

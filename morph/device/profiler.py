@@ -30,10 +30,6 @@ def install(words: Words, journal: Journal) -> None:
     # NVIDIA's tools alone read these ranges
     disabled = {"enabled": lambda given: False}
     wrap("torch.autograd.profiler:emit_nvtx.__init__", _translator(disabled), words, journal)
-    if words.on_cpu:
-        events = "torch.autograd.profiler_util:EventList"
-        wrap(f"{events}.table", _translator({"sort_by": _of_the_host}), words, journal)
-        wrap(f"{events}.export_stacks", _translator({"metric": _of_the_host}), words, journal)
 
 
 def _translator(values: dict[str, Callable[[Any], Any]]) -> Callable[[Callable[..., Any]], Handler]:
@@ -59,12 +55,6 @@ def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> li
         else:
             translated.append(own if item is ProfilerActivity.CUDA else item)
     return [item for item in translated if item] or [ProfilerActivity.CPU]
-
-
-def _of_the_host(metric: Any) -> Any:
-    """Replace what a profile measures on a device: where that is the host, all of it is the host's."""
-    match = _METRIC.fullmatch(metric) if isinstance(metric, str) else None
-    return f"{match[1] or ''}cpu_{match[2]}" if match else metric
 
 
 def _profile(words: Words, own: ProfilerActivity | None) -> Handler:

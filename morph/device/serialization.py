@@ -12,8 +12,7 @@ from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
 PRIORITY = 1  # before torch's own, which begin at 10
-# "cpu:0" is what torch.device("cuda:0") is called on the CPU
-_LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?|cpu:0")
+_LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?")
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -38,7 +37,7 @@ def _tagger(words: Words) -> Callable[[Any], str | None]:
 
     def tag(storage: Any) -> str | None:
         device = storage.device
-        return f"{CUDA}:{device.index}" if device.type == own and not words.on_cpu else None
+        return f"{CUDA}:{device.index}" if device.type == own else None
 
     return tag
 

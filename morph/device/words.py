@@ -38,11 +38,6 @@ class Words:
         backend = active()
         return backend is self.backend or (backend is not None and backend.device_type == self._device_type)
 
-    @property
-    def on_cpu(self) -> bool:
-        """Whether the backend is the CPU, where CUDA's tensors and the host's are of one kind."""
-        return self._device_type == "cpu"
-
     def device_type(self, value: Any) -> Any:
         """Translate a bare device type: "cuda" becomes "npu"."""
         return self._device_type if isinstance(value, str) and value == CUDA else value
@@ -54,11 +49,11 @@ class Words:
         return self.device_type(value)
 
     def device(self, value: Any) -> Any:
-        """Translate a device as text: "cuda:1" becomes "npu:1", and "cpu" on the CPU, which is one device."""
+        """Translate a device as text: "cuda:1" becomes "npu:1"."""
         match = _DEVICE.fullmatch(value) if isinstance(value, str) else None
         if match is None:
             return value
-        return self._device_type if self.on_cpu else self._device_type + (match[1] or "")
+        return self._device_type + (match[1] or "")
 
     def dispatch_key(self, value: Any) -> Any:
         """Translate a dispatch key's name: "AutogradCUDA" becomes "AutogradPrivateUse1"."""

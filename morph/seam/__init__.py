@@ -24,7 +24,7 @@ class Seam(Protocol):
         """Makes CUDA a name of `device_type`; engaging twice is engaging once.
 
         Args:
-            device_type: The target as torch names it: "npu", "xpu", "cpu".
+            device_type: The target as torch names it: "npu", "xpu".
         """
 
     def disengage(self) -> None:

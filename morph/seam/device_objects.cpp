@@ -27,11 +27,10 @@ MethodReplacement<PyCFunction> torch_reduce;
 MethodReplacement<PyCFunction> torch_enter;
 
 // An index that no device has stays CUDA's, so that using it raises the seam's error and not the vendor's.
-// The CPU's is cpu:0: it keeps its index, and Tensor.to can tell it from a plain "cpu", which asks for no copy.
 PyObject* translated(PyObject* object) {
   auto& device = reinterpret_cast<THPDevice*>(object)->device;
   if (device.type() == DeviceType::CUDA && exists(device))
-    device = on_host() ? Device(DeviceType::CPU, 0) : Device(target(), device.index());
+    device = Device(target(), device.index());
   return object;
 }
 
@@ -45,31 +44,19 @@ PyObject* type(PyObject* self, void* closure) { return torch_type.torchs(transla
 PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
 PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
 
-bool is_cpu(PyObject* object) { return reinterpret_cast<THPDevice*>(object)->device.is_cpu(); }
-
-// On the CPU target a tensor's cpu and the cpu:0 of torch.device("cuda:0") are one device, of one hash and one name:
-// torch.load and autocast take the name.
-PyObject* plain(PyObject* self) {
-  static PyObject* cpu = THPDevice_New(Device(DeviceType::CPU));
-  translated(self);
-  return on_host() && is_cpu(self) ? cpu : self;
-}
-
-Py_hash_t hash(PyObject* self) { return torch_hash.torchs(plain(self)); }
-PyObject* str(PyObject* self) { return torch_str.torchs(plain(self)); }
+Py_hash_t hash(PyObject* self) { return torch_hash.torchs(translated(self)); }
+PyObject* str(PyObject* self) { return torch_str.torchs(translated(self)); }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   if (THPDevice_Check(a)) translated(a);
   if (THPDevice_Check(b)) translated(b);
-  bool one = on_host() && THPDevice_Check(a) && THPDevice_Check(b) && is_cpu(a) && is_cpu(b);
-  if (one && (operation == Py_EQ || operation == Py_NE)) return PyBool_FromLong(operation == Py_EQ);
   return torch_compare.torchs(a, b, operation);
 }
 
 // A vendor's device is pickled as "cuda": a CUDA machine without morph loads it, and under morph it is the vendor's.
 PyObject* reduce(PyObject* self, PyObject* args) {
   PyObject* reduced = torch_reduce.torchs(translated(self), args);
-  if (reduced == nullptr || on_host() || reinterpret_cast<THPDevice*>(self)->device.type() != target()) return reduced;
+  if (reduced == nullptr || reinterpret_cast<THPDevice*>(self)->device.type() != target()) return reduced;
   PyObject* arguments = PyTuple_GetItem(reduced, 1);
   PyTuple_SetItem(arguments, 0, PyUnicode_FromString("cuda"));
   return reduced;
@@ -80,7 +67,7 @@ PyObject* new_event(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* made = torch_event_new.torchs(type, args, kwargs);
   if (made == nullptr || !PyObject_TypeCheck(made, &THPEventType)) return made;
   auto& event = reinterpret_cast<THPEvent*>(made)->event;
-  if (event.device_type() == DeviceType::CUDA && !on_host()) event = c10::Event(target(), event.flag());
+  if (event.device_type() == DeviceType::CUDA) event = c10::Event(target(), event.flag());
   return made;
 }
 

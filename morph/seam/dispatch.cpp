@@ -29,11 +29,6 @@ const c10::OperatorHandle& handle(const char* name, const char* overload) {
   return *new c10::OperatorHandle(found);
 }
 
-void make_results_resident(const c10::OperatorHandle& op, Stack& stack) {
-  for (auto& result : torch::jit::last(stack, op.schema().returns().size()))
-    if (result.isTensor()) make_resident(result.toTensor());
-}
-
 bool translate_devices(const c10::OperatorHandle& op, Stack& stack) {
   bool translated = false;
   for (auto argument = stack.end() - op.schema().arguments().size(); argument != stack.end(); ++argument) {
@@ -50,7 +45,6 @@ void dispatch_again(const c10::OperatorHandle& op, Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(translate_devices(op, *stack), "Could not run '", op.operator_name(),
                               "' with arguments from the 'CUDA' backend: no argument names a CUDA device.");
   op.callBoxed(*stack);
-  if (on_host()) make_results_resident(op, *stack);
 }
 
 c10::DispatchKeySet target_keys() { return c10::DispatchKeySet(c10::computeDispatchKey({}, {}, Device(target()))); }
@@ -61,10 +55,8 @@ Tensor empty(c10::SymIntArrayRef size, Maybe<at::ScalarType> dtype, Maybe<at::La
   count(op);
   initialize_target();
   if (device) device = translate(*device);
-  auto result =
-      at::_ops::empty_memory_format::redispatch(target_keys(), size, dtype, layout, device, pin_memory, memory_format);
-  if (on_host()) make_resident(result);
-  return result;
+  return at::_ops::empty_memory_format::redispatch(target_keys(), size, dtype, layout, device, pin_memory,
+                                                   memory_format);
 }
 
 Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, Maybe<at::ScalarType> dtype,
@@ -73,47 +65,27 @@ Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, Maybe
   count(op);
   initialize_target();
   if (device) device = translate(*device);
-  auto result = at::_ops::empty_strided::redispatch(target_keys(), size, stride, dtype, layout, device, pin_memory);
-  if (on_host()) make_resident(result);
-  return result;
+  return at::_ops::empty_strided::redispatch(target_keys(), size, stride, dtype, layout, device, pin_memory);
 }
 
 // One count for both overloads: they are one method.
-void count_move(Device device) {
+Device destination(Device device) {
   static const auto& op = handle("aten::to", "dtype_layout");
-  if (device.is_cuda()) count(op);
-}
-
-// On the CPU "cuda" and cpu:0 (what torch.device("cuda") is there) ask for a tensor of its own unless it is resident.
-Device destination(const Tensor& self, Device device) {
-  if (!device.is_cuda() && !on_host()) return device;
-  count_move(device);
-  if (!on_host()) return translate(device);
-  if (device.type() == c10::DeviceType::CUDA) translate(device);
-  else if (!device.is_cpu() || !device.has_index()) return device;
-  return Device(c10::DeviceType::CPU, is_resident(self) ? -1 : 0);
-}
-
-Tensor arrived(const Tensor& self, Device device, Tensor result) {
-  if (device == Device(c10::DeviceType::CPU, 0) && on_host()) make_resident(result);
-  return result;
+  if (!device.is_cuda()) return device;
+  count(op);
+  return translate(device);
 }
 
 Tensor to_dtype_layout(const Tensor& self, Maybe<at::ScalarType> dtype, Maybe<at::Layout> layout, Maybe<Device> device,
                        Maybe<bool> pin_memory, bool non_blocking, bool copy, Maybe<at::MemoryFormat> memory_format) {
   if (!device) return at::native::to(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format);
-  Device there = destination(self, *device);
-  return arrived(self, there,
-                 at::native::to(self, dtype, layout, there, pin_memory, non_blocking, copy, memory_format));
+  return at::native::to(self, dtype, layout, destination(*device), pin_memory, non_blocking, copy, memory_format);
 }
 
 Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool non_blocking, bool copy,
                  Maybe<at::MemoryFormat> memory_format) {
-  Device there = destination(self, device);
-  return arrived(self, there, at::native::to(self, there, dtype, non_blocking, copy, memory_format));
+  return at::native::to(self, destination(device), dtype, non_blocking, copy, memory_format);
 }
-
-void record_stream_on_host(const c10::OperatorHandle&, Stack* stack) { torch::jit::drop(*stack, 2); }
 
 // torch warns when a kernel takes another's place; here that is what is meant, and undone later.
 struct Quiet final : c10::WarningHandler {
@@ -158,9 +130,6 @@ void engage_dispatch() {
   auto& moves = library("aten", DispatchKey::CompositeImplicitAutograd);
   moves.impl("to.dtype_layout", TORCH_FN(to_dtype_layout));
   moves.impl("to.device", TORCH_FN(to_device));
-  if (on_host())
-    library("aten", DispatchKey::CPU)
-        .impl("record_stream", torch::CppFunction::makeFromBoxedFunction<&record_stream_on_host>());
 }
 
 void disengage_dispatch() {

@@ -1,14 +1,9 @@
-// A device guard for CUDA: forwards to the vendor's guard, or gives the CPU one device with streams and events.
+// A device guard for CUDA that forwards to the vendor's guard.
 #include "seam.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <pybind11/pybind11.h>
 
 #include <atomic>
-#include <chrono>
 #include <utility>
 
 namespace seam {
@@ -76,62 +71,6 @@ struct VendorGuard final : DeviceGuardImplInterface {
   }
 };
 
-using Clock = std::chrono::steady_clock;
-thread_local c10::StreamId host_stream = 0;
-std::atomic<c10::StreamId> last_host_stream{0};
-
-// On the CPU work is done when the call returns: streams only have identities, events only have times.
-struct HostGuard final : DeviceGuardImplInterface {
-  Device only() const { return Device(DeviceType::CUDA, 0); }
-  Device checked(Device device) const { return translate(device), only(); }
-  Stream stream(c10::StreamId id) const { return Stream(Stream::UNSAFE, only(), id); }
-
-  DeviceType type() const override { return DeviceType::CUDA; }
-  Device exchangeDevice(Device device) const override { return checked(device); }
-  Device getDevice() const override { return only(); }
-  void setDevice(Device device) const override { checked(device); }
-  void uncheckedSetDevice(Device) const noexcept override {}
-  DeviceIndex deviceCount() const noexcept override { return 1; }
-  c10::DeviceCapability getDeviceCapability(Device device) const override {
-    return c10::impl::getDeviceGuardImpl(DeviceType::CPU)->getDeviceCapability(translate(device));
-  }
-  void synchronizeDevice(const DeviceIndex) const override {}
-
-  Stream getStream(Device device) const override { return checked(device), stream(host_stream); }
-  Stream getDefaultStream(Device device) const override { return checked(device), stream(0); }
-  Stream getStreamFromGlobalPool(Device device, bool) const override { return getNewStream(device, 0); }
-  Stream getNewStream(Device device, int) const override { return checked(device), stream(++last_host_stream); }
-  Stream exchangeStream(Stream next) const override { return stream(std::exchange(host_stream, next.id())); }
-  bool queryStream(const Stream&) const override { return true; }
-  void synchronizeStream(const Stream&) const override {}
-
-  void record(void** event, const Stream&, const DeviceIndex, const c10::EventFlag) const override {
-    if (*event == nullptr) *event = new Clock::time_point;
-    *static_cast<Clock::time_point*>(*event) = Clock::now();
-  }
-  void block(void*, const Stream&) const override {}
-  bool queryEvent(void*) const override { return true; }
-  void synchronizeEvent(void*) const override {}
-  void destroyEvent(void* event, const DeviceIndex) const noexcept override {
-    delete static_cast<Clock::time_point*>(event);
-  }
-  double elapsedTime(void* first, void* second, const DeviceIndex) const override {
-    auto elapsed = *static_cast<Clock::time_point*>(second) - *static_cast<Clock::time_point*>(first);
-    return std::chrono::duration<double, std::milli>(elapsed).count();
-  }
-};
-
-// Autograd starts a thread for each device at its first backward; on the CPU it needs none, and one that asks for the
-// interpreter while that ends aborts the process. Nor could a process fork after it.
-void start_autograd_without_devices() {
-  pybind11::gil_scoped_release without_interpreter;
-  c10::InferenceMode no_inference(false);
-  c10::AutoGradMode with_gradients(true);
-  at::Tensor leaf = at::ones({});
-  leaf.set_requires_grad(true);
-  leaf.clone().backward();
-}
-
 std::atomic<const DeviceGuardImplInterface*>& registered() {
   return c10::impl::device_guard_impl_registry[static_cast<size_t>(DeviceType::CUDA)];
 }
@@ -143,14 +82,8 @@ bool exchanged = false;
 void engage_guard() {
   // Never freed: torch keeps pointers to guards in events and in its device threads.
   static const VendorGuard vendor_guard;
-  static const HostGuard host_guard;
   c10::impl::getDeviceGuardImpl(target());  // raises where torch has no such device
-  const DeviceGuardImplInterface* guard = &vendor_guard;
-  if (on_host()) {
-    start_autograd_without_devices();
-    guard = &host_guard;
-  }
-  previous = registered().exchange(guard);
+  previous = registered().exchange(&vendor_guard);
   exchanged = true;
 }
 

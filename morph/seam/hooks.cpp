@@ -5,14 +5,11 @@
 // hasCUDA() and the versions stay what they are.
 #include "seam.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include <cstring>
-#include <mutex>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,52 +35,6 @@ struct VendorHooks : CUDAHooksInterface {
   at::Device getDeviceFromPtr(void* data) const override { return vendor().getDeviceFromPtr(data); }
   bool isPinnedPtr(const void* data) const override { return vendor().isPinnedPtr(data); }
   at::Allocator* getPinnedMemoryAllocator() const override { return vendor().getPinnedMemoryAllocator(); }
-};
-
-// Host memory that remembers having been asked for as pinned.
-struct PinnedAllocator final : at::Allocator {
-  std::mutex mutex;
-  std::unordered_set<const void*> pinned;
-
-  static PinnedAllocator& instance() {
-    static auto* allocator = new PinnedAllocator;
-    return *allocator;
-  }
-  static void release(void* context) {
-    auto* memory = static_cast<at::DataPtr*>(context);
-    std::lock_guard<std::mutex> lock(instance().mutex);
-    instance().pinned.erase(memory->get());
-    delete memory;
-  }
-  at::DataPtr allocate(size_t bytes) override {
-    auto* memory = new at::DataPtr(c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes));
-    std::lock_guard<std::mutex> lock(mutex);
-    pinned.insert(memory->get());
-    return {memory->get(), memory, &release, c10::Device(c10::DeviceType::CPU)};
-  }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
-  bool contains(const void* data) {
-    std::lock_guard<std::mutex> lock(mutex);
-    return pinned.count(data) != 0;
-  }
-};
-
-// The CPU as CUDA's device: torch's accelerator is then CUDA, which is the CPU.
-struct HostHooks : CUDAHooksInterface {
-  void init() const override {}
-  bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
-  bool hasPrimaryContext(DeviceIndex) const override { return false; }
-  DeviceIndex deviceCount() const override { return 1; }
-  DeviceIndex getCurrentDevice() const override { return 0; }
-  void setCurrentDevice(DeviceIndex index) const override { translate({c10::DeviceType::CUDA, index}); }
-  DeviceIndex exchangeDevice(DeviceIndex index) const override { return setCurrentDevice(index), 0; }
-  DeviceIndex maybeExchangeDevice(DeviceIndex index) const override { return exchangeDevice(index); }
-  const at::Generator& getDefaultGenerator(DeviceIndex) const override { return at::detail::getDefaultCPUGenerator(); }
-  at::Generator getNewGenerator(DeviceIndex) const override { return at::detail::createCPUGenerator(); }
-  at::Device getDeviceFromPtr(void*) const override { return c10::DeviceType::CPU; }
-  bool isPinnedPtr(const void* data) const override { return PinnedAllocator::instance().contains(data); }
-  at::Allocator* getPinnedMemoryAllocator() const override { return &PinnedAllocator::instance(); }
 };
 
 // In the Itanium ABI the first function that a class adds comes right after those it inherits.
@@ -123,12 +74,10 @@ Table original_table = nullptr;
 void engage_hooks() {
   static const CUDAHooksInterface plain;
   static const VendorHooks vendor_hooks;
-  static const HostHooks host_hooks;
   static const CUDAHooksInterface& torchs = at::detail::getCUDAHooks();
   original_table = table_of(&torchs);
   static const Table for_vendor = patched_table(original_table, table_of(&plain), table_of(&vendor_hooks));
-  static const Table for_host = patched_table(original_table, table_of(&plain), table_of(&host_hooks));
-  table_of(&torchs) = on_host() ? for_host : for_vendor;
+  table_of(&torchs) = for_vendor;
 }
 
 void disengage_hooks() {

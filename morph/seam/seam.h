@@ -15,7 +15,6 @@ namespace seam {
 // The device type that "cuda" names while the seam is engaged.
 c10::DeviceType target();
 void set_target(c10::DeviceType type);
-inline bool on_host() { return target() == c10::DeviceType::CPU; }
 
 // How many devices the target has. Raises nothing.
 int device_count();
@@ -31,12 +30,6 @@ void initialize_target();
 // Calls that reached the seam, by operator name.
 void count(const c10::OperatorHandle& op);
 std::map<std::string, uint64_t> counted();
-
-// The CPU as target: a tensor is resident when "cuda" made it or it was moved there.
-// Several processes that a launcher starts on one machine each take the CPU for a device of their own, of this index.
-int host_index();
-bool is_resident(const at::Tensor& tensor);
-void make_resident(const at::Tensor& tensor);
 
 void engage_guard();
 void disengage_guard();

@@ -5,7 +5,7 @@ about 5 us a call, and `aten::to` is answered in Python. `Tensor.cuda` and `Tens
 because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 
 * `torch.device("cuda")` stays a CUDA device, equal to no tensor's;
-* generators, streams and events of "cuda", pinned memory for it, and devices given as integers on the CPU;
+* generators, streams and events of "cuda", and pinned memory for it;
 * `x.cuda()` and `x.is_cuda` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
 """
 
@@ -90,7 +90,7 @@ class PythonSeam:
         if argument.index is not None and argument.index >= count:
             there = "there is 1" if count == 1 else f"there are {count}"
             raise RuntimeError(f"{argument}: the device does not exist, {there} ({self._device_type})")
-        if self._device_type == "cpu" or argument.index is None:
+        if argument.index is None:
             return torch.device(self._device_type)
         return torch.device(self._device_type, argument.index)
 
@@ -111,8 +111,6 @@ class PythonSeam:
         memory_format: torch.memory_format | None = None,
     ) -> torch.Tensor:
         there = self._translate(device)
-        # On the CPU a copy is what the program sees as another device.
-        copy = copy or (there is not device and self._device_type == "cpu")
         wanted = (dtype or tensor.dtype, layout or tensor.layout, _indexed(there) or tensor.device)
         stays = wanted == (tensor.dtype, tensor.layout, tensor.device)
         if stays and not copy and _has_format(tensor, memory_format):

@@ -6,16 +6,14 @@
 #include <pthread.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 namespace seam {
 namespace {
 
-std::atomic<c10::DeviceType> target_type{c10::DeviceType::CPU};
+std::atomic<c10::DeviceType> target_type{c10::DeviceType::PrivateUse1};
 std::atomic<bool> initialized{false};
 
 struct Counter {
@@ -44,7 +42,7 @@ Counter& claim(const c10::OperatorHandle& op, const void* key, size_t slot) {
 
 std::atomic<bool> stands_for_cuda{false};
 
-void forget_initialization() { initialized.store(target() == c10::DeviceType::CPU); }
+void forget_initialization() { initialized.store(false); }
 
 // A forked child must ask the vendor again, which refuses there by its own error; a torch built with CUDA would refuse
 // CUDA itself.
@@ -64,20 +62,10 @@ void set_target(c10::DeviceType type) {
   forget_initialization();
 }
 
-// A launcher of several local processes means each to have a device of its own; on the CPU each of them is the CPU.
-int launched(const char* variable, int otherwise) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? otherwise : std::atoi(value);
-}
-int local_processes() { return std::max(1, launched("LOCAL_WORLD_SIZE", 1)); }
-
 int device_count() {
-  if (on_host()) return local_processes();
   auto* guard = c10::impl::device_guard_impl_registry[static_cast<size_t>(target())].load();
   return guard == nullptr ? 0 : guard->deviceCount();
 }
-
-int host_index() { return launched("LOCAL_RANK", 0); }
 
 bool exists(c10::Device device) { return device.index() <= 0 || device.index() < device_count(); }
 
@@ -85,7 +73,7 @@ c10::Device translate(c10::Device device) {
   if (device.type() != c10::DeviceType::CUDA) return device;
   TORCH_CHECK(exists(device), device, ": the device does not exist, there ", device_count() == 1 ? "is " : "are ",
               device_count(), " (", c10::DeviceTypeName(target(), true), ")");
-  return c10::Device(target(), on_host() ? -1 : device.index());
+  return c10::Device(target(), device.index());
 }
 
 void initialize_target() {

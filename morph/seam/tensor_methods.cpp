@@ -1,4 +1,4 @@
-// Tensor.cuda, Tensor.cpu, Tensor.to, Tensor.is_cuda and Tensor.get_device, changed in torch's C tables.
+// Tensor.cuda and Tensor.is_cuda, changed in torch's C tables.
 #include "replacement.h"
 #include "seam.h"
 
@@ -15,9 +15,6 @@ using c10::Device;
 using c10::DeviceType;
 
 MethodReplacement<PyCFunctionWithKeywords> torch_cuda;
-MethodReplacement<PyCFunctionWithKeywords> torch_cpu;
-MethodReplacement<PyCFunctionWithKeywords> torch_to;
-MethodReplacement<PyCFunction> torch_get_device;
 GetterReplacement torch_is_cuda;
 
 const at::Tensor& tensor(PyObject* self) { return THPVariable_Unpack(self); }
@@ -41,12 +38,6 @@ PyObject* is_cuda(PyObject* self, void* closure) {
   HANDLE_TH_ERRORS
   return PyBool_FromLong(is_target(tensor(self).device()));
   END_HANDLE_TH_ERRORS
-}
-
-PyObject* get_device(PyObject* self, PyObject* args) {
-  // A CPU tensor has no index, and CUDA code passes the index on as a device.
-  if (!is_overridden(self) && tensor(self).device().is_cpu()) return PyLong_FromLong(host_index());
-  return torch_get_device.torchs(self, args);
 }
 
 // torch only takes a CUDA device here: an integer would be the accelerator's, and torch.device("cuda") the target's.
@@ -90,37 +81,6 @@ PyObject* cuda(PyObject* self, PyObject* args, PyObject* kwargs) {
   END_HANDLE_TH_ERRORS
 }
 
-at::Tensor copy(const at::Tensor& resident) {
-  py::gil_scoped_release no_gil;
-  return resident.clone();
-}
-
-// A copy on the host does not follow the tensor on the device: neither does it where both are the CPU.
-PyObject* apart(PyObject* result, PyObject* self) {
-  if (result != self || !is_resident(tensor(self))) return result;
-  HANDLE_TH_ERRORS
-  auto aliased = py::reinterpret_steal<py::object>(result);
-  return THPVariable_Wrap(copy(tensor(self)));
-  END_HANDLE_TH_ERRORS
-}
-
-PyObject* cpu(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return apart(torch_cpu.torchs(self, args, kwargs), self);
-}
-
-// As text only: a torch.device may be another tensor's, and moving to that is no copy on CUDA.
-bool names_host(PyObject* args, PyObject* kwargs) {
-  PyObject* device = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0)
-                     : kwargs                   ? PyDict_GetItemString(kwargs, "device")
-                                                : nullptr;
-  return device != nullptr && PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0;
-}
-
-PyObject* to(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* result = torch_to.torchs(self, args, kwargs);
-  return result == self && names_host(args, kwargs) ? apart(result, self) : result;
-}
-
 }  // namespace
 
 void engage_tensor_methods() {
@@ -128,17 +88,10 @@ void engage_tensor_methods() {
   auto* type = reinterpret_cast<PyTypeObject*>(base.ptr());
   torch_cuda.put(type, "cuda", cuda);
   torch_is_cuda.put(type, "is_cuda", is_cuda);
-  if (!on_host()) return;
-  torch_cpu.put(type, "cpu", cpu);
-  torch_to.put(type, "to", to);
-  torch_get_device.put(type, "get_device", get_device);
 }
 
 void disengage_tensor_methods() {
   torch_is_cuda.restore();
-  torch_get_device.restore();
-  torch_to.restore();
-  torch_cpu.restore();
   torch_cuda.restore();
 }
 

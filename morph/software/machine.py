@@ -87,8 +87,8 @@ def start(
 
     Args:
         vendor: The backend's name, ``"npu"``.
-        devices: How many devices there are; None takes ``MORPH_DEVICES``, else two in a rehearsal, and one, or
-            as many as a launcher starts processes on this machine, on the CPU; less what is hidden.
+        devices: How many devices there are; None takes ``MORPH_DEVICES``, else two in a rehearsal, and on
+            the CPU one, or as many as a launcher starts processes here; less what is hidden.
         memory: Bytes of each device; None takes ``MORPH_DEVICE_MEMORY``, else 64 GiB in a rehearsal, and an
             equal share of the host's on the CPU.
         journal: Records what is put in the place of torch's own names; the device itself stays.

@@ -47,7 +47,7 @@ def test_says_one_line_at_start(platform: Platform) -> None:
     stderr = script(platform, "import morph; morph.activate(BACKEND); morph.activate(BACKEND)")
     said = [line for line in stderr.splitlines() if line.startswith("morph: ")]
     assert len(said) == 1
-    assert f"cuda is {platform.device_type}" in said[0]
+    assert f"cuda is {platform.backend}" in said[0]
 
 
 def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -> None:

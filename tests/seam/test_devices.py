@@ -9,7 +9,10 @@ import pickle
 import pytest
 import torch
 
-pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [
+    pytest.mark.platforms("simulated-npu", "npu", "simulated-xpu"),
+    pytest.mark.usefixtures("engaged"),
+]
 
 SPELLINGS = ['"cuda"', '"cuda:0"', '"cuda", 0', '"cuda", index=0', 'type="cuda", index=0', "0"]
 

@@ -8,15 +8,15 @@ import pytest
 
 from tests.platforms import Platform
 
-pytestmark = pytest.mark.platforms("cpu")
+pytestmark = pytest.mark.platforms("npu")
 
 OPEN = """
 import sys
 import torch
 from morph.seam import open_seam
 seam = open_seam(lambda line: print("said:", line))
-seam.engage("cpu")
-assert torch.ones(1, device="cuda").device.type == "cpu"
+seam.engage("npu")
+assert torch.ones(1, device="cuda").device.type == "npu"
 print("kind:", seam.kind)
 """
 
@@ -57,7 +57,7 @@ import torch
 before = set(sys.modules)
 start = time.process_time()
 from morph.seam import open_seam
-open_seam().engage("cpu")
+open_seam().engage("npu")
 print(time.process_time() - start)
 print(*set(sys.modules) - before)
 """

@@ -7,7 +7,10 @@ import torch
 
 from morph.seam.small import PythonSeam
 
-pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("vendor_worker")]
+pytestmark = [
+    pytest.mark.platforms("simulated-npu", "npu", "simulated-xpu"),
+    pytest.mark.usefixtures("vendor_worker"),
+]
 
 SERVED = [
     "host.cuda()",

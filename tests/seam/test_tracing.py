@@ -12,7 +12,10 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-pytestmark = [pytest.mark.platforms("cpu", "npu", "simulated-xpu"), pytest.mark.usefixtures("engaged")]
+pytestmark = [
+    pytest.mark.platforms("simulated-npu", "npu", "simulated-xpu"),
+    pytest.mark.usefixtures("engaged"),
+]
 
 
 def program(x: torch.Tensor) -> torch.Tensor:
@@ -37,13 +40,6 @@ def check(result: torch.Tensor, device_type: str) -> None:
 def test_compiles_as_one_graph(backend: str, device_type: str) -> None:
     torch._dynamo.reset()
     check(torch.compile(program, backend=backend, fullgraph=True)(torch.ones(2)), device_type)
-
-
-@pytest.mark.platforms("cpu")
-def test_compiles_with_inductor(device_type: str) -> None:
-    torch._dynamo.reset()
-    with old_ways():
-        check(torch.compile(program, fullgraph=True)(torch.ones(2)), device_type)
 
 
 def test_exports(device_type: str) -> None:

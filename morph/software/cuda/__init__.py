@@ -1,4 +1,4 @@
-"""torch's own ``torch.cuda``, executed once more over a software ``torch._C``: CUDA, or HIP in a rehearsal."""
+"""torch's own ``torch.cuda``, executed once more over a software ``torch._C``, as CUDA or as HIP."""
 
 from __future__ import annotations
 

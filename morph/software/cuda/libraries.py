@@ -1,4 +1,4 @@
-"""What torch is told of the libraries that a build for CUDA links: their versions, by which programs branch."""
+"""The versions of the libraries that a build for CUDA links, by which programs branch."""
 
 from __future__ import annotations
 

@@ -56,12 +56,13 @@ class DeviceProperties:
         import torch
 
         architecture = f", gcnArchName='{self.gcnArchName}'" if torch.version.hip else ""
-        return (
-            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}{architecture}, "
-            f"total_memory={self.total_memory // MIB}MB, multi_processor_count={self.multi_processor_count}, "
-            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
-            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size // MIB}MB)"
+        fields = (
+            f"name='{self.name}', major={self.major}, minor={self.minor}{architecture}",
+            f"total_memory={self.total_memory // MIB}MB, multi_processor_count={self.multi_processor_count}",
+            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}",
+            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size // MIB}MB",
         )
+        return f"_CudaDeviceProperties({', '.join(fields)})"
 
 
 MI300X: dict[str, Any] = {
@@ -86,10 +87,8 @@ def of_device(index: int) -> DeviceProperties:
     """Answers ``torch.cuda._get_device_properties``."""
     machine, index = started(), devices.valid_index(index)
     identity = uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{machine.facts.name}/{index}")
-    facts = _processor() if machine.facts.software else MI300X
-    return DeviceProperties(
-        **{**facts, "total_memory": machine.memory, "uuid": identity, "pci_bus_id": index}
-    )
+    own = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": index}
+    return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)
 
 
 @functools.cache

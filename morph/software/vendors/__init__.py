@@ -1,1 +1,1 @@
-"""The vendors' modules on the software device: each made from its recorded surface, and what it does not tell."""
+"""The vendors' modules on the software device, each made from its recorded surface."""
