@@ -50,6 +50,7 @@ def test_a_class_keeps_what_its_own_methods_use() -> None:
     assert start.elapsed_time(end) >= 0
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_objects_refuse_it_too_and_can_be_looked_into() -> None:
     graph: Any = torch.cuda.CUDAGraph(keep_graph=True)
     with pytest.raises(MissingNameError, match="cudaGraph_t"):

@@ -16,6 +16,7 @@ from morph.device.words import Words
 from morph.finders.scope import Scope
 from morph.finders.views import Views
 from morph.journal import Journal
+from tests.platforms import ACCELERATORS
 
 
 def test_every_row_names_parameters_and_kinds_that_exist() -> None:
@@ -26,6 +27,7 @@ def test_every_row_names_parameters_and_kinds_that_exist() -> None:
         assert all(callable(getattr(Words, kind)) for kind in kinds.values()), name
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_every_function_of_the_table_translates() -> None:
     for name in parameters.table():
         module, _, qualified = name.partition(":")

@@ -15,6 +15,8 @@ from unittest import mock
 import pytest
 import torch
 
+from tests.platforms import ACCELERATORS
+
 SUBMODULES = [
     "amp",
     "amp.autocast_mode",
@@ -84,6 +86,7 @@ def test_a_name_can_be_replaced_and_put_back() -> None:
     assert not hasattr(torch.cuda, "morphs_own_test")
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_what_is_missing_is_an_attribute_error_by_name() -> None:
     assert not hasattr(torch.cuda, "tunable")
     assert getattr(torch.cuda, "gds", None) is None
@@ -119,6 +122,7 @@ def test_code_written_for_cuda_sees_cuda(module: str) -> None:
     assert version is not None
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 @pytest.mark.parametrize("module", ["torch", "torch._inductor.utils", "torch.nn.parallel.data_parallel"])
 def test_torch_itself_is_told_the_truth(module: str) -> None:
     assert ask(module) == (False, 0, None)

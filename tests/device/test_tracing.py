@@ -6,13 +6,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
+
+from tests.platforms import ACCELERATORS
 
 
 def traced(body: Callable[[torch.Tensor], torch.Tensor]) -> float:
     return torch.compile(body, backend="eager", fullgraph=True)(torch.ones(1, device="cuda")).item()
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_predicates_are_constants() -> None:
     assert traced(lambda tensor: tensor + 1 if tensor.is_cuda else tensor) == 2
     assert traced(lambda tensor: tensor + 1 if torch.cuda.is_available() else tensor) == 2

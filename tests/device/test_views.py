@@ -12,9 +12,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 
 from morph import backends
+from tests.platforms import ACCELERATORS
 
 USERS = ("__main__", "__mp_main__", "__console__", "train", "sam2.build", "morph_user", "torchvision.ops")
 PREDICATES = ("torch.cuda.is_available()", "torch.cuda.device_count() > 0", "torch.backends.cuda.is_built()")
@@ -42,6 +44,7 @@ def test_user_code_sees_cuda() -> None:
     assert asking("train", "torch.version.cuda")() is not None
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_torch_the_vendor_and_those_that_speak_its_language_are_told_the_truth() -> None:
     for name in ("torch", "functorch", *truthful()):
         for module in (name, f"{name}.inner.module"):
@@ -49,6 +52,7 @@ def test_torch_the_vendor_and_those_that_speak_its_language_are_told_the_truth()
     assert asking("torch.utils", "torch.version.cuda")() is None
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_what_exec_runs_asks_for_who_calls_it() -> None:
     for text in (f"eval({AVAILABLE!r})", f"eval({AVAILABLE!r}, {{'torch': torch}})"):
         assert asking("train", text)() is True
@@ -66,12 +70,14 @@ def test_a_notebooks_cell() -> None:
         assert namespace["seen"] is namespace["later"]() is True
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_pythons_own_library_asks_for_who_calls_it() -> None:
     through = "__import__('unittest.mock').mock.Mock(side_effect=torch.cuda.is_available)()"
     for module, answer in {"train": True, "torch._dynamo": False}.items():
         assert asking(module, through)() is answer
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_a_thread_of_a_pool() -> None:
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         assert pool.submit(torch.cuda.is_available).result() is True
@@ -82,6 +88,7 @@ def test_a_thread_of_a_pool() -> None:
     assert answers.get(timeout=10) is True
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_a_caller_in_c() -> None:
     through = "list(map(__import__('operator').call, [torch.cuda.is_available]))"
     assert asking("train", through)() == [True]
