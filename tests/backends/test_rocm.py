@@ -67,4 +67,4 @@ import morph
 assert morph.activate().backend == "cpu"
 """
     done = platform.run(program, morph=False)
-    assert done.stderr.splitlines() == ["morph: cuda is cpu (the CPU, 1 device)"]
+    assert done.stderr.splitlines() == ["morph: cuda is cpu (the CPU, 2 devices)"]

@@ -37,7 +37,7 @@ def test_what_the_device_computes(platform: Platform, capsys: pytest.CaptureFixt
 def test_a_device_that_is_not_there(platform: Platform) -> None:
     done = command(platform, "verify", "--device", "cuda:7")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1] == "morph: there is no cuda:7 here; there is cuda:0"
+    assert done.stderr.splitlines()[-1] == "morph: there is no cuda:7 here; there are cuda:0 to cuda:1"
     for device in ("cuda:x", "tpu", "cpu"):
         with pytest.raises(MorphError, match=f"{device!r} is no CUDA device"):
             ensure_device(device)

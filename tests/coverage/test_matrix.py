@@ -76,8 +76,8 @@ def test_a_name_that_no_row_decides_is_decided_by_the_surface() -> None:
     assert decide(npu, "torch.cuda.CUDAGraph.replay").target == "torch.npu.NPUGraph.replay"
     assert decide(npu, "torch.cuda.no_such_name").status is Status.MISSING
     assert decide(npu, "torch.backends.cudnn.enabled").note == "torch's own"
-    assert decide(cpu, "torch.cuda.Stream.query").status is Status.EMULATED
-    assert decide(cpu, "torch.cuda.Stream.no_such_member").status is Status.MISSING
+    assert decide(cpu, "torch.cuda.Stream.query").status is Status.SAME
+    assert decide(cpu, "torch.cuda.gds.GdsFile").status is Status.MISSING
 
 
 def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:

@@ -36,7 +36,7 @@ def test_names_and_operators_of_every_process(platform: Platform, tmp_path: path
     done = report(platform, program, "report.json")
     assert done.returncode == 1, describe(done)
     told = json.loads((tmp_path / "report.json").read_text())
-    assert (told["backend"], told["processes"]) == (platform.device_type, 2)
+    assert (told["backend"], told["processes"]) == (platform.backend, 2)
     names = {each["name"]: each for each in told["names"]}
     synchronize, gds = names["torch.cuda.synchronize"], names["torch.cuda.gds"]
     assert (synchronize["count"], synchronize["file"], synchronize["line"]) == (2, str(program), 5)
@@ -50,7 +50,8 @@ def test_names_and_operators_of_every_process(platform: Platform, tmp_path: path
     }
     assert names["pynvml.smi"]["note"].endswith("pip install pynvml")
     assert told["ending"]["error"] == "ModuleNotFoundError"
-    assert told["operators"]["aten::empty.memory_format"] >= 2
+    if platform.name != "cpu":  # where "cuda" is the device's own name, nothing is translated
+        assert told["operators"]["aten::empty.memory_format"] >= 2
 
 
 @pytest.mark.platforms("cpu")

@@ -40,7 +40,7 @@ def test_numbers_are_those_of_the_hand_ported_programs(platform: Platform, tmp_p
         ours, twin = tmp_path / f"{name}.py", tmp_path / f"{name}_by_hand.py"
         ours.write_bytes(port(PROGRAMS / f"{name}.py").after)
         twin.write_text(_by_hand(name, platform))
-        runs += [(str(ours), arguments), (str(twin), [*arguments, "--device", platform.device_type])]
+        runs += [(str(ours), arguments), (str(twin), [*arguments, "--device", platform.backend])]
     # one thread, so that a sum has one order whichever way it is spelled
     done = platform.run(
         RUN_EACH, json.dumps(runs), morph=False, environment={"OMP_NUM_THREADS": "1"}, cwd=tmp_path
@@ -62,7 +62,7 @@ def test_what_cannot_be_ported_is_listed() -> None:
 def _by_hand(name: str, platform: Platform) -> str:
     """Returns a hand-ported program; where there is no accelerator the original computes in float32."""
     text = (PROGRAMS / "ported" / f"{name}.py").read_text(encoding="utf-8")
-    if name == "characters" and platform.device_type == "cpu":
+    if name == "characters" and platform.backend == "cpu":
         assert IN_BFLOAT16 in text
         return text.replace(IN_BFLOAT16, "torch.autocast(args.device, enabled=False)")
     return text

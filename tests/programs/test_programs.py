@@ -113,7 +113,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
             done = run(
                 platform,
                 "several.py",
-                *(*names, "--", "--device", platform.device_type),
+                *(*names, "--", "--device", platform.backend),
                 morph=platform.is_simulated,  # whose device exists under morph only
                 cwd=tmp_path_factory.mktemp(program.name),
                 processes=program.twin_processes,
