@@ -81,7 +81,7 @@ def _vendors(found: Survey) -> Iterator[Finding]:
 
 def _several(found: Survey) -> Iterator[Finding]:
     """Two vendors' devices are there: the order decides, and may not be meant so."""
-    there = [each.name for each in found.backends if each.distribution and each.devices and not each.absence]
+    there = [each.name for each in found.backends if each.supported and each.devices and not each.absence]
     if len(there) > 1 and not os.environ.get(BACKEND):
         problem = (
             f"devices of several vendors are there: {', '.join(there)}; {found.activation.backend} is used"

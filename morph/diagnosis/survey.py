@@ -18,6 +18,7 @@ from morph.aliases import package as packages
 from morph.aliases import table
 from morph.backends import Backend
 from morph.diagnosis.processes import ask, run
+from morph.software import machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,8 @@ def _presence(name: str, progress: Callable[[str], object]) -> Presence:
 
 def _look(backend: Backend) -> dict[str, Any]:
     facts = backend.table.facts
-    if not facts.vendor and not facts.built:
-        return {"devices": 1, "absence": None}  # the CPU
+    if facts.software:
+        return {"devices": machine.visible_devices(facts), "absence": None}
     return ask(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
 
 

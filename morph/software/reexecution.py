@@ -1,21 +1,28 @@
-"""A module of torch's own for a device, executed once more over a simulated runtime.
+"""A module of torch's own for a device, executed once more over a software runtime.
 
-Such a module is Python over what a torch built for the device has in ``torch._C``. With that in its place,
-the module's names, signatures and behaviour are torch's own.
+Such a module is Python over what a torch built for the device has in ``torch._C``. With that in its place, the
+module's names, signatures and behaviour are torch's own. It is executed in the module that is there already, so
+that whoever holds the module, or a function of it, sees the device.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
+from morph.importing import put_first, take_away
 from morph.journal import Journal
+
+Contents = dict[str, dict[str, Any]]
+_OF_THE_IMPORT = ("__spec__", "__loader__")
 
 
 class Reexecuted:
-    """The second execution of a module with its submodules, which takes the place of the first.
+    """The second execution of a module with its submodules.
 
     Args:
         name: The module's dotted name, ``"torch.xpu"``.
@@ -23,32 +30,85 @@ class Reexecuted:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._executed: dict[str, ModuleType] = {}
+        self._contents: Contents = {}
 
-    def place(self, journal: Journal, complete: Callable[[ModuleType, ModuleType], None]) -> None:
-        """Puts the module in the place of torch's; it is executed the first time only.
+    def place(self, journal: Journal, complete: Callable[[ModuleType], None]) -> None:
+        """Gives the modules the contents of their second execution; they are executed the first time only.
 
         Args:
-            journal: Records that torch's own was there.
-            complete: Called after the execution with the new module and torch's own.
+            journal: Puts torch's own contents back.
+            complete: Called after the execution with the module.
         """
-        own = self._loaded()
-        journal.on_undo(lambda: self._put(own))
-        self._put(self._executed)
-        if not self._executed:
-            for name in own:
-                importlib.import_module(name)
-            complete(sys.modules[self._name], own[self._name])
-            self._executed.update(self._loaded())
+        own = _contents(self._loaded())
+        journal.on_undo(lambda: self._put_back(own))
+        if self._contents:
+            _fill(self._contents)
+        else:
+            _execute(self._loaded())
+            complete(sys.modules[self._name])
+
+    def _put_back(self, own: Contents) -> None:
+        self._contents = _contents({name: sys.modules[name] for name in own})
+        _fill(own)
 
     def _loaded(self) -> dict[str, ModuleType]:
         inside = f"{self._name}."
         return {name: module for name, module in sys.modules.items() if f"{name}.".startswith(inside)}
 
-    def _put(self, modules: dict[str, ModuleType]) -> None:
-        for name in self._loaded():
+
+def _contents(modules: Mapping[str, ModuleType]) -> Contents:
+    return {name: dict(vars(module)) for name, module in modules.items()}
+
+
+def _fill(contents: Contents) -> None:
+    for name, values in contents.items():
+        namespace = vars(sys.modules[name])
+        namespace.update(values)
+        for other in namespace.keys() - values.keys():
+            if f"{name}.{other}" not in sys.modules:  # a submodule that was imported meanwhile stays
+                del namespace[other]
+
+
+def _execute(modules: Mapping[str, ModuleType]) -> None:
+    """Imports the modules once more, in the order in which they import each other."""
+    finder = _InPlaceFinder(modules)
+    put_first(finder)
+    try:
+        for name in modules:
             del sys.modules[name]
+        for name in modules:
+            importlib.import_module(name)
+    finally:
+        take_away(finder)
         sys.modules.update(modules)
-        if self._name in modules:
-            parent, _, last = self._name.rpartition(".")
-            setattr(sys.modules[parent], last, modules[self._name])
+
+
+class _InPlaceFinder:
+    """Finds modules whose execution is to fill the module that was there before."""
+
+    def __init__(self, modules: Mapping[str, ModuleType]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path) if fullname in self._modules else None
+        if spec is not None:
+            spec.loader = _InPlaceLoader(spec.loader, self._modules[fullname])  # type: ignore[assignment]
+        return spec
+
+
+class _InPlaceLoader:
+    """Executes a module in the module that was there before, which keeps its spec and loader."""
+
+    def __init__(self, loader: Any, module: ModuleType) -> None:
+        self._loader = loader
+        self._module = module
+        self._kept = {name: vars(module)[name] for name in _OF_THE_IMPORT}
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self._kept, __annotations__={})  # torch's own annotations are put back
+        self._loader.exec_module(module)

@@ -13,7 +13,7 @@ from tests.platforms import Platform
 PROGRAM = """
 import importlib.util, json, sys
 import torch
-if torch.device("cuda").type == "cpu":
+if torch.device("cuda").type == "cuda":
     sys.modules["torch_npu"] = None  # as on a machine without it
 
 def accelerate():
@@ -53,9 +53,9 @@ CHOICES = {
         "deepspeed": ["npu", "hccl"],
     },
     "cpu": {
-        "accelerate": ["cpu", "cpu"],
-        "transformers": ["cpu", False, True],
-        "pytorch_lightning": ["CPUAccelerator", "cpu"],
+        "accelerate": ["cuda", "cuda"],
+        "transformers": ["cuda", False, True],
+        "pytorch_lightning": ["CUDAAccelerator", "cuda"],
         "deepspeed": ["cuda", "nccl"],
     },
 }

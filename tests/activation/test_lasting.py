@@ -44,7 +44,7 @@ def ask():
     cuda = torch.cuda
     for name in ("torch.cuda.amp", "torch.cuda.memory", "torch.cuda.nvtx"):
         importlib.import_module(name)
-    assert cuda.is_available() in (True, False) and cuda.device_count() in (0, 1)
+    assert cuda.is_available() in (True, False)
     assert isinstance(cuda.Stream, type) and callable(cuda.memory_allocated) and cuda.amp.autocast
 
 def serve():

@@ -17,6 +17,7 @@ KEPT = {
     r"(importlib\S*|torch\.cuda|torch\.distributed) _?[a-z]\w*": "submodules that were imported meanwhile",
     r"logging .*\[.*\]": "loggers of libraries that were imported, apex's among them",
     r"torch\.\S*( .*)? \[.*flash_attn.*\]": "operators, which code may still have",
+    r"torch\.library __warningregistry__": "of warnings that were not shown",
     r"torch\.jit\._builtins _builtin_table \[\d+\]": "likewise",
     r"weakref finalize _registry \[.*\]": "what is done once they are collected",
     r"torch\.ops( \w+)? (flash_attn|npu|_is_mkldnn_fp16_supported|_dir \[\d+\])": "what was looked for",

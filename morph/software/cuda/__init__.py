@@ -62,8 +62,17 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     parallel.fill_in(journal)
     with _without("amdsmi"):  # which torch.cuda would ask the driver with
         _reexecuted.place(journal, _complete)
-    journal.set_attribute(torch.nn.parallel.comm, "nccl", torch.cuda.nccl)
+    _know_storage_classes(journal)
     collectives.register(journal)
+
+
+def _know_storage_classes(journal: Journal) -> None:
+    """Adds torch.cuda's classes of storages to those that torch.is_storage() knows."""
+    legacy_class = torch.storage._LegacyStorage
+    classes = [each for each in vars(torch.cuda).values() if isinstance(each, type)]
+    storages = {each for each in classes if issubclass(each, legacy_class)} - {legacy_class}
+    torch._storage_classes.update(storages)
+    journal.on_undo(lambda: torch._storage_classes.difference_update(storages))
 
 
 @contextmanager
@@ -77,10 +86,10 @@ def _without(name: str) -> Iterator[None]:
         sys.modules.update(there)
 
 
-def _complete(module: ModuleType, own: ModuleType) -> None:
+def _complete(module: ModuleType) -> None:
     """Adds what torch's C++ adds to torch.cuda."""
     types: dict[str, Any] = legacy.tensor_types(module.__name__)
-    vars(module).update({name: type_ for name, type_ in types.items() if hasattr(own, name)})
+    vars(module).update({name: type_ for name, type_ in types.items() if hasattr(module, name)})
 
 
 CHARACTER = Character(title="CUDA", place=place_cuda, architectures="sm_80")

@@ -27,7 +27,7 @@ def place(machine: Machine, journal: Journal) -> None:
     for name, value in runtime.names(machine).items():
         journal.set_attribute(torch._C, name, value)
     journal.set_attribute(torch.version, "xpu", TOOLKIT)
-    _reexecuted.place(journal, lambda module, own: sensors.attach(module))
+    _reexecuted.place(journal, sensors.attach)
     precision.attach(journal)
     collectives.register(journal)
 
