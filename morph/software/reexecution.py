@@ -1,8 +1,8 @@
 """A module of torch's own for a device, executed once more over a software runtime.
 
-Such a module is Python over what a torch built for the device has in ``torch._C``. With that in its place, the
-module's names, signatures and behaviour are torch's own. It is executed in the module that is there already, so
-that whoever holds the module, or a function of it, sees the device.
+Such a module is Python over what a torch built for the device has in ``torch._C``. With that in its place,
+the module's names, signatures and behaviour are torch's own. It is executed in the module that is there
+already, so that code which holds the module, or a function of it, sees the device.
 """
 
 from __future__ import annotations
