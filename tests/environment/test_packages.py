@@ -75,11 +75,21 @@ def test_predicates_and_served_packages(environment: FreshEnvironment, packages:
         print([each.available() for each in everyone], torch.cuda.is_available())
         print(before == [each.served() for each in everyone], before)
         """,
-        variables={**packages, "MORPH_BACKEND": "cpu"},
+        variables={**packages, "MORPH_REHEARSE": "npu"},
         expected="[(True, True), (True, True), (False, False), (True, True), (False, False)] False\n"
         "True [(True, True), (True, True), (True, True), (False, False), (False, False)]\n",
     )
-    assert said == "morph: cuda is cpu (the CPU, 1 device)\n"
+    assert said == "morph: cuda is npu (Huawei Ascend, simulated, 2 devices)\n"
+
+
+def test_all_packages_see_the_software_device(
+    environment: FreshEnvironment, packages: dict[str, str]
+) -> None:
+    code = """
+        import opted, declared, quiet, sparing, other, torch
+        print({each.available() for each in (opted, declared, quiet, sparing, other)}, torch.cuda.is_available())
+        """
+    run(environment, code, variables={**packages, "MORPH_BACKEND": "cpu"}, expected="{(True, True)} True\n")
 
 
 def test_a_program_is_what_lies_beside_it_and_what_spawned_children_read_too(
@@ -99,5 +109,5 @@ def test_a_program_is_what_lies_beside_it_and_what_spawned_children_read_too(
         "    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as pool:\n"
         "        print(pool.submit(look).result())\n"
     )
-    done = environment.run("-m", "morph", "--backend", "cpu", program, environment=packages)
+    done = environment.run("-m", "morph", "--rehearse", "npu", program, environment=packages)
     assert done.stdout == "('__mp_main__', True, ((True, True), (True, True)), (False, False))\n"

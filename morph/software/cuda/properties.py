@@ -87,7 +87,7 @@ def of_device(index: int) -> DeviceProperties:
     """Answers ``torch.cuda._get_device_properties``."""
     machine, index = started(), devices.valid_index(index)
     identity = uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{machine.facts.name}/{index}")
-    own = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": index}
+    own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": index}
     return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)
 
 
