@@ -87,7 +87,8 @@ def test_all_packages_see_the_software_device(
 ) -> None:
     code = """
         import opted, declared, quiet, sparing, other, torch
-        print({each.available() for each in (opted, declared, quiet, sparing, other)}, torch.cuda.is_available())
+        everyone = opted, declared, quiet, sparing, other
+        print({each.available() for each in everyone}, torch.cuda.is_available())
         """
     run(environment, code, variables={**packages, "MORPH_BACKEND": "cpu"}, expected="{(True, True)} True\n")
 
