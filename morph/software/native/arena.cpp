@@ -1,6 +1,8 @@
 // See arena.h.
 #include "arena.h"
 
+#include "addresses.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,11 +37,6 @@ void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
 
 }  // namespace
 
-bool Arena::BySize::operator()(const Block* a, const Block* b) const {
-  return std::tie(a->segment->pool, a->segment->stream, a->size, a->start) <
-         std::tie(b->segment->pool, b->segment->stream, b->size, b->start);
-}
-
 Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t size = std::max(kRound, rounded(requested + settings().padding, kRound));
@@ -54,17 +51,19 @@ Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool
   return block;
 }
 
-void Arena::give_back(Block* block) {
+void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
+  Block* block = segment->block_at(pointer);
+  TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
   count(block, -1);
   for (const char* action : {"free_requested", "free_completed"})
-    note(action, block->start, block->size, block->segment->stream);
+    note(action, block->start, block->size, segment->stream);
   block->used = false;
-  if (Block* left = block->before; left && !left->used) block = join(left, block);
-  if (Block* right = block->after; right && !right->used) block = join(block, right);
-  pool(block).insert(block);
+  if (Block* left = block->before; left && !left->used) block = join(left, block, left);
+  if (Block* right = block->after; right && !right->used) block = join(block, right, right);
+  segment->free->insert(block);
   if (block->before || block->after) count_inactive(block, +1);
-  settle_inactive(block->segment->large);
+  settle_inactive(segment->large);
 }
 
 void Arena::release_cached() {
@@ -72,38 +71,52 @@ void Arena::release_cached() {
   release_unused_segments();
 }
 
-Block* Arena::cached(size_t size, c10::StreamId stream, c10::MempoolId_t wanted_pool) {
-  Segment wanted_segment{device_, nullptr, 0, 0, stream, wanted_pool, size > kSmall};
-  Block wanted{&wanted_segment, nullptr, size};
-  Pool& blocks = pool(&wanted);
-  auto found = blocks.lower_bound(&wanted);
-  if (found == blocks.end() || (*found)->segment->stream != stream || (*found)->segment->pool != wanted_pool)
+FreeBlocks& Arena::free(const Segment& segment) {
+  for (auto& each : free_)
+    if (each->serves(segment.large, segment.stream, segment.pool)) return *each;
+  return *free_.emplace_back(std::make_unique<FreeBlocks>(segment.large, segment.stream, segment.pool));
+}
+
+Block* Arena::cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
+  for (auto& each : free_)
+    if (each->serves(size > kSmall, stream, pool)) {
+      Block* block = each->take(size);
+      if (block && (block->before || block->after)) count_inactive(block, -1);
+      return block;
+    }
+  return nullptr;
+}
+
+char* Arena::map(size_t bytes) {
+  char* start = ftruncate(file(), off_t(end_ + bytes)) == 0 ? aligned_addresses(bytes) : nullptr;
+  if (!start) return nullptr;
+  int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, flags, file(), off_t(end_)) == MAP_FAILED) {
+    munmap(start, bytes);
     return nullptr;
-  Block* block = *found;
-  blocks.erase(found);
-  if (block->before || block->after) count_inactive(block, -1);
-  return block;
+  }
+  end_ += bytes;
+  return start;
 }
 
 Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
-  size_t bytes = segment_size(size);
-  if (!fits(bytes)) {
+  size_t bytes = segment_size(size), offset = end_;
+  char* start = fits(bytes) ? map(bytes) : nullptr;
+  if (!start) {
     stats_.num_alloc_retries++;
     release_unused_segments();
+    start = fits(bytes) ? map(bytes) : nullptr;
   }
-  if (!fits(bytes)) refuse(size);
-  TORCH_CHECK(ftruncate(file(), off_t(end_ + bytes)) == 0, "no memory file for the software device");
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file(), off_t(end_));
-  TORCH_CHECK(start != MAP_FAILED, "the host has no memory left for the software device");
-  auto segment = std::make_unique<Segment>(
-      Segment{device_, static_cast<char*>(start), bytes, end_, stream, pool, size > kSmall});
-  end_ += bytes;
+  if (!start) refuse(size);
+  auto segment = std::make_unique<Segment>(Segment{device_, start, bytes, offset, stream, pool, size > kSmall});
+  segment->free = &free(*segment);
+  segment->blocks.resize(bytes / segment->unit());
   stats_.num_device_alloc++;
   count_segment(*segment, +1);
   note("segment_alloc", start, bytes, stream);
-  Block* block = new Block{segment.get(), segment->start, bytes};
-  first_[segment.get()] = block;
-  segments_.emplace(segment->start, std::move(segment));
+  enter(start, bytes, segment.get());
+  Block* block = segment->block_at(start) = new Block{segment.get(), start, bytes};
+  segments_.emplace(start, std::move(segment));
   return block;
 }
 
@@ -116,28 +129,30 @@ void Arena::split(Block* block, size_t size) {
   if (right->after) right->after->before = right;
   block->after = right;
   block->size = size;
-  pool(right).insert(right);
+  block->segment->block_at(right->start) = right;
+  block->segment->free->insert(right);
   count_inactive(right, +1);
 }
 
-Block* Arena::join(Block* left, Block* right) {
-  for (Block* side : {left, right})
-    if (pool(side).erase(side)) count_inactive(side, -1);
+// One of the two is free already, the other is becoming so.
+Block* Arena::join(Block* left, Block* right, Block* free) {
+  free->segment->free->erase(free);
+  count_inactive(free, -1);
   left->size += right->size;
   left->after = right->after;
   if (left->after) left->after->before = left;
+  right->segment->block_at(right->start) = nullptr;
   delete right;
   return left;
 }
 
 void Arena::release_unused_segments() {
-  for (Pool* blocks : {&small_, &large_})
-    for (auto it = blocks->begin(); it != blocks->end();) {
-      Block* block = *it;
-      bool whole = !block->before && !block->after && !holders_.count(block->segment->pool);
-      it = whole ? blocks->erase(it) : std::next(it);
-      if (whole) release(block);
-    }
+  for (auto& blocks : free_)
+    for (Block* block : blocks->whole_segments())
+      if (!holders_.count(block->segment->pool)) {
+        blocks->erase(block);
+        release(block);
+      }
 }
 
 void Arena::release(Block* block) {
@@ -145,9 +160,9 @@ void Arena::release(Block* block) {
   count_segment(*segment, -1);
   note("segment_free", segment->start, segment->size, segment->stream);
   stats_.num_device_free++;
+  enter(segment->start, segment->size, nullptr);
   munmap(segment->start, segment->size);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
-  first_.erase(segment);
   segments_.erase(segment->start);
   delete block;
 }
@@ -235,19 +250,11 @@ void Arena::reset_totals() {
   stats_.num_alloc_retries = stats_.num_ooms = 0;
 }
 
-const Segment* Arena::segment_of(const void* pointer) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto after = segments_.upper_bound(static_cast<const char*>(pointer));
-  if (after == segments_.begin()) return nullptr;
-  const Segment* segment = std::prev(after)->second.get();
-  return pointer < segment->start + segment->size ? segment : nullptr;
-}
-
 void Arena::list(std::vector<SegmentView>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [start, segment] : segments_) {
     SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
-    for (Block* block = first_.at(segment.get()); block; block = block->after)
+    for (Block* block = segment->block_at(start); block; block = block->after)
       view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used});
     into.push_back(std::move(view));
   }

@@ -3,45 +3,27 @@
 #pragma once
 
 #include "device.h"
+#include "free_blocks.h"
 
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 
 namespace software {
-
-struct Segment {
-  c10::DeviceIndex device;
-  char* start;
-  size_t size, offset;  // offset in the memory file of the device
-  c10::StreamId stream;
-  c10::MempoolId_t pool;
-  bool large;
-};
-
-struct Block {
-  Segment* segment;
-  char* start;
-  size_t size, requested = 0;
-  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
-  bool used = false;
-};
 
 class Arena {
  public:
   explicit Arena(c10::DeviceIndex device) : device_(device) {}
 
   Block* take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool);  // throws OutOfMemoryError
-  void give_back(Block* block);
+  void give_back(Segment* segment, void* pointer);
   void release_cached();
 
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peaks();
   void reset_totals();
 
-  const Segment* segment_of(const void* pointer);
   void list(std::vector<SegmentView>& into);
 
   // A pool's memory that no tensor occupies is kept while somebody holds the pool.
@@ -56,17 +38,14 @@ class Arena {
   double fraction = 1.0;
 
  private:
-  struct BySize {
-    bool operator()(const Block* a, const Block* b) const;
-  };
-  using Pool = std::set<Block*, BySize>;
   using StatArray = c10::CachingAllocator::StatArray;
 
-  Pool& pool(const Block* block) { return block->segment->large ? large_ : small_; }
+  FreeBlocks& free(const Segment& segment);
   Block* cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
   Block* grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
+  char* map(size_t bytes);
   void split(Block* block, size_t size);
-  Block* join(Block* left, Block* right);
+  Block* join(Block* left, Block* right, Block* free);
   void release_unused_segments();
   void release(Block* block);
   bool fits(size_t bytes) const;
@@ -84,9 +63,8 @@ class Arena {
   std::mutex mutex_;
   c10::CachingDeviceAllocator::DeviceStats stats_;
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
-  Pool small_, large_;
+  std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
-  std::map<const Segment*, Block*> first_;
   std::map<c10::MempoolId_t, int> holders_;
   size_t kept_events_ = 0;
   std::deque<MemoryEvent> events_;

@@ -31,6 +31,7 @@ void install(Settings wanted) {
   install_neural_operators();
   install_attention();
   install_autocast();
+  install_operators();
   install_fallback();  // last: it fills what the others leave
 }
 

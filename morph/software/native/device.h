@@ -35,6 +35,7 @@ void install_memory();
 void install_storage_operators();
 void install_casts();
 void install_sparse();
+void install_operators();
 void install_fallback();
 void install_neural_operators();
 void install_attention();

@@ -1,51 +1,39 @@
 // torch's device allocator over the arenas of the devices, and memory that another process may map.
+#include "addresses.h"
 #include "arena.h"
+#include "memory.h"
 
-#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/core/CPUAllocator.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <unordered_map>
-
 namespace software {
 namespace {
 
+using c10::DataPtr;
 using c10::DeviceIndex;
 
 // Never freed: tensors outlive static destruction.
 std::vector<std::unique_ptr<Arena>>& arenas = *new std::vector<std::unique_ptr<Arena>>;
-std::mutex live_mutex;
-std::unordered_map<void*, Block*>& live = *new std::unordered_map<void*, Block*>;
 
 Arena& arena(DeviceIndex index) { return *arenas.at(size_t(checked(index))); }
 
-void free_block(void* pointer) {
-  if (!pointer) return;
-  Block* block;
-  {
-    std::lock_guard<std::mutex> lock(live_mutex);
-    auto found = live.find(pointer);
-    TORCH_INTERNAL_ASSERT(found != live.end(), "not memory of the software device");
-    block = found->second;
-    live.erase(found);
-  }
-  arena(block->segment->device).give_back(block);
+DataPtr taken(size_t bytes, DeviceIndex index, c10::Device seen_as) {
+  if (bytes == 0) return {nullptr, nullptr, &free_device_memory, seen_as};
+  c10::StreamId stream = current_stream(index).id();
+  void* start = arena(index).take(bytes, stream, pool_for(index, stream))->start;
+  return {start, start, &free_device_memory, seen_as};
 }
 
 struct Allocator final : c10::DeviceAllocator {
-  c10::DataPtr allocate(size_t bytes) override {
+  DataPtr allocate(size_t bytes) override {
     initialize();
     DeviceIndex index = current_device();
-    if (bytes == 0) return {nullptr, nullptr, &free_block, device(index)};
-    c10::StreamId stream = current_stream(index).id();
-    Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
-    std::lock_guard<std::mutex> lock(live_mutex);
-    live[block->start] = block;
-    return {block->start, block->start, &free_block, device(index)};
+    return taken(bytes, index, device(index));
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_device_memory; }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
   bool initialized() override { return true; }
@@ -63,7 +51,32 @@ struct Allocator final : c10::DeviceAllocator {
   }
 };
 
+thread_local DeviceIndex taken_from = -1;
+c10::Allocator* torchs = nullptr;  // of host memory
+
+void free_either(void* pointer) { segment_of(pointer) ? free_device_memory(pointer) : torchs->raw_deleter()(pointer); }
+
+// Torch's allocator of host memory, except where a kernel of the CPU computes for a device.
+struct HostAllocator final : c10::Allocator {
+  DataPtr allocate(size_t bytes) override {
+    if (taken_from < 0) return torchs->allocate(bytes);
+    return taken(bytes, taken_from, c10::Device(c10::kCPU));
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
+  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
+};
+
 }  // namespace
+
+void free_device_memory(void* pointer) {
+  if (!pointer) return;
+  Segment* segment = segment_of(pointer);
+  TORCH_INTERNAL_ASSERT(segment, "not memory of the software device");
+  arenas[size_t(segment->device)]->give_back(segment, pointer);
+}
+
+TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }
+TakingFrom::~TakingFrom() { taken_from = previous_; }
 
 c10::DeviceAllocator* allocator() {
   static auto* instance = new Allocator;
@@ -73,15 +86,18 @@ c10::DeviceAllocator* allocator() {
 void install_memory() {
   for (DeviceIndex i = 0; i < settings().count; i++) arenas.push_back(std::make_unique<Arena>(i));
   c10::SetAllocator(settings().type, allocator());
+  c10::Allocator* found = c10::GetCPUAllocator();
+  if (!found->raw_deleter()) return;  // one whose memory cannot be told apart: results are copied
+  torchs = found;
+  c10::SetCPUAllocator(new HostAllocator);
 }
 
 void set_memory_fraction(DeviceIndex index, double fraction) { arena(index).fraction = fraction; }
 double memory_fraction(DeviceIndex index) { return arena(index).fraction; }
 
 DeviceIndex owner_of(const void* pointer) {
-  for (auto& each : arenas)
-    if (const Segment* segment = each->segment_of(pointer)) return segment->device;
-  return -1;
+  const Segment* segment = segment_of(pointer);
+  return segment ? segment->device : -1;
 }
 
 void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
@@ -105,11 +121,10 @@ std::vector<SegmentView> memory_segments() {
 }
 
 std::tuple<int, size_t, size_t> share_memory(const void* pointer) {
-  Arena& owner = arena(owner_of(pointer));
-  const Segment* segment = owner.segment_of(pointer);
+  const Segment* segment = segment_of(pointer);
   TORCH_CHECK(segment, "not memory of the software device");
   size_t inside = size_t(static_cast<const char*>(pointer) - segment->start);
-  return {owner.file(), segment->offset, inside};
+  return {arena(segment->device).file(), segment->offset, inside};
 }
 
 size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes) {

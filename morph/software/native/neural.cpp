@@ -1,11 +1,13 @@
 // The operators that torch leaves to a device of its own kind: convolution, and the cells of recurrent networks.
-#include "device.h"
-#include "host_view.h"
+#include "unboxed.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_convolution_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
@@ -16,16 +18,10 @@ using at::IntArrayRef;
 using at::Tensor;
 using Optional = std::optional<Tensor>;
 
-Optional host_view(const Optional& tensor) {
-  return tensor && tensor->defined() ? Optional(software::host_view(*tensor)) : std::nullopt;
-}
-
 Tensor convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
-  Tensor result = at::convolution(software::host_view(input), software::host_view(weight), host_view(bias), stride,
-                                  padding, dilation, transposed, output_padding, groups);
-  return to_device(result, input.device());
+  return at::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, const Tensor& input,
@@ -34,19 +30,8 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, 
                                                         IntArrayRef output_padding, int64_t groups,
                                                         std::array<bool, 3> wanted) {
   int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
-  auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
-      software::host_view(gradient), software::host_view(input), software::host_view(weight), IntArrayRef{channels},
-      stride, padding, dilation, transposed, output_padding, groups, wanted);
-  c10::Device target = input.device();
-  return {to_device(input_gradient, target), to_device(weight_gradient, target), to_device(bias_gradient, target)};
-}
-
-std::tuple<Tensor, Tensor, Tensor> whole_convolution_backward(
-    const Tensor& gradient, const Tensor& input, const Tensor& weight, at::OptionalIntArrayRef, IntArrayRef stride,
-    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups,
-    std::array<bool, 3> wanted) {
-  return convolution_backward(gradient, input, weight, stride, padding, dilation, transposed, output_padding, groups,
-                              wanted);
+  return at::convolution_backward(gradient, input, weight, IntArrayRef{channels}, stride, padding, dilation,
+                                  transposed, output_padding, groups, wanted);
 }
 
 Tensor biased(const Tensor& gates, const Optional& bias) {
@@ -97,20 +82,40 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
           has_bias ? hidden_gates.sum(0) : Tensor()};
 }
 
+// The CPU's own draws from the default generator.
+std::tuple<Tensor, Tensor> dropped(const Tensor& input, double probability, const std::optional<at::Generator>& generator) {
+  double kept = 1 - probability;
+  Tensor mask = at::empty_like(input, at::kBool).bernoulli_(kept, generator);
+  return {input.mul(mask).mul_(kept == 0 ? 0 : 1 / kept), mask};
+}
+
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability, std::optional<bool> train) {
+  if (!train.value_or(true)) return {input.clone(), at::ones_like(input, at::kBool)};
+  if (input.numel() == 0) return {input.clone(), at::empty_like(input, at::kBool)};
+  Call call("aten::native_dropout", false, 1);
+  std::optional<at::Generator> devices;
+  return computed_on_host(call, &dropped, input, probability, devices);
+}
+
+template <Name name, auto function>
+void install(torch::Library& library) {
+  library.impl(name.text, &OnHost<name, function>::call);
+}
+
 }  // namespace
 
 void install_neural_operators() {
+  install_unboxed<at::_ops::convolution>();
+  install_unboxed<at::_ops::_convolution>();
+  install_unboxed<at::_ops::convolution_backward>();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library->impl("convolution_overrideable", &convolution);
-  library->impl("convolution_backward_overrideable", &convolution_backward);
-  if (settings().type == c10::DeviceType::CUDA) {  // for which torch chooses among CUDA's own
-    library->impl("convolution", &convolution);
-    library->impl("convolution_backward", &whole_convolution_backward);
-  }
-  library->impl("_thnn_fused_lstm_cell", &lstm_cell);
-  library->impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
-  library->impl("_thnn_fused_gru_cell", &gru_cell);
-  library->impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
+  install<"convolution_overrideable", &convolution>(*library);
+  install<"convolution_backward_overrideable", &convolution_backward>(*library);
+  install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);
+  install<"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward>(*library);
+  install<"_thnn_fused_gru_cell", &gru_cell>(*library);
+  install<"_thnn_fused_gru_cell_backward", &gru_cell_backward>(*library);
+  library->impl("native_dropout", &native_dropout);
 }
 
 }  // namespace software

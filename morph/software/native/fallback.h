@@ -1,0 +1,10 @@
+// The boxed kernel that serves every operator without one of its own.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+namespace software {
+
+void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
+
+}  // namespace software
