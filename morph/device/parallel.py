@@ -25,7 +25,7 @@ def install(words: Words, journal: Journal) -> None:
 
 def fill_in(journal: Journal) -> None:
     """Fill in the functions that are missing; ``journal`` records each."""
-    for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _gather, _gather_out):
+    for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _scatter_out, _gather, _gather_out):
         if not hasattr(torch._C, function.__name__):
             journal.set_attribute(torch._C, function.__name__, function)
 
@@ -50,6 +50,12 @@ def _scatter(
     chunks = torch.split(tensor, chunk_sizes, dim) if chunk_sizes else tensor.chunk(len(devices), dim)
     pairs = zip(chunks, devices, strict=False)  # a short tensor has fewer chunks than there are devices
     return tuple(chunk.to(torch.device(CUDA, index)) for chunk, index in pairs)
+
+
+def _scatter_out(tensor: Tensor, out: Tensors, dim: int, streams: object) -> Tensors:
+    for target, chunk in zip(out, tensor.split([each.size(dim) for each in out], dim), strict=True):
+        target.copy_(chunk)
+    return out
 
 
 def _gather(tensors: Tensors, dim: int, destination: int | None) -> Tensor:

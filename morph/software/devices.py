@@ -10,6 +10,8 @@ import torch
 
 from morph.software.machine import Machine, started
 
+FREQUENCY = 1e9  # cycles in a second
+
 AnyDevice = torch.device | str | int | None
 
 
@@ -217,4 +219,5 @@ def _parse_visible_devices() -> list[int]:
 
 
 def _sleep(cycles: int) -> None:
-    """Keeps the device busy; every queue of the simulated device is empty, so there is nothing to delay."""
+    """Keeps the current stream busy for so many cycles."""
+    started().native.sleep(cycles / FREQUENCY)

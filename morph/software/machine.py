@@ -46,8 +46,9 @@ class SimulatorError(MorphError):
 class NotSimulatedError(MorphError, NotImplementedError):
     """A name that the vendor has was used, and the simulated device does not have it."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} exists on the real device, but the simulated device does not have it")
+    def __init__(self, name: str, reason: str = "") -> None:
+        lacks = f"{name} exists on the real device, but the simulated device does not have it"
+        super().__init__(f"{lacks}: {reason}" if reason else lacks)
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,22 @@ class Machine:
         facts: Of the vendor's alias table.
         character: Of the vendor's device.
         native: The extension module that is the device.
-        count: How many devices there are.
         memory: Bytes of each device.
+        chosen: Whether the program said how many devices there are; else the environment does.
     """
 
     facts: Facts
     character: Character
     native: Any
-    count: int
     memory: int
+    chosen: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many devices this process sees: what the environment says, until one is used."""
+        if not self.chosen and not self.native.is_initialized():
+            self.native.set_device_count(visible_devices(self.facts))
+        return int(self.native.device_count())
 
     @property
     def device_type(self) -> str:
@@ -180,14 +188,16 @@ def _refuse_beside_the_real(facts: Facts) -> None:
 
 
 def _build(facts: Facts, devices: int | None, memory: int | None) -> Machine:
-    devices = visible_devices(facts) if devices is None else devices
+    count = all_devices(facts) if devices is None else devices
     memory = _memory(facts) if memory is None else memory
     character = _character(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
     habits = (character.padding, character.title, character.channels_last, character.float64)
-    native.install(kind, devices, memory, *habits)
-    return Machine(facts, character, native, devices, memory)
+    native.install(kind, count, memory, *habits)
+    machine = Machine(facts, character, native, memory, chosen=devices is not None)
+    native.set_device_count(machine.count)
+    return machine
 
 
 def _character(facts: Facts) -> Character:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -14,6 +14,10 @@ from typing_extensions import deprecated
 from morph.software import devices
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, started
+
+
+ENABLED = None, "state", "all"
+CONTEXTS = None, "state", "alloc", "all"
 
 
 def values(machine: Machine) -> dict[str, Any]:
@@ -151,18 +155,43 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_trace
 
 
 def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
-    """Records what is allocated and freed from now on, without the lines of code that did it."""
-    _record(enabled, *args, **kwargs)
+    """Records what is allocated and freed from now on, with the lines of code that did it if wanted."""
+    record_history(enabled, *args, **kwargs)
 
 
-def _record(
+def record_history(
     enabled: str | None,
     context: str | None = "all",
     stacks: str = "all",
     max_entries: int = sys.maxsize,
     device: AnyDevice = None,
+    clear_history: bool = False,
+    skip_actions: Iterable[str] = (),
 ) -> None:
-    started().native.record_memory_history(max_entries if enabled == "all" else 0)
+    """Records the memory's events from now on.
+
+    Args:
+        enabled: ``"all"``, ``"state"`` for what is allocated only, or None to end.
+        context: Of which events the lines of code are kept: ``"all"``, ``"alloc"``, ``"state"`` or None.
+        stacks: ``"python"``, or ``"all"`` for the frames of C++ too.
+        max_entries: How many events of a device are kept, the last ones.
+        device: Makes no difference: all devices are recorded.
+        clear_history: Whether what was recorded before is forgotten.
+        skip_actions: Events that are not kept.
+
+    Raises:
+        RuntimeError: If a word is not one of those.
+    """
+    for name, word, known in (("enabled", enabled, ENABLED), ("context", context, CONTEXTS)):
+        if word not in known:
+            raise RuntimeError(f"expected {name} to be one of {', '.join(map(str, known))}; got {word!r}")
+    native = started().native
+    if clear_history or enabled is None:
+        native.forget_memory_history()
+    frames, entries = CONTEXTS.index(context), max_entries if enabled == "all" else 1
+    native.record_memory_history(
+        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions)
+    )
 
 
 def _set_allocator_settings(settings: str) -> None:
@@ -176,12 +205,12 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
 
 def reset_peak_host_memory_stats() -> None:
     """Lets the peaks of pinned host memory start again from what is in use."""
-    started().native.reset_pinned_memory_stats(True)
+    started().native.reset_peak_pinned_memory_stats()
 
 
 def reset_accumulated_host_memory_stats() -> None:
     """Lets the totals of pinned host memory start again from zero."""
-    started().native.reset_pinned_memory_stats(False)
+    started().native.reset_accumulated_pinned_memory_stats()
 
 
 def host_memory_stats() -> OrderedDict[str, int]:
@@ -190,7 +219,8 @@ def host_memory_stats() -> OrderedDict[str, int]:
 
 
 def host_empty_cache() -> None:
-    """Gives back pinned memory that is not in use: none is kept."""
+    """Gives back pinned memory that is not in use."""
+    started().native.empty_pinned_cache()
 
 
 SUMMARY = (

@@ -34,19 +34,17 @@ def functions(prefix: str) -> dict[str, Any]:
 
 def error_string(error: int) -> str:
     """Returns what a status code means."""
-    return "no error" if error == Code.success else f"error {int(error)}"
+    return str(started().native.error_text(int(error)))
 
 
 def host_register(ptr: int, size: int, flags: int) -> Code:
     """Pins host memory by address."""
-    started().native.register_host_memory(ptr, size)
-    return Code.success
+    return Code(started().native.register_host_memory(ptr, size))
 
 
 def host_unregister(ptr: int) -> Code:
     """Unpins host memory by address."""
-    started().native.unregister_host_memory(ptr)
-    return Code.success
+    return Code(started().native.unregister_host_memory(ptr))
 
 
 def stream_create(ptr: int) -> Code:

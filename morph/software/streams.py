@@ -21,7 +21,17 @@ def values(machine: Machine) -> dict[str, Any]:
 
 
 class _Capturing(threading.local):
-    stream: torch.Stream | None = None
+    _stream: torch.Stream | None = None
+
+    @property
+    def stream(self) -> torch.Stream | None:
+        return self._stream
+
+    @stream.setter
+    def stream(self, stream: torch.Stream | None) -> None:
+        place = None if stream is None else (stream.stream_id, stream.device_index)
+        started().native.capture_stream(place)
+        self._stream = stream
 
 
 capturing = _Capturing()  # the stream whose work this thread captures into a graph

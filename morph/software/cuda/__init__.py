@@ -13,7 +13,7 @@ import torch
 from morph.device import parallel
 from morph.journal import Journal
 from morph.software import legacy
-from morph.software.cuda import collectives, libraries, runtime, storages
+from morph.software.cuda import collectives, libraries, refusals, runtime, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
@@ -54,7 +54,7 @@ def place_hip(machine: Machine, journal: Journal) -> None:
 def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> None:
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
-    for name, value in {**runtime.refusing(), **runtime.names(machine)}.items():
+    for name, value in {**refusals.names(), **runtime.names(machine)}.items():
         journal.set_attribute(torch._C, name, value)
     for name, version in versions.items():
         journal.set_attribute(torch.version, name, version)

@@ -1,8 +1,10 @@
-"""The versions of the libraries that a build for CUDA links, by which programs branch."""
+"""The versions and settings of the libraries that a build for CUDA links."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import os
+import re
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -11,10 +13,12 @@ from morph.journal import Journal
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
 RUNTIME = 13000
+CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number, by turns
+CUBLASLT_WORKSPACE = 1 << 20
 
 
 def names() -> dict[str, Any]:
-    """Gives the names of ``torch._C``, with what each is."""
+    """Gives the names of ``torch._C`` that only CUDA has, with what each is."""
     return {
         "_has_cudnn": True,
         "_cudnn": cudnn(),
@@ -22,14 +26,30 @@ def names() -> dict[str, Any]:
     }
 
 
-def cudnn() -> SimpleNamespace:
+def settings() -> dict[str, Any]:
+    """Gives the names of ``torch._C`` that set what a library takes, which CUDA and HIP have.
+
+    What is set is what is read again; there is no library that would take less or more for it.
+    """
+    return {
+        **_setting("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit", 10),
+        **_setting("_cuda_get_conv_benchmark_empty_cache", "_cudnn_set_conv_benchmark_empty_cache", True),
+        **_workspace("Cublas", _cublas_workspace),
+        **_workspace("CublasLt", lambda: CUBLASLT_WORKSPACE),
+        "_cuda_clearCublasWorkspaces": lambda: None,
+        "_cuda_getCurrentBlasHandle": lambda: 0,
+        **_tuning(),
+    }
+
+
+def cudnn() -> ModuleType:
     """Makes ``torch._C._cudnn``."""
-    return SimpleNamespace(
-        is_cuda=True,
-        getCompileVersion=_version,
-        getRuntimeVersion=_version,
-        getVersionInt=lambda: CUDNN,
-    )
+    module: Any = ModuleType("torch._C._cudnn")
+    module.is_cuda = True
+    module.getCompileVersion = module.getRuntimeVersion = _version
+    module.getVersionInt = lambda: CUDNN
+    made: ModuleType = module
+    return made
 
 
 def place(journal: Journal) -> None:
@@ -41,3 +61,38 @@ def place(journal: Journal) -> None:
 
 def _version() -> tuple[int, int, int]:
     return CUDNN // 10000, CUDNN // 100 % 100, CUDNN % 100
+
+
+def _setting(getter: str, setter: str, value: Any) -> dict[str, Any]:
+    kept = [value]
+
+    def change(value: Any) -> None:
+        kept[0] = value
+
+    return {getter: lambda: kept[0], setter: change}
+
+
+def _workspace(library: str, default: Any) -> dict[str, Any]:
+    getter, setter = f"_cuda_get{library}WorkspaceSize", f"_cuda_set{library}WorkspaceSize"
+    functions = _setting(getter, setter, default())
+    functions[f"_cuda_reset{library}WorkspaceSize"] = lambda: functions[setter](default())
+    return functions
+
+
+def _cublas_workspace() -> int:
+    sizes = [int(text) for text in re.findall(r"\d+", os.environ.get("CUBLAS_WORKSPACE_CONFIG", CUBLAS_WORKSPACES))]
+    return sum(size * number << 10 for size, number in zip(sizes[::2], sizes[1::2], strict=False))
+
+
+def _tuning() -> dict[str, Any]:
+    """Gives what says that no product of matrices is tuned; what would tune them is refused."""
+    defaults = {
+        "tunableop_is_enabled": False,
+        "tunableop_tuning_is_enabled": False,
+        "record_untuned_is_enabled": False,
+        "tunableop_get_filename": "",
+        "tunableop_get_max_tuning_duration": 30,
+        "tunableop_get_max_tuning_iterations": 100,
+        "tunableop_get_rotating_buffer_size": 0,
+    }
+    return {f"_cuda_{name}": lambda value=value: value for name, value in defaults.items()}

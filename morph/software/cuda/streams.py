@@ -10,6 +10,9 @@ from morph.software import devices, streams
 from morph.software.machine import started
 
 
+HANDLE = 64  # bytes of CUDA's handle of an event
+
+
 class StreamBase(torch.Stream):
     """``torch._C._CudaStreamBase``: a queue of work on one device."""
 
@@ -22,6 +25,8 @@ class StreamBase(torch.Stream):
             default = torch.accelerator.current_stream(device)
             where = {"device_index": device.index, "device_type": default.device_type}
             return super().__new__(cls, stream_id=stream_ptr, **where)
+        if priority > 0:
+            raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
         return super().__new__(cls, device, priority=priority)
 
     @property
@@ -37,7 +42,7 @@ class StreamBase(torch.Stream):
     @staticmethod
     def priority_range() -> tuple[int, int]:
         """Returns the least and the greatest priority."""
-        return 0, -1
+        return 0, -3
 
     def is_capturing(self) -> bool:
         """Tells whether this stream's work is being captured into a graph."""
@@ -48,6 +53,7 @@ class EventBase(torch.Event):
     """``torch._C._CudaEventBase``: a mark in a stream, with the time when the stream reached it."""
 
     _timed: bool
+    _between_processes: bool
 
     def __new__(
         cls,
@@ -59,8 +65,28 @@ class EventBase(torch.Event):
         """Makes an event on the current device."""
         options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
         made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
-        made._timed = enable_timing
+        made._timed, made._between_processes = enable_timing, interprocess
         return made
+
+    @classmethod
+    def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:
+        """Makes the event that another process has given the handle of."""
+        if len(handle) != HANDLE:
+            raise RuntimeError(f"cudaIpcEventHandle expects byte-string of {HANDLE} bytes, got {len(handle)}")
+        with torch.cuda.device(device):
+            made = cls(interprocess=True)
+            made.record(torch.accelerator.current_stream(device))
+        started().native.set_event_time(made.event_id, int.from_bytes(handle[:8], "little"))
+        return made
+
+    def ipc_handle(self) -> bytes:
+        """Returns what another process makes this event of: the time when it happens, by the host's one clock."""
+        if not self._between_processes:
+            raise torch.AcceleratorError("CUDA error: invalid argument")
+        if not self.event_id:
+            self.record(torch.accelerator.current_stream())
+        time: int = started().native.event_time(self.event_id)
+        return time.to_bytes(8, "little").ljust(HANDLE, b"\0")
 
     @property
     def cuda_event(self) -> int:

@@ -2,6 +2,7 @@
 #include "arena.h"
 
 #include "addresses.h"
+#include "errors.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -43,7 +44,7 @@ Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);
-  note("alloc", block->start, block->size, stream);
+  note("alloc", block->start, block->size, stream, pool);
   block->used = true;
   block->requested = requested;
   count(block, +1);
@@ -57,7 +58,7 @@ void Arena::give_back(Segment* segment, void* pointer) {
   TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
   count(block, -1);
   for (const char* action : {"free_requested", "free_completed"})
-    note(action, block->start, block->size, segment->stream);
+    note(action, block->start, block->size, segment->stream, segment->pool);
   block->used = false;
   if (Block* left = block->before; left && !left->used) block = join(left, block, left);
   if (Block* right = block->after; right && !right->used) block = join(block, right, right);
@@ -113,7 +114,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
   segment->blocks.resize(bytes / segment->unit());
   stats_.num_device_alloc++;
   count_segment(*segment, +1);
-  note("segment_alloc", start, bytes, stream);
+  note("segment_alloc", start, bytes, stream, pool);
   enter(start, bytes, segment.get());
   Block* block = segment->block_at(start) = new Block{segment.get(), start, bytes};
   segments_.emplace(start, std::move(segment));
@@ -158,7 +159,7 @@ void Arena::release_unused_segments() {
 void Arena::release(Block* block) {
   Segment* segment = block->segment;
   count_segment(*segment, -1);
-  note("segment_free", segment->start, segment->size, segment->stream);
+  note("segment_free", segment->start, segment->size, segment->stream, segment->pool);
   stats_.num_device_free++;
   enter(segment->start, segment->size, nullptr);
   munmap(segment->start, segment->size);
@@ -174,20 +175,23 @@ bool Arena::fits(size_t bytes) const {
 }
 
 void Arena::refuse_as_torch(size_t size) {
-  size_t allocated = size_t(stats_.allocated_bytes[0].current);
+  size_t total = settings().memory, allocated = size_t(stats_.allocated_bytes[0].current);
+  if (settings().type == c10::DeviceType::CUDA)
+    refuse_memory({device_, segment_size(size), total, total - reserved(), size_t(double(total) * fraction), reserved(),
+                   allocated});
   C10_THROW_ERROR(
       OutOfMemoryError,
       c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
-               " has a total capacity of ", readable(settings().memory), " of which ",
-               readable(settings().memory - reserved()), " is free. Of the allocated memory ", readable(allocated),
-               " is allocated by PyTorch, and ", readable(reserved() - allocated),
+               " has a total capacity of ", readable(total), " of which ", readable(total - reserved()),
+               " is free. Of the allocated memory ", readable(allocated), " is allocated by PyTorch, and ",
+               readable(reserved() - allocated),
                " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
                "memory."));
 }
 
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
-  note("oom", nullptr, size, 0);
+  note("oom", reinterpret_cast<void*>(settings().memory - reserved()), size, 0);
   if (known_to_torch()) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(

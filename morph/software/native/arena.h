@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "free_blocks.h"
+#include "history.h"
 
 #include <deque>
 #include <map>
@@ -31,8 +32,10 @@ class Arena {
   void let_go(c10::MempoolId_t pool);
   int holders(c10::MempoolId_t pool);
 
-  void record_history(size_t entries);  // 0 ends it; every call forgets what was recorded
+  void forget_history();
   std::vector<MemoryEvent> history();
+  Context context_of(const void* block);
+  Context context_of_segment(const void* start);
   int file();  // the memory file that all segments lie in
 
   double fraction = 1.0;
@@ -57,7 +60,7 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
-  void note(const char* action, const void* address, size_t size, c10::StreamId stream);
+  void note(const char* action, const void* address, size_t size, c10::StreamId stream, c10::MempoolId_t pool = {0, 0});
 
   c10::DeviceIndex device_;
   std::mutex mutex_;
@@ -66,8 +69,8 @@ class Arena {
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::map<c10::MempoolId_t, int> holders_;
-  size_t kept_events_ = 0;
   std::deque<MemoryEvent> events_;
+  std::map<const void*, Context> contexts_, segment_contexts_;
   int file_ = -1;
   size_t end_ = 0;
 };

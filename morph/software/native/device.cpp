@@ -1,6 +1,8 @@
 // The settings of the software device, and each thread's current device.
 #include "device.h"
 
+#include "errors.h"
+
 #include <pthread.h>
 
 #include <atomic>
@@ -16,6 +18,9 @@ void after_fork() { forked = forked || used; }
 }  // namespace
 
 const Settings& settings() { return chosen; }
+void set_count(c10::DeviceIndex count) {
+  if (!used) chosen.count = count;
+}
 
 void install(Settings wanted) {
   static std::atomic<bool> installed{false};
@@ -30,6 +35,8 @@ void install(Settings wanted) {
   install_sparse();
   install_neural_operators();
   install_attention();
+  install_profiler();
+  install_pinned_memory();
   install_autocast();
   install_operators();
   install_fallback();  // last: it fills what the others leave
@@ -71,6 +78,7 @@ c10::DeviceIndex current_device() { return current; }
 c10::DeviceIndex checked(c10::DeviceIndex index) {
   if (index == -1) return current;
   bool exists = index >= 0 && index < chosen.count;
+  if (!exists && chosen.type == c10::DeviceType::CUDA) refuse(kInvalidDevice);
   TORCH_CHECK(exists || !known_to_torch(), "The device index is out of range. It must be in [0, ",
               int(chosen.count), "), but got ", int(index), ".");
   TORCH_CHECK(exists, "Invalid device ID: ", chosen.title, " ", int(index), " of ", int(chosen.count));

@@ -14,6 +14,10 @@
 #include <string>
 #include <tuple>
 
+namespace at {
+struct HostAllocator;
+}
+
 namespace software {
 
 struct Settings {
@@ -26,6 +30,7 @@ struct Settings {
   bool float64 = true;        // whether a cast to float64 is one
 };
 const Settings& settings();
+void set_count(c10::DeviceIndex count);  // of the devices that this process sees; until one is used
 
 // Registers guard, allocator, hooks and kernels for the device. Once in a process.
 void install(Settings wanted);
@@ -39,6 +44,7 @@ void install_operators();
 void install_fallback();
 void install_neural_operators();
 void install_attention();
+void install_profiler();
 
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();
@@ -70,6 +76,8 @@ class OnDevice {
 c10::Stream current_stream(c10::DeviceIndex index);
 int stream_priority(c10::StreamId id);
 double elapsed_time(const void* from, const void* to);  // milliseconds between two recorded events
+int64_t event_time(size_t event);                      // by the clock that all processes share
+void set_event_time(size_t event, int64_t time);
 
 // memory.cpp
 c10::DeviceAllocator* allocator();
@@ -85,13 +93,10 @@ struct SegmentView {
   bool large;
   std::vector<BlockView> blocks;
 };
-struct MemoryEvent { const char* action; size_t address, size; c10::StreamId stream; int64_t microseconds; };
 std::vector<SegmentView> memory_segments();
 void hold_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 void let_go_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
-void record_memory_history(size_t entries);  // of each device; 0 ends it
-std::vector<std::vector<MemoryEvent>> memory_history();
 // The memory file, the offset of the segment in it, the offset of the pointer in the segment.
 std::tuple<int, size_t, size_t> share_memory(const void* pointer);
 size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes);
@@ -103,12 +108,12 @@ void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
 
 // host.cpp
-c10::Allocator* pinned_allocator();
+at::HostAllocator* pinned_allocator();
+void install_pinned_memory();
 bool is_pinned(const void* pointer);
-void register_host_memory(const void* pointer, size_t bytes);  // pins memory that somebody else allocated
-void unregister_host_memory(const void* pointer);
-std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats();  // bytes, allocations
-void reset_pinned_stats(bool peaks);  // or the totals
+bool use_pinned(const void* pointer, c10::Stream stream);  // notes that work of the stream reads or writes it
+int32_t register_host_memory(const void* pointer, size_t bytes);  // pins memory that somebody else allocated
+int32_t unregister_host_memory(const void* pointer);              // both give the runtime's code
 
 // hooks.cpp: whether torch asks this device where it knows the device type by itself
 void engage_hooks();

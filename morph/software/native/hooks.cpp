@@ -1,8 +1,9 @@
 // Generators, and the hooks through which torch asks the device for them, for its memory and for which one is current.
-#include "device.h"
+#include "clock.h"
 
 #include <ATen/Context.h>
 #include <ATen/Utils.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/core/Generator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -13,43 +14,49 @@ namespace {
 
 using c10::DeviceIndex;
 
-// Seed and offset, as on a GPU; its state is the two in sixteen bytes.
-struct Generator final : c10::GeneratorImpl {
-  explicit Generator(DeviceIndex index) : GeneratorImpl(software::device(index), c10::DispatchKeySet(backend_key())) {}
+// Seed and offset, as on a GPU; in sixteen bytes they are the state. Generators may share one.
+struct State {
+  uint64_t seed = c10::default_rng_seed_val, offset = 0;
+};
 
-  void set_current_seed(uint64_t seed) override { seed_ = seed, offset_ = 0; }
-  void set_offset(uint64_t offset) override { offset_ = offset; }
-  uint64_t get_offset() const override { return offset_; }
-  uint64_t current_seed() const override { return seed_; }
+struct Generator final : c10::GeneratorImpl {
+  explicit Generator(DeviceIndex index, std::shared_ptr<State> state = std::make_shared<State>())
+      : GeneratorImpl(software::device(index), c10::DispatchKeySet(backend_key())), state_(std::move(state)) {}
+
+  void set_current_seed(uint64_t seed) override { *state_ = {seed, 0}; }
+  void set_offset(uint64_t offset) override { state_->offset = offset; }
+  uint64_t get_offset() const override { return state_->offset; }
+  uint64_t current_seed() const override { return state_->seed; }
   uint64_t seed() override {
     set_current_seed(c10::detail::getNonDeterministicRandom());
-    return seed_;
+    return state_->seed;
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    at::Tensor state = at::detail::empty_cpu({16}, at::kByte);
-    uint64_t words[2] = {seed_, offset_};
-    std::memcpy(state.mutable_data_ptr(), words, sizeof words);
+    at::Tensor state = at::detail::empty_cpu({sizeof(State)}, at::kByte);
+    std::memcpy(state.mutable_data_ptr(), state_.get(), sizeof(State));
     return state.getIntrusivePtr();
   }
   void set_state(const c10::TensorImpl& state) override {
     at::detail::check_rng_state(state);
-    TORCH_CHECK(state.numel() == 16, "RNG state is wrong size");
-    uint64_t words[2];
-    std::memcpy(words, state.data(), sizeof words);
-    seed_ = words[0], offset_ = words[1];
+    size_t size = size_t(state.numel());  // an older state is the seed alone
+    TORCH_CHECK(size == sizeof(State) || size == sizeof(uint64_t), "RNG state is wrong size");
+    *state_ = {};
+    std::memcpy(state_.get(), state.data(), size);
   }
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override {
-    seed_ = other->current_seed(), offset_ = other->get_offset();
+    auto* mine = dynamic_cast<Generator*>(other.get());
+    TORCH_CHECK(mine, "Expected a ", settings().title, " Generator");
+    state_ = mine->state_;
   }
-  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override { return clone(); }
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
+    return c10::make_intrusive<Generator>(device().index(), state_);
+  }
   Generator* clone_impl() const override {
-    auto* copy = new Generator(device().index());
-    copy->seed_ = seed_, copy->offset_ = offset_;
-    return copy;
+    return new Generator(device().index(), std::make_shared<State>(*state_));
   }
 
  private:
-  uint64_t seed_ = c10::default_rng_seed_val, offset_ = 0;
+  std::shared_ptr<State> state_;
 };
 
 std::vector<at::Generator> fresh_generators() {
@@ -66,7 +73,7 @@ template <typename Interface>
 struct Hooks : Interface {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return settings().count > 0; }
-  bool hasPrimaryContext(DeviceIndex) const override { return true; }
+  bool hasPrimaryContext(DeviceIndex index) const override { return has_context(index); }
   void init() const override {}
 
   DeviceIndex deviceCount() const override { return settings().count; }
@@ -110,7 +117,7 @@ struct XPUHooks final : Hooks<at::XPUHooksInterface> {
   int32_t getGlobalIdxFromDevice(const c10::Device& which) const override { return which.index(); }
   DeviceIndex getNumGPUs() const override { return settings().count; }
   DeviceIndex current_device() const override { return software::current_device(); }
-  void deviceSynchronize(DeviceIndex index) const override { checked(index); }
+  void deviceSynchronize(DeviceIndex index) const override { wait_for_device(checked(index)); }
 };
 
 struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
@@ -118,9 +125,11 @@ struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
   bool hasCUDART() const override { return true; }
   bool hasROCM() const override { return settings().title == "HIP"; }
   std::string showConfig() const override { return "the software device"; }
+  bool hasCuSOLVER() const override { return !hasROCM(); }  // a program may say that it prefers it
+  bool hasCuBLASLt() const override { return true; }
   int getNumGPUs() const override { return settings().count; }
   DeviceIndex current_device() const override { return software::current_device(); }
-  void deviceSynchronize(DeviceIndex index) const override { checked(index); }
+  void deviceSynchronize(DeviceIndex index) const override { wait_for_device(checked(index)); }
   c10::Allocator* getCUDADeviceAllocator() const override { return allocator(); }
   int64_t cuFFTGetPlanCacheMaxSize(DeviceIndex index) const override { return plans().at(size_t(checked(index))); }
   void cuFFTSetPlanCacheMaxSize(DeviceIndex index, int64_t size) const override {

@@ -1,7 +1,11 @@
-// Pinned host memory.
-#include "device.h"
+// Pinned host memory: kept when it is given back, in blocks of powers of two, as torch keeps it for a GPU; a block
+// that a copy still reads, by the clock of the device, is given out again only after that.
+#include "clock.h"
+#include "errors.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/llvmMathExtras.h>
 
 #include <map>
 #include <mutex>
@@ -9,68 +13,148 @@
 namespace software {
 namespace {
 
-std::mutex pinned_mutex;
-std::map<const char*, size_t>& pinned = *new std::map<const char*, size_t>;
-c10::CachingAllocator::Stat pinned_bytes, pinned_blocks;
+struct Block {
+  size_t size;
+  Clock::time_point busy_until{};
+};
 
-void unpin(void* pointer) {
-  {
-    std::lock_guard<std::mutex> lock(pinned_mutex);
-    auto found = pinned.find(static_cast<char*>(pointer));
-    pinned_bytes.decrease(found->second);
-    pinned_blocks.decrease(1);
-    pinned.erase(found);
-  }
-  c10::GetDefaultCPUAllocator()->raw_deallocate(pointer);
+std::mutex mutex;
+std::map<const char*, Block>& taken = *new std::map<const char*, Block>;
+std::multimap<size_t, std::pair<char*, Clock::time_point>>& kept =
+    *new std::multimap<size_t, std::pair<char*, Clock::time_point>>;
+std::map<const char*, size_t>& registered = *new std::map<const char*, size_t>;
+at::HostStats figures;
+
+template <typename Value>
+auto holding(std::map<const char*, Value>& blocks, const void* pointer) {
+  auto after = blocks.upper_bound(static_cast<const char*>(pointer));
+  return after == blocks.begin() ? blocks.end() : std::prev(after);
 }
 
-struct PinnedAllocator final : c10::Allocator {
+size_t size_of(size_t size) { return size; }
+size_t size_of(const Block& block) { return block.size; }
+
+template <typename Value>
+bool lies_in(std::map<const char*, Value>& blocks, const void* pointer) {
+  auto found = holding(blocks, pointer);
+  return found != blocks.end() && pointer < found->first + size_of(found->second);
+}
+
+char* from_kept(size_t size) {
+  auto [first, last] = kept.equal_range(size);
+  for (auto it = first; it != last; ++it)
+    if (is_past(it->second.second)) {
+      char* start = it->second.first;
+      kept.erase(it);
+      return start;
+    }
+  return nullptr;
+}
+
+char* fresh(size_t size) {
+  auto* start = static_cast<char*>(c10::GetDefaultCPUAllocator()->raw_allocate(size));
+  figures.allocations.increase(1);
+  figures.allocated_bytes.increase(size);
+  figures.num_host_alloc++;
+  return start;
+}
+
+void unpin(void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = taken.find(static_cast<char*>(pointer));
+  Block block = found->second;
+  figures.active_requests.decrease(1);
+  figures.active_bytes.decrease(block.size);
+  taken.erase(found);
+  kept.emplace(block.size, std::pair(static_cast<char*>(pointer), block.busy_until));
+}
+
+void let_go_of_kept() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto it = kept.begin(); it != kept.end();) {
+    auto& [start, busy_until] = it->second;
+    if (!is_past(busy_until)) {
+      ++it;
+      continue;
+    }
+    c10::GetDefaultCPUAllocator()->raw_deallocate(start);
+    figures.allocations.decrease(1);
+    figures.allocated_bytes.decrease(it->first);
+    figures.num_host_free++;
+    it = kept.erase(it);
+  }
+}
+
+template <typename Action>
+void each_stat(Action action) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto* stat : {&figures.allocations, &figures.allocated_bytes, &figures.active_requests, &figures.active_bytes})
+    action(*stat);
+}
+
+struct PinnedAllocator final : at::HostAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
-    void* pointer = c10::GetDefaultCPUAllocator()->raw_allocate(bytes);
-    std::lock_guard<std::mutex> lock(pinned_mutex);
-    pinned[static_cast<char*>(pointer)] = bytes;
-    pinned_bytes.increase(bytes);
-    pinned_blocks.increase(1);
-    return {pointer, pointer, &unpin, c10::Device(c10::kCPU)};
+    size_t size = c10::llvm::PowerOf2Ceil(bytes);
+    std::lock_guard<std::mutex> lock(mutex);
+    char* start = from_kept(size);
+    if (!start) start = fresh(size);
+    taken[start] = {size};
+    figures.active_requests.increase(1);
+    figures.active_bytes.increase(size);
+    return {start, start, &unpin, c10::Device(c10::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &unpin; }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
+
+  bool record_event(void* pointer, void*, c10::Stream stream) override { return use_pinned(pointer, stream); }
+  void empty_cache() override { let_go_of_kept(); }
+  at::HostStats get_stats() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return figures;
+  }
+  void reset_peak_stats() override {
+    each_stat([](auto& stat) { stat.reset_peak(); });
+  }
+  void reset_accumulated_stats() override {
+    each_stat([](auto& stat) { stat.reset_accumulated(); });
+    figures.num_host_alloc = figures.num_host_free = 0;
+  }
 };
 
 }  // namespace
 
-c10::Allocator* pinned_allocator() {
+at::HostAllocator* pinned_allocator() {
   static auto* instance = new PinnedAllocator;
   return instance;
 }
 
+void install_pinned_memory() { at::setHostAllocator(settings().type, pinned_allocator(), 1); }
+
 bool is_pinned(const void* pointer) {
-  std::lock_guard<std::mutex> lock(pinned_mutex);
-  auto after = pinned.upper_bound(static_cast<const char*>(pointer));
-  if (after == pinned.begin()) return false;
-  auto [start, bytes] = *std::prev(after);
-  return pointer < start + bytes;
+  std::lock_guard<std::mutex> lock(mutex);
+  return lies_in(taken, pointer) || lies_in(registered, pointer);
 }
 
-void register_host_memory(const void* pointer, size_t bytes) {
-  std::lock_guard<std::mutex> lock(pinned_mutex);
-  pinned[static_cast<const char*>(pointer)] = bytes;
+bool use_pinned(const void* pointer, c10::Stream stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!lies_in(taken, pointer)) return false;
+  Block& block = holding(taken, pointer)->second;
+  block.busy_until = std::max(block.busy_until, idle_at(stream));
+  return true;
 }
 
-void unregister_host_memory(const void* pointer) {
-  std::lock_guard<std::mutex> lock(pinned_mutex);
-  pinned.erase(static_cast<const char*>(pointer));
+int32_t register_host_memory(const void* pointer, size_t bytes) {
+  if (!pointer || !bytes) return kInvalidValue;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (lies_in(registered, pointer)) return kAlreadyRegistered;
+  registered[static_cast<const char*>(pointer)] = bytes;
+  return 0;
 }
 
-std::pair<c10::CachingAllocator::Stat, c10::CachingAllocator::Stat> pinned_stats() {
-  std::lock_guard<std::mutex> lock(pinned_mutex);
-  return {pinned_bytes, pinned_blocks};
-}
-
-void reset_pinned_stats(bool peaks) {
-  std::lock_guard<std::mutex> lock(pinned_mutex);
-  for (auto* stat : {&pinned_bytes, &pinned_blocks}) peaks ? stat->reset_peak() : stat->reset_accumulated();
+int32_t unregister_host_memory(const void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return registered.erase(static_cast<const char*>(pointer)) ? 0 : kNotRegistered;
 }
 
 }  // namespace software

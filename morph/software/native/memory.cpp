@@ -1,6 +1,7 @@
 // torch's device allocator over the arenas of the devices, and memory that another process may map.
 #include "addresses.h"
 #include "arena.h"
+#include "clock.h"
 #include "memory.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -20,10 +21,25 @@ std::vector<std::unique_ptr<Arena>>& arenas = *new std::vector<std::unique_ptr<A
 
 Arena& arena(DeviceIndex index) { return *arenas.at(size_t(checked(index))); }
 
+void* take(DeviceIndex index, size_t bytes) {
+  constexpr size_t most = size_t(1) << 60;
+  open_context(index);
+  for (void* pointer : no_longer_used()) free_device_memory(pointer);
+  Remembered with(true);
+  TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
+                   " out of memory. Tried to allocate more than 1EB memory.");
+  c10::StreamId stream = current_stream(index).id();
+  try {
+    return arena(index).take(bytes, stream, pool_for(index, stream))->start;
+  } catch (const c10::OutOfMemoryError&) {
+    tell_of_refused_memory(index, bytes);
+    throw;
+  }
+}
+
 DataPtr taken(size_t bytes, DeviceIndex index, c10::Device seen_as) {
   if (bytes == 0) return {nullptr, nullptr, &free_device_memory, seen_as};
-  c10::StreamId stream = current_stream(index).id();
-  void* start = arena(index).take(bytes, stream, pool_for(index, stream))->start;
+  void* start = take(index, bytes);
   return {start, start, &free_device_memory, seen_as};
 }
 
@@ -40,8 +56,9 @@ struct Allocator final : c10::DeviceAllocator {
   void emptyCache(c10::MempoolId_t) override {
     for (auto& each : arenas) each->release_cached();
   }
-  // Nothing is still running when memory is freed, so it may be used again at once.
-  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+  void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
+    if (data.get()) use_on(data.get(), stream);
+  }
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(DeviceIndex index) override { return arena(index).stats(); }
   void resetAccumulatedStats(DeviceIndex index) override { arena(index).reset_totals(); }
   void resetPeakStats(DeviceIndex index) override { arena(index).reset_peaks(); }
@@ -69,7 +86,8 @@ struct HostAllocator final : c10::Allocator {
 }  // namespace
 
 void free_device_memory(void* pointer) {
-  if (!pointer) return;
+  if (!pointer || keep_while_used(pointer)) return;
+  Remembered with(false);
   Segment* segment = segment_of(pointer);
   TORCH_INTERNAL_ASSERT(segment, "not memory of the software device");
   arenas[size_t(segment->device)]->give_back(segment, pointer);
@@ -104,9 +122,12 @@ void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(poo
 void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
 int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }
 
-void record_memory_history(size_t entries) {
-  for (auto& each : arenas) each->record_history(entries);
+void forget_memory_history() {
+  for (auto& each : arenas) each->forget_history();
 }
+
+Context context_of(const void* block) { return arena(owner_of(block)).context_of(block); }
+Context context_of_segment(const void* start) { return arena(owner_of(start)).context_of_segment(start); }
 
 std::vector<std::vector<MemoryEvent>> memory_history() {
   std::vector<std::vector<MemoryEvent>> all;

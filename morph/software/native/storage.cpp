@@ -1,5 +1,5 @@
 // Operators that allocate, view, resize, copy or read device memory.
-#include "device.h"
+#include "clock.h"
 #include "host_view.h"
 
 #include <ATen/EmptyTensor.h>
@@ -18,6 +18,7 @@ namespace software {
 namespace {
 
 using at::IntArrayRef;
+using c10::DeviceIndex;
 using at::Tensor;
 using std::optional;
 
@@ -67,15 +68,26 @@ Tensor& set_empty(Tensor& self) {
   return set_storage(self, std::move(nothing), 0, {0}, {});
 }
 
+// A copy between host and device is waited for unless it is said to be non-blocking; then pinned memory is in use
+// until the queue gets there.
+void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
+  if (!is_watched() || source.is_cpu() == target.is_cpu()) return;
+  const Tensor &host = source.is_cpu() ? source : target, &device = source.is_cpu() ? target : source;
+  DeviceIndex index = device.device().index();
+  if (non_blocking) use_pinned(host.storage().data(), current_stream(index));
+  else wait_for_copy(index);
+}
+
 // Either side may be on the host; both are memory of this process.
-Tensor copy_from(const Tensor& source, const Tensor& target, bool) {
+Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
+  note_copy(source, target, non_blocking);
   host_view(target).copy_(host_view(source));
   return target;
 }
 
 // torch copies for a device of its own kind by way of _copy_from, and asks one that it knows to copy itself.
-Tensor& copy_(Tensor& self, const Tensor& source, bool) {
-  host_view(self).copy_(host_view(source));
+Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+  copy_from(source, self, non_blocking);
   return self;
 }
 

@@ -1,10 +1,12 @@
-// Device guard, streams and events. Work is done when it is queued, so every queue is empty and in order.
-#include "device.h"
+// Device guard, streams and events.
+#include "clock.h"
+#include "errors.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
-#include <chrono>
-#include <mutex>
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <unordered_map>
 
 namespace software {
@@ -13,16 +15,18 @@ namespace {
 using c10::Device;
 using c10::DeviceIndex;
 using c10::Stream;
-using Clock = std::chrono::steady_clock;
 
 thread_local std::unordered_map<DeviceIndex, c10::StreamId> current_streams;
-std::mutex streams_mutex;
-std::unordered_map<c10::StreamId, int> priorities;  // of every stream but the default one
+
+// As torch has for a GPU: so many streams of each priority, given out in turn. The default one is 0.
+constexpr c10::StreamId kStreams = 32, kPriorities = 4;
+std::array<std::array<std::atomic<uint32_t>, kPriorities>, 128> given{};
 
 struct Event {
   Clock::time_point time;
-  c10::EventFlag flag;
 };
+
+Clock::time_point time_of(const void* event) { return event ? static_cast<const Event*>(event)->time : Clock::time_point(); }
 
 Stream stream(Device device, c10::StreamId id) { return Stream(Stream::UNSAFE, device, id); }
 
@@ -39,16 +43,19 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     if (wanted.index() < settings().count) set_current_device(wanted.index());
   }
   DeviceIndex deviceCount() const noexcept override { return settings().count; }
-  void synchronizeDevice(const DeviceIndex index) const override { checked(index); }
+  void synchronizeDevice(const DeviceIndex index) const override {
+    open_context(checked(index));
+    wait_for_device(checked(index));
+  }
 
   Stream getStream(Device of) const override { return current_stream(checked(of.index())); }
   Stream getDefaultStream(Device of) const override { return stream(device(checked(of.index())), 0); }
   Stream getStreamFromGlobalPool(Device of, bool high) const override { return getNewStream(of, high ? -1 : 0); }
   Stream getNewStream(Device of, int priority) const override {
-    std::lock_guard<std::mutex> lock(streams_mutex);
-    c10::StreamId id = c10::StreamId(priorities.size()) + 1;
-    priorities[id] = priority;
-    return stream(device(checked(of.index())), id);
+    auto level = std::clamp(-c10::StreamId(priority), c10::StreamId(0), kPriorities - 1);
+    DeviceIndex index = checked(of.index());
+    c10::StreamId turn = given[size_t(index)][size_t(level)]++ % kStreams;
+    return stream(device(index), 1 + level * kStreams + turn);
   }
   Stream exchangeStream(Stream wanted) const override {
     Stream previous = getStream(wanted.device());
@@ -56,16 +63,23 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return previous;
   }
   void* getStreamNativeHandle(const Stream which) const override { return reinterpret_cast<void*>(which.id()); }
-  bool queryStream(const Stream&) const override { return true; }
-  void synchronizeStream(const Stream&) const override {}
+  bool queryStream(const Stream& which) const override { return is_past(idle_at(which)); }
+  void synchronizeStream(const Stream& which) const override { wait_for(which); }
+  bool isStreamCapturing(const Stream& which) const override { return is_capturing(which); }
 
-  void record(void** event, const Stream&, const DeviceIndex, const c10::EventFlag flag) const override {
+  void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
     if (!*event) *event = new Event;
-    *static_cast<Event*>(*event) = {Clock::now(), flag};
+    open_context(which.device_index());
+    static_cast<Event*>(*event)->time = std::max(Clock::now(), idle_at(which));
   }
-  void block(void*, const Stream&) const override {}
-  bool queryEvent(void*) const override { return true; }
-  void synchronizeEvent(void*) const override {}
+  void block(void* event, const Stream& which) const override {
+    if (!is_past(time_of(event))) sleep_until(which, time_of(event));
+  }
+  bool queryEvent(void* event) const override { return is_past(time_of(event)); }
+  void synchronizeEvent(void* event) const override {
+    if (is_capturing()) refuse(kCaptureUnsupported);
+    wait_until(time_of(event));
+  }
   void destroyEvent(void* event, const DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }
   double elapsedTime(void* from, void* to, const DeviceIndex) const override { return elapsed_time(from, to); }
   void recordDataPtrOnStream(const c10::DataPtr& data, const Stream& which) const override {
@@ -81,14 +95,19 @@ Stream current_stream(DeviceIndex index) {
 }
 
 double elapsed_time(const void* from, const void* to) {
-  auto passed = static_cast<const Event*>(to)->time - static_cast<const Event*>(from)->time;
+  if (!is_past(time_of(from)) || !is_past(time_of(to))) refuse(kNotReady);
+  auto passed = time_of(to) - time_of(from);
   return std::chrono::duration<double, std::milli>(passed).count();
 }
 
+int64_t event_time(size_t event) { return time_of(reinterpret_cast<void*>(event)).time_since_epoch().count(); }
+void set_event_time(size_t event, int64_t time) {
+  reinterpret_cast<Event*>(event)->time = Clock::time_point(Clock::duration(time));
+}
+
 int stream_priority(c10::StreamId id) {
-  std::lock_guard<std::mutex> lock(streams_mutex);
-  auto found = priorities.find(id);
-  return found == priorities.end() ? 0 : found->second;
+  bool ours = id > 0 && id <= kStreams * kPriorities;
+  return ours ? -int((id - 1) / kStreams) : 0;
 }
 
 void install_guard() { c10::impl::registerDeviceGuard(settings().type, new Guard); }

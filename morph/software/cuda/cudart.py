@@ -1,0 +1,46 @@
+"""``torch._C._cudart`` and ``torch._C._nvtx``: the functions of CUDA's runtime and of its marks that torch binds."""
+
+from __future__ import annotations
+
+import itertools
+from types import ModuleType
+from typing import Any
+
+from morph.software import runtime
+
+
+def names() -> dict[str, Any]:
+    """Gives the modules by their names in ``torch._C``."""
+    functions = runtime.functions("cuda")
+    functions |= {name: lambda: runtime.Code.success for name in ("cudaProfilerStart", "cudaProfilerStop")}
+    return {"_cudart": _module("_cudart", functions), "_nvtx": _module("_nvtx", _marks())}
+
+
+def _module(name: str, values: dict[str, Any]) -> ModuleType:
+    module = ModuleType(f"torch._C.{name}")
+    vars(module).update(values)
+    return module
+
+
+def _marks() -> dict[str, Any]:
+    """Gives the functions that mark ranges, which nobody reads here: depths and numbers are as NVTX counts them."""
+    numbers, open_ranges = itertools.count(1), [0]
+
+    def push(message: str) -> int:
+        open_ranges[0] += 1
+        return open_ranges[0] - 1
+
+    def pop() -> int:
+        open_ranges[0] -= 1
+        return open_ranges[0]
+
+    return {
+        "rangePushA": push,
+        "rangePop": pop,
+        "rangeStartA": lambda message: next(numbers),
+        "rangeEnd": lambda number: None,
+        "markA": lambda message: None,
+        "deviceRangeStart": lambda message, stream: next(numbers),
+        "deviceRangeEnd": lambda number, stream: None,
+        "getVersionInt": lambda: 3,
+    }

@@ -1,0 +1,28 @@
+// The runtime's errors, in CUDA's numbers and words, which HIP shares.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <string>
+
+namespace software {
+
+enum : int32_t {
+  kInvalidValue = 1,
+  kInvalidDevice = 101,
+  kInvalidHandle = 400,
+  kNotReady = 600,
+  kAlreadyRegistered = 712,
+  kNotRegistered = 713,
+  kCaptureUnsupported = 900,
+};
+
+std::string error_text(int32_t code);              // "invalid device ordinal"
+[[noreturn]] void refuse(int32_t code);            // as torch.AcceleratorError
+std::string readable_size(size_t bytes);           // "1.50 GiB"
+
+struct MemoryFigures { int device; size_t wanted, total, free, limit, reserved, allocated; };
+[[noreturn]] void refuse_memory(const MemoryFigures& figures);  // as torch.OutOfMemoryError
+
+}  // namespace software

@@ -1,0 +1,57 @@
+// What is kept of a device's memory events, in the words of the snapshots of torch's caching allocators.
+#pragma once
+
+#include "device.h"
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <set>
+#include <string>
+
+namespace software {
+
+using Context = std::shared_ptr<c10::GatheredContext>;  // the frames of Python, and of C++ if wanted
+
+struct MemoryEvent {
+  const char* action;
+  size_t address, size;  // of the event "oom", the address is the free memory
+  c10::StreamId stream;
+  c10::MempoolId_t pool;
+  int64_t microseconds;
+  Context context;
+  std::string metadata;
+};
+
+enum class Frames { kNone, kState, kAlloc, kAll };  // of what is allocated now, of allocations, of frees too
+struct Recording {
+  bool state = false, events = false;  // of what is allocated now; of all that happens
+  Frames frames = Frames::kNone;
+  bool of_native_code = false;
+  size_t entries = 0;
+  std::set<std::string> skipped;
+};
+const Recording& recording();
+void set_recording(Recording wanted);
+
+// What the events of this thread are noted with. Frames are gathered before an arena is locked, as that takes the
+// interpreter's lock.
+class Remembered {
+ public:
+  explicit Remembered(bool allocates);
+  ~Remembered();
+};
+const Context& remembered();
+void set_metadata(std::string text);
+const std::string& metadata();
+
+using OutOfMemoryObserver = std::function<void(int64_t device, int64_t wanted, int64_t total, int64_t free)>;
+void observe_refused_memory(OutOfMemoryObserver observer);
+void tell_of_refused_memory(c10::DeviceIndex index, size_t wanted);
+
+// arena.cpp and memory.cpp
+std::vector<std::vector<MemoryEvent>> memory_history();
+void forget_memory_history();
+Context context_of(const void* block);          // of a block's allocation, or null
+Context context_of_segment(const void* start);  // of a segment's
+
+}  // namespace software
