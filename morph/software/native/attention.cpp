@@ -104,14 +104,6 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
                                                             std::nullopt, scale, grouped));
 }
 
-c10::DispatchKey autograd_key() {
-  switch (settings().type) {
-    case c10::DeviceType::XPU: return c10::DispatchKey::AutogradXPU;
-    case c10::DeviceType::CUDA: return c10::DispatchKey::AutogradCUDA;
-    default: return c10::DispatchKey::AutogradPrivateUse1;
-  }
-}
-
 }  // namespace
 
 void install_attention() {

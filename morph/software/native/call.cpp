@@ -35,6 +35,33 @@ void put_on(c10::TensorImpl* tensor, const c10::Storage& storage) {
   tensor->_change_backend_component_keys(storage.device());
 }
 
+Tensor tensor_of(const c10::TensorImpl* impl) {
+  return Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(
+      const_cast<c10::TensorImpl*>(impl)));
+}
+
+// The CPU's kernel has put it into other memory of the device, or of the host.
+void move(const Tensor& mine, const Tensor& host) {
+  c10::StorageImpl* from = host.storage().unsafeGetStorageImpl();
+  bool taken_over = is_device_memory(*from);
+  if (taken_over) {
+    make_device_memory(*from, mine.device());
+    mine.storage().set_data_ptr_noswap(std::move(from->_mutable_data_ptr_no_checks()));
+    mine.storage().set_nbytes(from->nbytes());
+  } else {
+    mine.resize_(host.sizes());
+  }
+  mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
+  if (!taken_over) copy_bytes(mine, host);
+}
+
+void write_back(const Tensor& mine, const Tensor& host) {
+  if (mine.layout() != c10::kStrided) return write_back_sparse(mine, host);
+  if (host.storage().data() != mine.storage().data()) return move(mine, host);
+  if (host.sizes() == mine.sizes() && host.strides() == mine.strides()) return;
+  mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
+}
+
 }  // namespace
 
 bool takes_host_tensors(const char* name) {
@@ -47,20 +74,20 @@ bool takes_host_tensors(const char* name) {
 }
 
 Tensor& Call::to_host(const Tensor& tensor, bool written) {
+  if (!on_device(tensor)) {
+    if (tensor.defined()) refuse_unless_scalar(tensor, written);
+    pairs_.push_back({nullptr, tensor, false});
+    return pairs_.back().host;
+  }
+  const c10::TensorImpl* device = tensor.unsafeGetTensorImpl();
   for (Pair& pair : pairs_)
-    if (pair.device.is_same(tensor)) {
+    if (pair.device == device) {
       pair.written |= written;
       return pair.host;
     }
-  if (on_device(tensor)) {
-    sparse_ |= tensor.layout() != c10::kStrided;
-    bool strided = tensor.layout() == c10::kStrided;
-    Tensor host = strided ? host_view(tensor, host_storage(tensor)) : sparse_host_view(tensor);
-    pairs_.push_back({tensor, std::move(host), written});
-  } else {
-    if (tensor.defined()) refuse_unless_scalar(tensor, written);
-    pairs_.push_back({tensor, tensor, false});
-  }
+  bool strided = tensor.layout() == c10::kStrided;
+  sparse_ |= !strided;
+  pairs_.push_back({device, strided ? host_view(tensor, host_storage(tensor)) : sparse_host_view(tensor), written});
   return pairs_.back().host;
 }
 
@@ -74,27 +101,8 @@ Tensor Call::element_to_host(const Tensor& tensor) {
 }
 
 void Call::write_back() {
-  for (auto& [mine, host, written] : pairs_) {
-    if (!written || mine.is_same(host)) continue;
-    if (mine.layout() != c10::kStrided) {
-      write_back_sparse(mine, host);
-      continue;
-    }
-    c10::StorageImpl* from = host.storage().unsafeGetStorageImpl();
-    bool moved = from->data_ptr().get() != mine.storage().data_ptr().get();
-    if (!moved && host.sizes() == mine.sizes() && host.strides() == mine.strides()) continue;
-    if (moved && is_device_memory(*from)) {
-      c10::StorageImpl* into = mine.storage().unsafeGetStorageImpl();
-      make_device_memory(*from, mine.device());
-      into->set_data_ptr_noswap(std::move(from->_mutable_data_ptr_no_checks()));
-      into->set_nbytes(from->nbytes());
-      moved = false;
-    } else if (host.sizes() != mine.sizes()) {
-      mine.resize_(host.sizes());
-    }
-    mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
-    if (moved) copy_bytes(mine, host);
-  }
+  for (auto& [device, host, written] : pairs_)
+    if (written) software::write_back(tensor_of(device), host);
 }
 
 void Call::to_device(at::ArrayRef<Tensor*> results) {
@@ -106,8 +114,8 @@ void Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {
   TORCH_CHECK_NOT_IMPLEMENTED(host.layout() != c10::kMkldnn, "Could not run '", name_, "' with arguments from the '",
                               c10::DeviceTypeName(settings().type, true), "' backend: its result is the CPU's own.");
   for (Pair& pair : pairs_)
-    if (pair.host.is_same(host) && on_device(pair.device)) {
-      host = pair.device;
+    if (pair.device && pair.host.is_same(host)) {
+      host = tensor_of(pair.device);
       return;
     }
   if (host.layout() != c10::kStrided) host = sparse_to_device(host, device());
@@ -121,7 +129,7 @@ bool Call::take_over(Tensor& host, at::ArrayRef<Tensor*> results) {
   c10::StorageImpl* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
   if (Pair* argument = of_host(storage)) {
     if (host.use_count() > 1) host = Tensor(tensor->shallow_copy_and_detach(c10::VariableVersion(0), true));
-    put_on(host.unsafeGetTensorImpl(), argument->device.storage());
+    put_on(host.unsafeGetTensorImpl(), argument->device->storage());
     return true;
   }
   if (host.use_count() > 1 || !is_device_memory(*storage)) return false;
@@ -140,14 +148,14 @@ bool Call::take_over(Tensor& host, at::ArrayRef<Tensor*> results) {
 
 Call::Pair* Call::of_host(const c10::StorageImpl* storage) {
   for (Pair& pair : pairs_)
-    if (pair.host.defined() && pair.host.has_storage() && pair.host.storage().unsafeGetStorageImpl() == storage)
-      return on_device(pair.device) ? &pair : nullptr;
+    if (pair.device && pair.host.has_storage() && pair.host.storage().unsafeGetStorageImpl() == storage) return &pair;
   return nullptr;
 }
 
 c10::Storage Call::host_storage(const Tensor& tensor) {
+  const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
   for (Pair& pair : pairs_)
-    if (on_device(pair.device) && pair.device.has_storage() && pair.device.storage().is_alias_of(tensor.storage()))
+    if (pair.device && pair.device->has_storage() && pair.device->storage().unsafeGetStorageImpl() == storage)
       return pair.host.storage();
   return host_view(tensor.storage());
 }

@@ -34,6 +34,7 @@ class Call {
   }
   c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
 
+  // The tensor must live as long as the call.
   at::Tensor& to_host(const at::Tensor& tensor, bool written = false);
   at::Tensor element_to_host(const at::Tensor& tensor);  // of a list, whose tensors are not looked for again
   bool sparse() const { return sparse_; }
@@ -44,7 +45,8 @@ class Call {
 
  private:
   struct Pair {
-    at::Tensor device, host;
+    const c10::TensorImpl* device;  // null: a tensor of the host
+    at::Tensor host;
     bool written;
   };
 

@@ -65,6 +65,14 @@ c10::DispatchKey backend_key() {
   }
 }
 
+c10::DispatchKey autograd_key() {
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return c10::DispatchKey::AutogradXPU;
+    case c10::DeviceType::CUDA: return c10::DispatchKey::AutogradCUDA;
+    default: return c10::DispatchKey::AutogradPrivateUse1;
+  }
+}
+
 c10::DispatchKey sparse_key(bool compressed) {
   switch (chosen.type) {
     case c10::DeviceType::XPU: return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;

@@ -56,6 +56,7 @@ void install_autocast();
 c10::Device device(c10::DeviceIndex index);
 bool known_to_torch();  // whether torch has the device by itself, with parts that only a build for it brings
 c10::DispatchKey backend_key();
+c10::DispatchKey autograd_key();
 c10::DispatchKey sparse_key(bool compressed);
 c10::DeviceIndex current_device();
 void set_current_device(c10::DeviceIndex index);  // checked

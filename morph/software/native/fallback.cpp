@@ -53,15 +53,17 @@ void refuse_without_host_kernel(const c10::OperatorHandle& op) {
                               "' backend: the operator has no kernel for this device.");
 }
 
-void to_host(Call& call, const c10::OperatorHandle& op, IValue* values) {
+std::vector<IValue> to_host(Call& call, const c10::OperatorHandle& op, IValue* values) {
   const auto& arguments = op.schema().arguments();
+  std::vector<IValue> devices(values, values + arguments.size());  // so that they live on
   for (size_t i = 0; i < arguments.size(); i++) {
     bool written = arguments[i].alias_info() && arguments[i].alias_info()->isWrite();
     if (values[i].isDevice() && values[i].toDevice().type() == settings().type)
       values[i] = c10::Device(c10::kCPU);
     else
-      values[i] = each_tensor(values[i], [&](const Tensor& tensor) { return call.to_host(tensor, written); });
+      values[i] = each_tensor(devices[i], [&](const Tensor& tensor) { return call.to_host(tensor, written); });
   }
+  return devices;
 }
 
 // Random operators draw from a generator of the CPU's that is seeded from the device's.
@@ -131,7 +133,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
   if (on_several_devices(schema, values)) return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   Call call(schema.name().c_str(), takes_host_tensors(schema.name().c_str()), schema.arguments().size());
   consider(call, {values, schema.arguments().size()});
-  to_host(call, op, values);
+  std::vector<IValue> devices = to_host(call, op, values);
   {
     std::optional<SeededDefault> seeded;
     seed(call, op, values, seeded);
