@@ -17,6 +17,7 @@ from morph.finders.served import Observer, serve
 from morph.finders.views import Views
 from morph.journal import Journal
 
+PRIVATE = "torch._C"
 # served where the backend's table has rows for them
 OPTIONAL_ROOTS = ("torch.backends.cuda", "torch.backends.cudnn", "torch.version")
 
@@ -34,6 +35,7 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
         What answers, with its counters.
     """
     own = {root: sys.modules[root] for root in (ROOT, *OPTIONAL_ROOTS)}
+    _add_private(backend, journal)
     answers = Answers(backend, views)
     _add_members(backend, answers, journal)
     serve(own[ROOT], answers, journal, observer)
@@ -44,6 +46,14 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
     # bound before torch.cuda was served: torch's only reference of this kind
     journal.set_attribute(torch.nn.parallel.comm, "nccl", sys.modules["torch.cuda.nccl"])
     return answers
+
+
+def _add_private(backend: Backend, journal: Journal) -> None:
+    """Give torch's C++ module the functions that it has in a build for CUDA and the table has rows for."""
+    for row in backend.table.rows.values():
+        parent, _, name = row.name.rpartition(".")
+        if parent == PRIVATE and not hasattr(torch._C, name):
+            journal.set_attribute(torch._C, name, resolve(row.adapter.replace(":", ".")))
 
 
 def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:

@@ -1,0 +1,76 @@
+"""``torch._C._cuda_*``: what programs ask of torch's C++ about devices and streams, answered by the vendor's module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from morph.backends import vendor_module
+
+Place = tuple[int, int, int]  # a stream's id, the index of its device and the kind of the device
+
+
+def get_device() -> int:
+    """Answer ``torch._C._cuda_getDevice()``."""
+    return int(vendor_module().current_device())
+
+
+def set_device(device: int) -> None:
+    """Answer ``torch._C._cuda_setDevice(device)``."""
+    vendor_module().set_device(device)
+
+
+def exchange_device(device: int) -> int:
+    """Answer ``torch._C._cuda_exchangeDevice(device)``: the device that was current; a negative one changes nothing."""
+    if device < 0:
+        return -1
+    previous = get_device()
+    set_device(device)
+    return previous
+
+
+def current_stream(device: int) -> Place:
+    """Answer ``torch._C._cuda_getCurrentStream(device)``."""
+    return _place(vendor_module().current_stream(device))
+
+
+def default_stream(device: int) -> Place:
+    """Answer ``torch._C._cuda_getDefaultStream(device)``."""
+    return _place(vendor_module().default_stream(device))
+
+
+def current_raw_stream(device: int) -> int:
+    """Answer ``torch._C._cuda_getCurrentRawStream(device)``: the vendor's handle of the stream."""
+    return int(vendor_module().current_stream(device).cuda_stream)
+
+
+def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
+    """Answer ``torch._C._cuda_setStream``, which makes the stream's device current too."""
+    set_device(device_index)
+    place = {"stream_id": stream_id, "device_index": device_index, "device_type": device_type}
+    vendor_module().set_stream(vendor_module().Stream(**place))
+
+
+def synchronize() -> None:
+    """Answer ``torch._C._cuda_synchronize()``, of the current device."""
+    vendor_module().synchronize()
+
+
+def empty_cache() -> None:
+    """Answer ``torch._C._cuda_emptyCache()``."""
+    vendor_module().empty_cache()
+
+
+def memory_stats(device: int) -> dict[str, Any]:
+    """Answer ``torch._C._cuda_memoryStats(device)``, nested as torch's are."""
+    return dict(vendor_module().memory_stats_as_nested_dict(device))
+
+
+def is_in_bad_fork() -> bool:
+    """Answer ``torch._C._cuda_isInBadFork()``."""
+    return bool(vendor_module()._is_in_bad_fork())
+
+
+def _place(stream: torch.Stream) -> Place:
+    return stream.stream_id, stream.device_index, stream.device_type
