@@ -10,7 +10,6 @@ import pathlib
 import re
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -260,8 +259,8 @@ def _add_to_torch(machine: Machine) -> None:
 
 
 def _let_threads_finish() -> None:
-    """Lends the interpreter to autograd's device threads, which drop what the last backward pass held.
+    """Has autograd's device threads drop what the last backward pass held while there is an interpreter.
 
     One that asks for it while the interpreter ends aborts the process.
     """
-    time.sleep(0.05)
+    started().native.settle_autograd_threads()

@@ -121,6 +121,9 @@ void engage_hooks();
 void disengage_hooks();
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
+// autograd_threads.cpp: has them let go of what the last backward passes held; needs the interpreter released
+void settle_autograd_threads();
+
 // fallback.cpp: a copy of a host tensor
 at::Tensor to_device(const at::Tensor& host, c10::Device target);
 
