@@ -18,7 +18,7 @@ from morph.finders.rewriting import rewriter
 from morph.finders.scope import Policy, Scope
 from morph.importing import own_imports
 from morph.journal import Journal
-from morph.request import Request
+from morph.request import Request, Size
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -62,6 +62,8 @@ def activate(
     packages: Iterable[str] | None = None,
     simulated: bool = False,
     observer: Observer | None = None,
+    devices: int | None = None,
+    device_memory: int | str | None = None,
 ) -> Status:
     """Make CUDA names mean ``backend``'s device in this process; imports torch.
 
@@ -74,6 +76,9 @@ def activate(
             code. What is imported already compares as it did.
         simulated: Run on the simulated device, with exactly the names that the vendor's package has.
         observer: Called with each CUDA name that is asked for.
+        devices: How many software devices there are, on the CPU or simulated; None takes ``MORPH_DEVICES``.
+        device_memory: The memory of each, in bytes or as text with a unit, ``"8GiB"``; None takes
+            ``MORPH_DEVICE_MEMORY``.
 
     Returns:
         What is active now.
@@ -83,12 +88,16 @@ def activate(
         AbsentBackendError: If its package or its device is absent.
         ConfigurationError: If a configuration file says something that cannot be meant.
         ActivationError: If another backend is active already.
+        SettingsError: If there cannot be so many devices, or so large ones.
     """
     if packages is None:
         scope = configuration.effective().scope
     else:
         scope = Scope({name: Policy() for name in packages})
-    return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope))
+    with own_imports:
+        from morph.software import settings
+    size = settings.size(devices, device_memory, ("devices", "device_memory"))
+    return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope, size=size))
 
 
 def arm(
@@ -98,6 +107,7 @@ def arm(
     observer: Observer | None = None,
     scope: Scope | None = None,
     required: bool = True,
+    size: Size | None = None,
 ) -> None:
     """Activate as soon as the program has imported torch, at once if it has; imports nothing now.
 
@@ -107,9 +117,12 @@ def arm(
         observer: As for ``activate``.
         scope: Whose code sees CUDA; None takes all code.
         required: Whether the import of torch is to fail where the activation does; else one line says so.
+        size: Of the software device, where one is used.
     """
     global _armed
-    request = Request(backend, simulated=simulated, observer=observer, scope=scope, required=required)
+    request = Request(
+        backend, simulated=simulated, observer=observer, scope=scope, required=required, size=size
+    )
     if "torch" in sys.modules:
         _activate(request)
         return

@@ -63,7 +63,8 @@ def install(request: Request, journal: Journal) -> Installation:
 
 def _choose(request: Request, journal: Journal) -> Backend:
     choose = choice.simulated if request.simulated else choice.choose
-    return choose(choice.requested(request.backend), journal, announcement.report_in_first_process)
+    name = choice.requested(request.backend)
+    return choose(name, journal, announcement.report_in_first_process, request.size)
 
 
 def _serve_packages(request: Request, journal: Journal) -> None:

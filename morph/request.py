@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     Observer = Callable[[str], None]
 
 
+class Size:
+    """How large the software device is to be.
+
+    Attributes:
+        devices: How many devices there are; None leaves it open.
+        memory: Bytes of each device; None leaves it open.
+    """
+
+    def __init__(self, devices: int | None = None, memory: int | None = None) -> None:
+        self.devices = devices
+        self.memory = memory
+
+
 class Request:
     """What an activation is asked for.
 
@@ -23,6 +36,7 @@ class Request:
         observer: Called with each CUDA name that is asked for.
         scope: Whose code sees CUDA.
         required: Whether the import that it waits for is to fail where the activation does.
+        size: Of the software device, where one is used.
     """
 
     def __init__(
@@ -33,12 +47,14 @@ class Request:
         observer: Observer | None = None,
         scope: Scope | None = None,
         required: bool = True,
+        size: Size | None = None,
     ) -> None:
         self.backend = backend
         self.simulated = simulated
         self.observer = observer
         self.scope = scope or Scope()
         self.required = required
+        self.size = size or Size()
 
     @property
     def rewrites(self) -> bool:

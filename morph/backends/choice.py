@@ -11,8 +11,9 @@ import torch
 from morph import configuration, software
 from morph.aliases import table
 from morph.backends import Backend, environment, visibility
-from morph.errors import AbsentBackendError
+from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
+from morph.request import Size
 
 CPU = "cpu"
 Report = Callable[[str], None]
@@ -32,55 +33,63 @@ def requested(name: str | None) -> str | None:
     return name or configuration.effective().backend
 
 
-def choose(name: str | None, journal: Journal, report: Report) -> Backend:
+def choose(name: str | None, journal: Journal, report: Report, size: Size | None = None) -> Backend:
     """Choose a backend whose device is there.
 
     Args:
         name: The backend asked for; None tries each in the documented order and ends with the CPU.
         journal: Records what the environment is given for the chosen vendor.
         report: Called with one line for each vendor package that is installed but fails to load.
+        size: Of the software device, if that is chosen.
 
     Raises:
         UnknownBackendError: If no table describes ``name``.
         AbsentBackendError: If ``name`` was asked for and its package or device is absent.
+        ActivationError: If a size is asked for of devices that are real.
     """
     if visibility.hides_all():
-        return _software(Backend(table.load(CPU)), journal)
+        return _software(Backend(table.load(CPU)), journal, size)
     if name is not None:
         backend = Backend(table.load(name))
         environment.carry(backend.table, journal, report)
         absence = why_absent(backend)
         if absence:
             raise AbsentBackendError(name, absence)
-        return _software(backend, journal)
-    return _software(_first_present(journal, report), journal)
+        return _software(backend, journal, size)
+    return _software(_first_present(journal, report), journal, size)
 
 
-def simulated(name: str | None, journal: Journal, report: Report) -> Backend:
+def simulated(name: str | None, journal: Journal, report: Report, size: Size | None = None) -> Backend:
     """Start the simulated device of the backend called ``name`` and return that backend.
 
     Args:
         name: The backend to simulate.
         journal: Records what is changed for it.
         report: Called with one line if CUDA's mask means nothing to the vendor.
+        size: Of the simulated device.
 
     Raises:
         UnknownBackendError: If no table describes ``name``.
         AbsentBackendError: If it cannot be simulated.
     """
     if visibility.hides_all():
-        return _software(Backend(table.load(CPU)), journal)
+        return _software(Backend(table.load(CPU)), journal, size)
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     environment.carry(backend.table, journal, report)
-    software.start(backend.name, journal=journal)
+    software.start(backend.name, size, journal)
     return backend
 
 
-def _software(backend: Backend, journal: Journal) -> Backend:
+def _software(backend: Backend, journal: Journal, size: Size | None) -> Backend:
     if backend.table.facts.software:
-        software.start(backend.name, journal=journal)
+        software.start(backend.name, size, journal)
+    elif size and (size.devices or size.memory):
+        title = backend.table.facts.title
+        raise ActivationError(
+            f"{title} has its own devices and memory; only software devices are made as asked: --backend cpu"
+        )
     return backend
 
 

@@ -18,7 +18,9 @@ from morph.aliases import package as packages
 from morph.aliases import table
 from morph.backends import Backend
 from morph.diagnosis.processes import ask, run
-from morph.software import machine
+from morph.errors import MorphError
+from morph.request import Size
+from morph.software import settings, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,17 @@ def _presence(name: str, progress: Callable[[str], object]) -> Presence:
 def _look(backend: Backend) -> dict[str, Any]:
     facts = backend.table.facts
     if facts.software:
-        return {"devices": machine.visible_devices(facts), "absence": None}
+        return _look_at_software(facts)
     return ask(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
+
+
+def _look_at_software(facts: table.Facts) -> dict[str, Any]:
+    try:
+        devices = settings.settle(facts, Size()).devices
+    except MorphError as error:
+        return {"devices": 0, "absence": str(error)}
+    assert devices is not None
+    return {"devices": len(visible.indices(facts, devices)), "absence": None}
 
 
 def _not_installed(backend: Backend) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from morph.variables import BACKEND, REHEARSE, SCOPE
+from morph.variables import BACKEND, DEVICE_MEMORY, DEVICES, REHEARSE, SCOPE
 
 if TYPE_CHECKING:
     from morph.finders.scope import Scope
@@ -26,6 +26,8 @@ def inherit(environment: MutableMapping[str, str], options: Options, scope: Scop
     environment[PYTHONPATH] = os.pathsep.join([SITE, *rest] if rest != [""] else [SITE])
     _set(environment, BACKEND, options.backend)
     _set(environment, REHEARSE, options.rehearse)
+    _set(environment, DEVICES, options.devices)
+    _set(environment, DEVICE_MEMORY, options.device_memory)
     _set(environment, SCOPE, scope.to_text() or None)
 
 

@@ -36,6 +36,9 @@ options:
   --rehearse all   the same on each backend in turn, with a column for each; the exit
                    status is 0 if the program would run on all of them, else 1
   --json FILE      write what a rehearsal has found as JSON, too
+  --devices N      have N devices, of software, where it runs on the CPU or rehearses
+  --device-memory AMOUNT
+                   the memory of each of these, such as 8GiB
   --report FILE    write every CUDA name that the program asks for, where, how often and
                    how it was served, to FILE.html or FILE.json
   --version        print the version of morph
@@ -48,9 +51,13 @@ commands (each has a --help; ./NAME runs a program that is called like one):
 
 environment:
   MORPH_BACKEND    the backend, where --backend does not name one
+  MORPH_DEVICES    the number of software devices, where --devices does not say it
+  MORPH_DEVICE_MEMORY
+                   the memory of each, where --device-memory does not say it
 
 example:
   {LAUNCHER} --backend cpu train.py --epochs 2
+  {LAUNCHER} --devices 4 -m torch.distributed.run --nproc-per-node 4 train.py
 """
 
 
@@ -66,12 +73,21 @@ class Options:
         rehearse: The backend to simulate, or "all"; None runs on a real device.
         json: The file that takes what a rehearsal has found; None for none.
         report: The file that takes what a run asked for; None for none.
+        devices: The number of software devices, as it was written; None for the default.
+        device_memory: The memory of each, as it was written; None for the default.
     """
 
     backend: str | None = None
     rehearse: str | None = None
     json: str | None = None
     report: str | None = None
+    devices: str | None = None
+    device_memory: str | None = None
+
+    def words(self) -> list[str]:
+        """Return the words of a command line that ask for the same size of the software device."""
+        given = {"--devices": self.devices, "--device-memory": self.device_memory}
+        return [f"{name}={value}" for name, value in given.items() if value is not None]
 
 
 class UsageError(Exception):
@@ -140,13 +156,14 @@ def _option(options: Options, words: list[str]) -> Options:
     name, has_value, value = words.pop(0).removeprefix("--").partition("=")
     if name in _ANSWERS and not has_value:
         raise SystemExit(commands.finished(functools.partial(_answer, name)))
-    if name not in Options.__slots__:
+    key = name.replace("-", "_")
+    if key not in Options.__slots__ or "_" in name:
         raise UsageError(f"unknown option --{name}")
     if not has_value and words:
         value = words.pop(0)
     if not value:
-        raise UsageError(f"--{name} needs the name of a {'file' if name in _FILES else 'backend'}")
-    return replace(options, **{name: value})
+        raise UsageError(f"--{name} needs {_NEEDS.get(name, 'the name of a backend')}")
+    return replace(options, **{key: value})
 
 
 def _program(words: list[str]) -> Program:
@@ -184,6 +201,11 @@ def _version() -> str:
     return f"morph {__version__}"
 
 
-_FILES = ("json", "report")
+_NEEDS = {
+    "json": "the name of a file",
+    "report": "the name of a file",
+    "devices": "a number",
+    "device-memory": "an amount, such as 8GiB",
+}
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: HELP, "version": _version}

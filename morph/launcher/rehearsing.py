@@ -82,18 +82,18 @@ def on_every_vendor(options: Options, program: Program) -> int:
     for number, name in enumerate(names, 1):
         title = table.load(name).facts.title
         print(f"morph: rehearsing on {title}, {number} of {len(names)}", file=sys.stderr, flush=True)
-        results.append(_on_vendor(name, program, given))
+        results.append(_on_vendor(name, options, program, given))
     print_results(results)
     if options.json:
         _write_json(options.json, {"backends": {each.backend: each.as_json() for each in results}})
     return 0 if all(each.verdict.is_good for each in results) else 1
 
 
-def _on_vendor(name: str, program: Program, given: bytes | None) -> Result:
+def _on_vendor(name: str, options: Options, program: Program, given: bytes | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="morph-rehearsal-") as folder:
         environment = {key: value for key, value in os.environ.items() if key not in (BACKEND, REHEARSE)}
         environment[RECORDS] = folder
-        command = [sys.executable, "-m", "morph", "--rehearse", name, *program.words()]
+        command = [sys.executable, "-m", "morph", "--rehearse", name, *options.words(), *program.words()]
         done = subprocess.run(command, env=environment, input=given, check=False)
         recorded = records(pathlib.Path(folder))
         status = Ending("SystemExit", str(done.returncode)) if done.returncode else None

@@ -18,6 +18,7 @@ from morph.launcher import children
 from morph.launcher.command import ALL, Options
 from morph.launcher.program import Program
 from morph.launcher.writable import ensure_writable
+from morph.request import Size
 
 if TYPE_CHECKING:
     from morph.request import Observer
@@ -33,6 +34,7 @@ def run(options: Options, program: Program) -> None:
     startup.withdraw()
     rewriter.uninstall()
     try:
+        size = _size(options)
         for file in filter(None, [options.report, options.json if options.json != "-" else None]):
             ensure_writable(file)
         if options.rehearse == ALL:
@@ -46,7 +48,7 @@ def run(options: Options, program: Program) -> None:
         options = replace(options, backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options, scope)
         literals = candidates.literals(options.backend, "__main__")
-        with _armed(options, scope):
+        with _armed(options, scope, size):
             program.run(literals)
     except MorphError as error:
         if activation.status().active:  # it belongs to the line of the program that it came from
@@ -55,11 +57,17 @@ def run(options: Options, program: Program) -> None:
         raise SystemExit(2) from None
 
 
+def _size(options: Options) -> Size:
+    from morph.software import settings
+
+    return settings.size(options.devices, options.device_memory, ("--devices", "--device-memory"))
+
+
 @contextmanager
-def _armed(options: Options, scope: Scope) -> Iterator[None]:
+def _armed(options: Options, scope: Scope, size: Size) -> Iterator[None]:
     simulated = options.rehearse is not None
     with _observed(options) as observer:
-        activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope)
+        activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope, size=size)
         yield
 
 

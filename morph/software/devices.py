@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from morph.software import distributed
 from morph.software.machine import Machine, started
 
 FREQUENCY = 1e9  # cycles in a second
@@ -38,8 +39,9 @@ def set_device(device: AnyDevice) -> None:
 
 
 def synchronize(device: AnyDevice = None) -> None:
-    """Waits until the work of a device is done."""
+    """Waits until the work of a device is done, collectives included."""
     torch.accelerator.synchronize(_get_device_index(device, optional=True))
+    distributed.settle()
 
 
 def is_available() -> bool:
@@ -206,7 +208,8 @@ def utilization(device: AnyDevice = None) -> int:
 
 
 def ipc_collect() -> None:
-    """Frees memory that other processes shared and released."""
+    """Frees memory that other processes have let go of."""
+    started().native.collect_shared()
 
 
 def current_blas_handle() -> ctypes.c_void_p | None:

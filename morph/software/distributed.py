@@ -1,13 +1,15 @@
-"""The vendor's collectives on the simulated device: gloo, on the memory that host and device share."""
+"""The vendor's collectives on the software device: gloo, on the memory that host and device share."""
 
 from __future__ import annotations
 
+import atexit
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from morph import surfaces
-from morph.software.machine import Machine, library, started
-from morph.software.vendors import vendor
+from morph.software import machine as machines
+from morph.software.machine import Machine, started
 
 
 class GroupType(type):
@@ -37,6 +39,8 @@ def register(machine: Machine) -> None:
     """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``, and binds its class of groups."""
     import torch.distributed as dist
 
+    from morph.software.vendors import vendor
+
     facts = machine.facts
     if dist.is_available() and dist.is_gloo_available():
         dist.Backend.register_backend(facts.collective, create, devices=[machine.device_type])
@@ -46,9 +50,34 @@ def register(machine: Machine) -> None:
         vendor.place(facts.process_group, group, surfaces.load(facts.surface))
 
 
-def create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
-    """Makes a backend of the vendor's name, for one process group."""
+_collective: Any = None  # the library, once a group was made
+
+
+def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = None) -> Any:
+    """Makes a backend of the vendor's name, for one process group.
+
+    Args:
+        store: Where its processes find each other.
+        rank: This process's number in the group.
+        size: How many processes are in it.
+        timeout: Of its collectives.
+        options: What it gives as its own; None gives gloo's.
+    """
+    global _collective
     import torch.distributed as dist
 
     gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-    return library("collective").over(gloo, started().facts.collective)
+    if _collective is None:
+        _collective = machines.library("collective")
+        atexit.register(_collective.keep_groups)
+    return _collective.over(gloo, started().facts.collective, options, _split(timeout))
+
+
+def _split(timeout: timedelta) -> Callable[[Any, int, int], Any]:
+    return lambda store, rank, size: create(store, rank, size, timeout)
+
+
+def settle() -> None:
+    """Waits for every collective of this process that was begun, as synchronizing a device does."""
+    if _collective is not None:
+        _collective.settle()

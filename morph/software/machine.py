@@ -7,7 +7,6 @@ import functools
 import importlib
 import os
 import pathlib
-import re
 import sys
 import threading
 from dataclasses import dataclass
@@ -16,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
 from morph.journal import Journal
-from morph.software import host, settings
+from morph.request import Size
+from morph.software import settings
+from morph.software.visible import Visible
 
 if TYPE_CHECKING:
     from morph.aliases.table import Facts
     from morph.software.vendors.character import Character
 
-GIB = 1 << 30
-DEVICES = 2  # of a machine that is rehearsed
-LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
 # Vendors whose names behave in ways that a surface does not tell.
@@ -58,22 +56,22 @@ class Machine:
         facts: Of the vendor's alias table.
         character: Of the vendor's device.
         native: The extension module that is the device.
+        total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
-        chosen: Whether the program said how many devices there are; else the environment does.
+        visible: Which of them this process sees.
     """
 
     facts: Facts
     character: Character
     native: Any
+    total: int
     memory: int
-    chosen: bool = False
+    visible: Visible
 
     @property
     def count(self) -> int:
-        """How many devices this process sees: what the environment says, until one is used."""
-        if not self.chosen and not self.native.is_initialized():
-            self.native.set_device_count(visible_devices(self.facts))
-        return int(self.native.device_count())
+        """How many devices this process sees."""
+        return len(self.visible.indices())
 
     @property
     def device_type(self) -> str:
@@ -85,19 +83,15 @@ _lock = threading.Lock()
 _machine: Machine | None = None
 
 
-def start(
-    vendor: str, devices: int | None = None, memory: int | None = None, journal: Journal | None = None
-) -> ModuleType:
+def start(vendor: str, size: Size | None = None, journal: Journal | None = None) -> ModuleType:
     """Makes a vendor's device and its module exist in this process, for good.
 
     Starting the same again returns the module that is there.
 
     Args:
         vendor: The backend's name, ``"npu"``.
-        devices: How many devices there are; None takes ``MORPH_DEVICES``, else two in a rehearsal, and on
-            the CPU one, or as many as a launcher starts processes here; less what is hidden.
-        memory: Bytes of each device; None takes ``MORPH_DEVICE_MEMORY``, else 64 GiB in a rehearsal, and an
-            equal share of the host's on the CPU.
+        size: How many devices there are, before some are hidden, and how large; what it leaves open
+            ``settings.settle`` settles.
         journal: Records what is put in the place of torch's own names; the device itself stays.
 
     Returns:
@@ -105,9 +99,11 @@ def start(
 
     Raises:
         UnknownBackendError: If no table describes the vendor.
+        SettingsError: If an environment variable cannot be meant.
         SimulatorError: If another device, or the vendor's real package, is in this process already.
     """
     global _machine
+    size = size or Size()
     from morph.aliases import table
 
     facts = table.load(vendor).facts
@@ -116,11 +112,15 @@ def start(
             _refuse_beside_the_real(facts)
             if not facts.software:
                 os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
-            _machine = _build(facts, devices, memory)
+            _machine = _build(facts, settings.settle(facts, size))
             _install(_machine)
         if _machine.facts.name != facts.name:
             raise SimulatorError(
                 f"this process simulates {_machine.facts.name} already; {vendor} needs its own"
+            )
+        if _differs(size, _machine):
+            raise SimulatorError(
+                f"this process has {_machine.total} devices of {_machine.memory} bytes already, for good"
             )
         if _machine.character.place:
             _machine.character.place(_machine, journal or Journal())
@@ -146,31 +146,8 @@ def namespace() -> Any:
     return resolve(started().facts.module)
 
 
-def visible_devices(facts: Facts) -> int:
-    """Counts the devices that the vendor's variable, or CUDA's own, lets this process see."""
-    from morph.backends.visibility import CUDA_VARIABLE
-
-    listed, total = os.environ.get(facts.visible_devices or CUDA_VARIABLE), all_devices(facts)
-    if listed is None:
-        return total
-    digits = re.match(r"[\d,]*", listed)
-    assert digits is not None
-    indices = [int(index) for index in digits[0].split(",") if index]
-    return next((place for place, index in enumerate(indices) if index >= total), len(indices))
-
-
-def all_devices(facts: Facts) -> int:
-    """Counts the devices of the machine, hidden ones included."""
-    processes = os.environ.get(LOCAL_PROCESSES, "")
-    started_together = int(processes) if processes.isdigit() else 1
-    return settings.devices(
-        min(max(1, started_together), settings.MOST_DEVICES) if facts.software else DEVICES
-    )
-
-
-def _memory(facts: Facts) -> int:
-    share = host.total_memory() // all_devices(facts) // settings.ROUND * settings.ROUND
-    return settings.memory(share if facts.software else 64 * GIB)
+def _differs(size: Size, machine: Machine) -> bool:
+    return size.devices not in (None, machine.total) or size.memory not in (None, machine.memory)
 
 
 def _refuse_beside_the_real(facts: Facts) -> None:
@@ -186,17 +163,16 @@ def _refuse_beside_the_real(facts: Facts) -> None:
         )
 
 
-def _build(facts: Facts, devices: int | None, memory: int | None) -> Machine:
-    count = all_devices(facts) if devices is None else devices
-    memory = _memory(facts) if memory is None else memory
+def _build(facts: Facts, size: Size) -> Machine:
+    assert size.devices is not None
+    assert size.memory is not None
     character = _character(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
     habits = (character.padding, character.title, character.channels_last, character.float64)
-    native.install(kind, count, memory, *habits)
-    machine = Machine(facts, character, native, memory, chosen=devices is not None)
-    native.set_device_count(machine.count)
-    return machine
+    native.install(kind, size.devices, size.memory, *habits)
+    visible = Visible(facts, size.devices, native)
+    return Machine(facts, character, native, size.devices, size.memory, visible)
 
 
 def _character(facts: Facts) -> Character:

@@ -2,43 +2,76 @@
 
 from __future__ import annotations
 
+import os
 import re
+from typing import TYPE_CHECKING
 
 from morph import variables
 from morph.errors import MorphError
-from morph.software import host
+from morph.request import Size
 
-UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+if TYPE_CHECKING:
+    from morph.aliases.table import Facts
+
+GIB = 1 << 30
+UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}
 MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and torch.cuda expects no more
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
+REHEARSED = Size(devices=2, memory=64 * GIB)
+LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 
 
 class SettingsError(MorphError):
     """A number of devices or an amount of memory that cannot be meant."""
 
-
-def devices(default: int) -> int:
-    """Return how many devices there are: ``MORPH_DEVICES``, else ``default``.
-
-    Raises:
-        SettingsError: If the variable names no number of devices.
-    """
-    text = variables.read(variables.DEVICES)
-    return default if text is None else parse_devices(text)
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}")
 
 
-def memory(default: int) -> int:
-    """Return the bytes of memory of each device: ``MORPH_DEVICE_MEMORY``, else ``default``.
+def size(devices: str | int | None, memory: str | int | None, sources: tuple[str, str]) -> Size:
+    """Return the size that a caller or a command line asks for.
+
+    Args:
+        devices: The number of devices; None leaves it open.
+        memory: The memory of each, in bytes or with a unit; None leaves it open.
+        sources: What the two are called where they were given, for an error.
 
     Raises:
-        SettingsError: If the variable names no amount of memory, or more than the host has.
+        SettingsError: If one of them cannot be meant.
     """
-    text = variables.read(variables.DEVICE_MEMORY)
-    return default if text is None else parse_memory(text)
+    return Size(
+        devices=None if devices is None else parse_devices(str(devices), sources[0]),
+        memory=None if memory is None else parse_memory(str(memory), sources[1]),
+    )
 
 
-def parse_devices(text: str) -> int:
+def settle(facts: Facts, asked: Size) -> Size:
+    """Return the number of devices, hidden ones included, and the bytes of each.
+
+    What is left open is what the environment variables say, else two devices of 64 GiB in a rehearsal, and on
+    the CPU one, or as many as a launcher starts processes on this machine, with equal shares of the host's
+    memory.
+
+    Args:
+        facts: Of the backend's alias table.
+        asked: What the caller asks for.
+
+    Raises:
+        SettingsError: If an environment variable cannot be meant.
+    """
+    said = size(
+        variables.read(variables.DEVICES),
+        variables.read(variables.DEVICE_MEMORY),
+        (variables.DEVICES, variables.DEVICE_MEMORY),
+    )
+    devices = asked.devices or said.devices or (_processes() if facts.software else REHEARSED.devices)
+    assert devices is not None
+    memory = asked.memory or said.memory or (_share(devices) if facts.software else REHEARSED.memory)
+    return Size(devices, memory)
+
+
+def parse_devices(text: str, source: str = variables.DEVICES) -> int:
     """Read a number of devices.
 
     >>> parse_devices("4")
@@ -48,11 +81,11 @@ def parse_devices(text: str) -> int:
         SettingsError: If it is no number from 1 to 64.
     """
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_DEVICES:
-        raise SettingsError(f"a number of devices is from 1 to {MOST_DEVICES}, not {text!r}")
+        raise SettingsError(source, f"a number of devices is from 1 to {MOST_DEVICES}, not {text!r}")
     return int(text)
 
 
-def parse_memory(text: str) -> int:
+def parse_memory(text: str, source: str = variables.DEVICE_MEMORY) -> int:
     """Read an amount of memory as bytes.
 
     >>> parse_memory("64 MiB")
@@ -63,10 +96,29 @@ def parse_memory(text: str) -> int:
     """
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(|[KMGT]iB)", text.strip())
     if matched is None:
-        raise SettingsError(f"an amount of memory is a number with KiB, MiB, GiB or TiB, not {text!r}")
-    wanted, most = int(float(matched[1]) * UNITS[matched[2]]), host.total_memory()
+        raise SettingsError(
+            source, f"an amount of memory is a number with KiB, MiB, GiB or TiB, not {text!r}"
+        )
+    wanted, most = int(float(matched[1]) * UNITS[matched[2]]), _host_memory()
     if wanted < LEAST_MEMORY:
-        raise SettingsError(f"a device needs at least {LEAST_MEMORY >> 20}MiB of memory, not {text}")
+        raise SettingsError(source, f"a device needs at least {LEAST_MEMORY >> 20}MiB of memory, not {text}")
     if wanted > most:
-        raise SettingsError(f"a device cannot have {text} of memory: the host has {most / (1 << 30):.1f}GiB")
+        raise SettingsError(
+            source, f"a device cannot have {text} of memory: the host has {most / GIB:.1f}GiB"
+        )
     return wanted // ROUND * ROUND
+
+
+def _processes() -> int:
+    text = os.environ.get(LOCAL_PROCESSES, "")
+    return min(max(1, int(text)), MOST_DEVICES) if text.isascii() and text.isdigit() else 1
+
+
+def _share(devices: int) -> int:
+    return _host_memory() // devices // ROUND * ROUND
+
+
+def _host_memory() -> int:
+    from morph.software import host  # and psutil, which most processes do without
+
+    return host.total_memory()

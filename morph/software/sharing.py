@@ -1,19 +1,66 @@
-"""Tensors of the simulated device in other processes: they map the memory of the process that has them.
+"""Storages of the device in other processes: they map the memory of the process that has them.
 
-As with CUDA, the sender keeps its tensor for as long as a receiver uses it.
+As with CUDA, memory that was sent is not used again while a receiver has it, and what was received cannot be
+sent on.
 """
 
 from __future__ import annotations
 
 import os
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.multiprocessing import reductions
 
+from morph.request import Size
 from morph.software import machine as machines
 from morph.software.machine import Machine, started
+
+
+class Place(NamedTuple):
+    """Where a storage is, for another process.
+
+    Attributes:
+        process: The one that has it.
+        file: Its memory file there.
+        segment: Where the storage's segment begins in the file.
+        offset: Where the storage begins in the segment.
+        counters: The file of the receivers' counts there.
+        counter: The place of this storage's count in it.
+    """
+
+    process: int
+    file: int
+    segment: int
+    offset: int
+    counters: int
+    counter: int
+
+
+def share(storage: torch.UntypedStorage) -> Place:
+    """Gives a storage that is not empty to one more process, which has to open it or to let go of it."""
+    return Place(os.getpid(), *started().native.share_storage(storage))
+
+
+def open_shared(place: Place, size: int, index: int) -> torch.UntypedStorage:
+    """Gives the storage that another process has shared.
+
+    Args:
+        place: As ``share`` gave it there.
+        size: Its bytes.
+        index: The device that it is said to be on.
+    """
+    process, file, segment, offset, counters, counter = place
+    native = started().native
+    storage = native.open_shared_storage(process, file, segment, offset, counters, counter, size, index)
+    assert isinstance(storage, torch.UntypedStorage)
+    return storage
+
+
+def let_go(process: int, counters: int, counter: int) -> None:
+    """Tells the process that shared a storage that this one has it already, from before."""
+    started().native.let_go_of_shared(process, counters, counter)
 
 
 def register(machine: Machine) -> None:
@@ -25,23 +72,15 @@ def _reduce(storage: torch.UntypedStorage) -> Any:
     machine = started()
     if storage.device.type != machine.device_type:
         return reductions.reduce_storage(storage)  # type: ignore[no-untyped-call]
-    place = (0, 0, 0)
-    if storage.nbytes():
-        place = machine.native.share_memory(storage.data_ptr())
-    identity = (machine.facts.name, machine.count, machine.memory)
-    return _rebuild, (identity, os.getpid(), place, storage.nbytes(), storage.device.index)
+    place = share(storage) if storage.nbytes() else None
+    identity = (machine.facts.name, machine.total, machine.memory)
+    return _rebuild, (identity, place, storage.nbytes(), storage.device.index)
 
 
-def _rebuild(
-    identity: tuple[str, int, int], process: int, place: tuple[int, int, int], size: int, index: int
-) -> torch.UntypedStorage:
-    machines.start(*identity)
-    machine = started()
-    device = torch.device(machine.device_type, index)
-    if size == 0:
+def _rebuild(identity: tuple[str, int, int], place: Place | None, size: int, index: int) -> Any:
+    vendor, devices, memory = identity
+    machines.start(vendor, Size(devices, memory))
+    if place is None:
+        device = torch.device(started().device_type, index)
         return torch.UntypedStorage(0, device=device)  # type: ignore[no-untyped-call]
-    file, offset, inside = place
-    start = machine.native.open_shared_memory(f"/proc/{process}/fd/{file}", offset, inside + size)
-    storage = torch._C._construct_storage_from_data_pointer(start + inside, device, size)
-    assert isinstance(storage, torch.UntypedStorage)
-    return storage
+    return open_shared(place, size, index)

@@ -1,9 +1,11 @@
-"""RCCL on the simulated device, under NCCL's name: gloo, on the memory that host and device share."""
+"""NCCL, or RCCL under its name, on the software device: gloo, on the memory that host and device share."""
 
 from __future__ import annotations
 
+import copy
+import functools
 from datetime import timedelta
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from morph.finders.finder import on_import
@@ -11,19 +13,22 @@ from morph.journal import Journal
 from morph.software import distributed
 
 C10D = "torch.distributed.distributed_c10d"
-
-
-class ProcessGroupNCCL(distributed.ProcessGroup):
-    """The class that torch makes its NCCL process groups of."""
-
-    class Options(distributed.ProcessGroup.Options):
-        """Options of a process group, of which the timeout alone makes a difference here."""
-
-        _timeout = timedelta(minutes=10)
-
-    def __new__(cls, store: Any, rank: int, size: int, options: Options) -> Any:
-        """Makes a backend of the name nccl."""
-        return distributed.create(store, rank, size, options._timeout)
+NCCL = "nccl"
+TIMEOUT = timedelta(minutes=10)
+# ncclConfig_t's own defaults, NCCL_CONFIG_UNDEF_INT
+UNDEFINED = -(1 << 31)
+CONFIG = (
+    *(
+        "blocking",
+        "cga_cluster_size",
+        "min_ctas",
+        "max_ctas",
+        "split_share",
+        "traffic_class",
+        "collnet_enable",
+    ),
+    *("cta_policy", "shrink_share", "nvls_ctas", "n_channels_per_net_peer", "nvlink_centric_sched"),
+)
 
 
 def register(journal: Journal) -> None:
@@ -39,12 +44,51 @@ def register(journal: Journal) -> None:
 def _provide(module: ModuleType, journal: Journal) -> None:
     if module.is_gloo_available():
         journal.set_attribute(module, "_NCCL_AVAILABLE", True)
-        journal.set_attribute(module, "default_pg_nccl_timeout", ProcessGroupNCCL.Options._timeout)
+        journal.set_attribute(module, "default_pg_nccl_timeout", TIMEOUT)
         _bind(module, journal)
 
 
 def _bind(module: ModuleType, journal: Journal) -> None:
-    journal.set_attribute(module, "ProcessGroupNCCL", ProcessGroupNCCL)
+    journal.set_attribute(module, "ProcessGroupNCCL", group_class())
 
 
-ProcessGroupNCCL.__module__ = C10D
+@functools.cache
+def group_class() -> type:
+    """Makes ``ProcessGroupNCCL``, once torch's classes of c10d are there."""
+    from torch._C._distributed_c10d import Backend
+
+    class Options(Backend.Options, metaclass=_options_type(Backend.Options)):  # type: ignore[misc]
+        """Options of a process group, of which the timeout alone makes a difference here."""
+
+        def __init__(self, is_high_priority_stream: bool = False) -> None:
+            super().__init__(NCCL, TIMEOUT)
+            self.is_high_priority_stream = is_high_priority_stream
+            self.config = SimpleNamespace(**dict.fromkeys(CONFIG, UNDEFINED), net_name=None, comm_name=None)
+            self.split_from: Any = None
+            self.split_color = 0
+
+        def __copy__(self) -> Options:
+            made = type(self)(self.is_high_priority_stream)
+            made._timeout, made.config = self._timeout, copy.copy(self.config)
+            made.group_name, made.global_ranks_in_group = self.group_name, list(self.global_ranks_in_group)
+            return made
+
+        def __deepcopy__(self, memo: dict[int, Any]) -> Options:
+            return copy.copy(self)
+
+    def new(cls: type, store: Any, rank: int, size: int, options: Any = None, timeout: Any = TIMEOUT) -> Any:
+        options = Options() if options is None else options
+        return distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+
+    names = {"Options": Options, "__new__": new, "__module__": C10D, "__doc__": "NCCL's process groups."}
+    Options.__module__, Options.__qualname__ = C10D, "ProcessGroupNCCL.Options"
+    return distributed.GroupType("ProcessGroupNCCL", (distributed.ProcessGroup,), names)
+
+
+def _options_type(base: type) -> type:
+    """Makes a type of which every option of the name nccl is an instance, as torch gives them back."""
+
+    def is_instance(cls: type, instance: object) -> bool:
+        return type.__instancecheck__(cls, instance) or getattr(instance, "backend", None) == NCCL
+
+    return type("OptionsType", (type(base),), {"__instancecheck__": is_instance})

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from morph.software import devices
+from morph.software import devices, visible
 from morph.software.machine import started
 
 MIB = 1 << 20
@@ -85,9 +85,10 @@ MI300X: dict[str, Any] = {
 
 def of_device(index: int) -> DeviceProperties:
     """Answers ``torch.cuda._get_device_properties``."""
-    machine, index = started(), devices.valid_index(index)
-    identity = uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{machine.facts.name}/{index}")
-    own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": index}
+    machine = started()
+    place = machine.visible.indices()[devices.valid_index(index)]
+    identity = visible.identity(machine.facts.name, place)
+    own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": place}
     return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)
 
 

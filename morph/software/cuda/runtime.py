@@ -46,6 +46,8 @@ def initialise() -> None:
     """Answers ``torch._C._cuda_init``: uses the device, and gives torch.cuda what torch's C++ gives it."""
     machine = started()
     count = machine.count  # what the environment says now, for the last time
+    if not count:
+        raise RuntimeError("No CUDA GPUs are available")
     machine.native.initialize()
     module: Any = sys.modules["torch.cuda"]
     module = getattr(module, "__wrapped__", module)  # a rehearsal records what is asked of it

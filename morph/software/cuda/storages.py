@@ -1,22 +1,34 @@
-"""Storages of CUDA's device, which torch makes and resizes in a build for it only."""
+"""Storages of CUDA's device, which torch makes, resizes and shares in a build for it only."""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import torch
 
 from morph.journal import Journal
+from morph.software import sharing
 from morph.software.machine import started
+from morph.software.sharing import Place
 
+# as long as cudaIpcMemHandle_t; the receivers' counts are named like the file that torch's own are in
+_MEMORY, _COUNTERS = struct.Struct("=qqq40x"), struct.Struct("=qq")
 _new: Any = torch.UntypedStorage.__new__
 _resize: Any = torch.UntypedStorage.resize_
 
 
 def place(journal: Journal) -> None:
     """Has torch's class of storages take the device; ``journal`` records it."""
-    journal.set_attribute(torch.UntypedStorage, "__new__", new)
-    journal.set_attribute(torch.UntypedStorage, "resize_", resize)
+    methods = {
+        "__new__": new,
+        "resize_": resize,
+        "_share_cuda_": share,
+        "_new_shared_cuda": classmethod(opened),
+        "_release_ipc_counter_cuda": classmethod(let_go),
+    }
+    for name, method in methods.items():
+        journal.set_attribute(torch.UntypedStorage, name, method)
 
 
 def new(cls: type, *arguments: Any, device: Any = None, **options: Any) -> Any:
@@ -37,3 +49,41 @@ def resize(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
     else:
         _resize(storage, size)
     return storage
+
+
+def share(storage: torch.UntypedStorage) -> tuple[Any, ...]:
+    """Answers ``_share_cuda_``: what another process needs to open the storage.
+
+    Returns:
+        Device, handle of the memory, bytes, offset in that memory, handle of the counts, place in them,
+        handle of an event, and whether to wait for that: never, since work is done when it is queued.
+    """
+    size, index = storage.nbytes(), storage.get_device()
+    if not size:
+        return index, None, 0, 0, b"", 0, b"", False
+    shared = sharing.share(storage)
+    memory = _MEMORY.pack(shared.process, shared.file, shared.segment)
+    counters = _COUNTERS.pack(shared.process, shared.counters)
+    return index, memory, size, shared.offset, counters, shared.counter, b"", False
+
+
+def opened(
+    cls: type,
+    device: int,
+    handle: bytes,
+    size: int,
+    offset: int,
+    counters: bytes,
+    counter: int,
+    event: bytes,
+    event_sync_required: bool,
+) -> torch.UntypedStorage:
+    """Answers ``_new_shared_cuda``: the storage of another process."""
+    process, file, segment = _MEMORY.unpack(handle)
+    _, counts = _COUNTERS.unpack(counters)
+    return sharing.open_shared(Place(process, file, segment, offset, counts, counter), size, device)
+
+
+def let_go(cls: type, counters: bytes, counter: int, **options: Any) -> None:
+    """Answers ``_release_ipc_counter_cuda``: this process has the storage from before."""
+    sharing.let_go(*_COUNTERS.unpack(counters), counter)

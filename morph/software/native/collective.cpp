@@ -1,31 +1,50 @@
 // A process group backend under the vendor's name that carries out its collectives through another one (gloo), on
 // CPU tensors that share the device's memory. A library of its own: few programs need it, and it takes long to build.
+#include "collective_work.h"
 #include "host_view.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <pybind11/chrono.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
 
+#include <numeric>
+#include <optional>
+#include <set>
+
 namespace software {
 namespace {
 
 using at::Tensor;
 using c10::intrusive_ptr;
+using c10d::ReduceOp;
 using c10d::Work;
-using Tensors = std::vector<Tensor>;
 using TensorLists = std::vector<Tensors>;
 
-Tensors views(const Tensors& tensors) {
+bool is_float8(at::ScalarType type) {
+  return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2 || type == at::kFloat8_e4m3fnuz ||
+         type == at::kFloat8_e5m2fnuz;
+}
+
+// The tensor on the host, as numbers that gloo can carry: what it has no type for is bytes.
+Tensor carried(const Tensor& tensor) {
+  Tensor host = host_view(tensor);
+  if (host.is_complex()) host = at::view_as_real(host);
+  bool is_bytes = host.scalar_type() == at::kBool || is_float8(host.scalar_type());
+  return is_bytes ? host.view(at::kByte) : host;
+}
+
+Tensors carried(const Tensors& tensors) {
   Tensors all;
-  for (const Tensor& tensor : tensors) all.push_back(software::host_view(tensor));
+  for (const Tensor& tensor : tensors) all.push_back(carried(tensor));
   return all;
 }
 
-TensorLists views(const TensorLists& lists) {
+TensorLists carried(const TensorLists& lists) {
   TensorLists all;
-  for (const Tensors& list : lists) all.push_back(views(list));
+  for (const Tensors& list : lists) all.push_back(carried(list));
   return all;
 }
 
@@ -35,148 +54,326 @@ Tensors flat(const TensorLists& lists) {
   return all;
 }
 
-// Work whose results are the device's tensors: DDP reads a reduced bucket from its future. Without the other backend's
-// work it is done already.
-class HostWork final : public Work {
- public:
-  HostWork(intrusive_ptr<Work> inner, Tensors results) : inner_(std::move(inner)), results_(std::move(results)) {}
+bool same_size(const Tensors& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](auto& each) { return each.numel() == tensors[0].numel(); });
+}
 
-  bool isCompleted() override { return !inner_ || inner_->isCompleted(); }
-  bool isSuccess() const override { return !inner_ || inner_->isSuccess(); }
-  std::exception_ptr exception() const override { return inner_ ? inner_->exception() : nullptr; }
-  int sourceRank() const override { return inner_ ? inner_->sourceRank() : -1; }
-  Tensors result() override { return results_; }
-  void synchronize() override { wait(kNoTimeout); }
-  bool wait(std::chrono::milliseconds timeout) override { return !inner_ || inner_->wait(timeout); }
-  void blockCurrentStream() override { wait(kNoTimeout); }
-  intrusive_ptr<c10::ivalue::Future> getFuture() override {
-    std::vector<c10::Device> devices;
-    for (const Tensor& tensor : results_)
-      if (!tensor.is_cpu()) devices = {tensor.device()};
-    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), devices);
-    wait(kNoTimeout);
-    future->markCompleted(c10::IValue(results_));
-    return future;
+// How a reduction is done with what gloo has: what goes in is multiplied, what comes out divided.
+class Reduction {
+ public:
+  Reduction(const ReduceOp& wanted, const Tensor& sample, int size, bool as_nccl) : op(wanted.op_) {
+    bool is_bool = sample.scalar_type() == at::kBool;
+    if (as_nccl) refuse_what_nccl_refuses(sample.scalar_type());
+    if (op == ReduceOp::PREMUL_SUM) {
+      auto* factor = static_cast<const c10d::PreMulSumSupplement*>(wanted.supplement_.get());
+      factor_ = factor->tensor_factor.defined() ? host_view(factor->tensor_factor) : at::scalar_tensor(factor->double_factor, at::kDouble);
+      op = ReduceOp::SUM;
+    } else if (op == ReduceOp::AVG) {  // NCCL, too, multiplies floating-point numbers before, and divides integers after
+      if (at::isIntegralType(sample.scalar_type(), true)) divisor_ = size;
+      else factor_ = at::scalar_tensor(1.0 / size, at::kDouble);
+      op = ReduceOp::SUM;
+    }
+    if (is_bool && op == ReduceOp::SUM) op = ReduceOp::MAX;
+    if (is_bool && op == ReduceOp::PRODUCT) op = ReduceOp::MIN;
   }
 
+  // Leaves the tensor as it is.
+  Tensor scaled(const Tensor& host) const { return factor_.defined() ? host.mul(factor_).to(host.scalar_type()) : host; }
+  void scale(Tensor& host) const {
+    if (factor_.defined()) host.mul_(factor_);
+  }
+  std::function<void()> ending(Tensors outputs) const {
+    if (!divisor_) return {};
+    return [outputs = std::move(outputs), divisor = divisor_]() mutable {
+      for (Tensor& tensor : outputs) tensor.div_(divisor, "trunc");
+    };
+  }
+
+  ReduceOp::RedOpType op;
+
  private:
-  intrusive_ptr<Work> inner_;
-  Tensors results_;
+  void refuse_what_nccl_refuses(at::ScalarType type) const {
+    const char* name = op == ReduceOp::BAND ? "BAND" : op == ReduceOp::BOR ? "BOR" : op == ReduceOp::BXOR ? "BXOR" : nullptr;
+    TORCH_CHECK_VALUE(!name, "Cannot use ReduceOp.", name ? name : "", " with NCCL");
+    TORCH_CHECK_TYPE(type != at::kBool || op != ReduceOp::AVG, "Cannot use ReduceOp.AVG with Boolean inputs");
+    TORCH_CHECK(!is_float8(type), "FP8 reduction support begins with sm90 capable devices");
+  }
+
+  Tensor factor_;
+  int divisor_ = 0;
 };
 
 class HostBackend final : public c10d::Backend {
  public:
-  HostBackend(intrusive_ptr<Backend> inner, std::string name)
-      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)) {}
+  using Make = std::function<intrusive_ptr<Backend>(intrusive_ptr<c10d::Store>, int, int)>;
+
+  HostBackend(intrusive_ptr<Backend> inner, std::string name, intrusive_ptr<Options> options, Make make)
+      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)),
+        options_(std::move(options)), make_(std::move(make)) {
+    std::lock_guard<std::mutex> lock(groups_mutex());
+    groups().insert(this);
+  }
+  ~HostBackend() override {
+    std::lock_guard<std::mutex> lock(groups_mutex());
+    groups().erase(this);
+  }
+
+  // A group that the program has not destroyed stays: destroying it while the interpreter ends would wait for peers.
+  static void keep_all() {
+    std::lock_guard<std::mutex> lock(groups_mutex());
+    for (HostBackend* group : groups()) intrusive_ptr<HostBackend>::reclaim_copy(group).release();
+  }
 
   const std::string getBackendName() const override { return name_; }
-  intrusive_ptr<Options> getBackendOptions() override { return inner_->getBackendOptions(); }
-  void setTimeout(std::chrono::milliseconds timeout) override { inner_->setTimeout(timeout); }
+  intrusive_ptr<Options> getBackendOptions() override { return options_ ? options_ : inner_->getBackendOptions(); }
+  void setTimeout(std::chrono::milliseconds timeout) override {
+    inner_->setTimeout(timeout);
+    if (options_) options_->timeout = timeout;
+  }
   void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
   uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
+  c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
+  void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
+  void waitForPendingWorks() override { Pending::settle(); }
+
+  bool supportsSplitting() const override { return bool(make_); }
+  intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+                               const intrusive_ptr<Options>&) override {
+    auto place = std::find(ranks.begin(), ranks.end(), getRank());
+    if (place == ranks.end()) return nullptr;
+    return make_(store, int(place - ranks.begin()), int(ranks.size()));
+  }
+
+  bool supportsCoalescing() const override { return true; }
+  void startCoalescing() override { coalesced_.emplace(); }
+  intrusive_ptr<Work> endCoalescing() override {
+    Coalesced all = std::move(coalesced_.value());
+    coalesced_.reset();
+    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+  }
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
-    Tensors host = views(tensors);
-    return work(inner_->broadcast(host, options), tensors);
+    Tensors host = checked(tensors);
+    return begun({inner_->broadcast(host, options)}, tensors);
   }
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
-    return averaged(tensors, options, [&](Tensors& host, auto& sum) { return inner_->allreduce(host, sum); });
+    return each(tensors, [&](Tensor& tensor) {
+      Reduction reduction(options.reduceOp, tensor, getSize(), is_nccl());
+      Tensors host = checked({tensor});
+      reduction.scale(host[0]);
+      c10d::AllreduceOptions with = options;
+      with.reduceOp = reduction.op;
+      return begun({inner_->allreduce(host, with)}, {tensor}, reduction.ending(host));
+    });
   }
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
-    return averaged(tensors, options, [&](Tensors& host, auto& sum) { return inner_->allreduce_coalesced(host, sum); });
+    return allreduce(tensors, options);
   }
+  // Only the root's tensor changes, so the others' takes no part itself.
   intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
-    return averaged(tensors, options, [&](Tensors& host, auto& sum) { return inner_->reduce(host, sum); });
+    Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
+    Tensor own = checked(tensors)[0];
+    Tensors host{reduction.scaled(own)};
+    if (host[0].is_same(own)) host[0] = own.clone();
+    c10d::ReduceOptions with = options;
+    with.reduceOp = reduction.op;
+    auto work = inner_->reduce(host, with);
+    if (options.rootRank != getRank()) return begun({work}, tensors);
+    return begun({work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
+      if (end) end();
+      own.copy_(host[0]);
+    });
   }
   intrusive_ptr<Work> allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override {
-    TensorLists host_outputs = views(outputs);
-    Tensors host_inputs = views(inputs);
-    return work(inner_->allgather(host_outputs, host_inputs, options), flat(outputs));
+    TensorLists host_outputs = carried(outputs);
+    Tensors host_inputs = checked(inputs);
+    if (!same_size(outputs[0])) return gathered_one_by_one(host_outputs[0], host_inputs[0], outputs[0]);
+    return begun({inner_->allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
-    Tensor host_output = software::host_view(output), host_input = software::host_view(input);
-    return work(inner_->_allgather_base(host_output, host_input, options), {output});
+    Tensor host_output = checked({output})[0], host_input = checked({input})[0];
+    return begun({inner_->_allgather_base(host_output, host_input, options)}, {output});
   }
   intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::AllgatherOptions& options) override {
-    Tensors host_outputs = views(outputs), host_inputs = views(inputs);
-    return work(inner_->allgather_into_tensor_coalesced(host_outputs, host_inputs, options), outputs);
+    return each(outputs, inputs, [&](Tensor& output, Tensor& input) { return _allgather_base(output, input, options); });
   }
   intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
-    TensorLists host_outputs = views(outputs);
-    Tensors host_inputs = views(inputs);
-    return work(inner_->gather(host_outputs, host_inputs, options), flat(outputs));
+    TensorLists host_outputs = carried(outputs);
+    Tensors host_inputs = checked(inputs);
+    return begun({inner_->gather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
-    Tensors host_outputs = views(outputs);
-    TensorLists host_inputs = views(inputs);
-    return work(inner_->scatter(host_outputs, host_inputs, options), outputs);
+    Tensors host_outputs = checked(outputs);
+    TensorLists host_inputs = carried(inputs);
+    return begun({inner_->scatter(host_outputs, host_inputs, options)}, outputs);
   }
   intrusive_ptr<Work> reduce_scatter(Tensors& outputs, TensorLists& inputs,
                                      const c10d::ReduceScatterOptions& options) override {
-    TensorLists host_inputs = views(inputs);
-    return averaged(outputs, options,
-                    [&](Tensors& host, auto& sum) { return inner_->reduce_scatter(host, host_inputs, sum); });
+    if (!same_size(inputs[0])) return scattered_one_by_one(outputs[0], inputs[0], options);
+    Reduction reduction(options.reduceOp, outputs[0], getSize(), is_nccl());
+    Tensors host = checked(outputs);
+    TensorLists host_inputs{{}};
+    for (Tensor& input : carried(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
+    c10d::ReduceScatterOptions with = options;
+    with.reduceOp = reduction.op;
+    return begun({inner_->reduce_scatter(host, host_inputs, with)}, outputs, reduction.ending(host));
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
                                            const c10d::ReduceScatterOptions& options) override {
-    Tensor host_input = software::host_view(input);
-    return averaged({output}, options,
-                    [&](Tensors& host, auto& sum) { return inner_->_reduce_scatter_base(host[0], host_input, sum); });
+    Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
+    Tensor host_input = reduction.scaled(checked({input})[0]), host = checked({output})[0];
+    c10d::ReduceScatterOptions with = options;
+    with.reduceOp = reduction.op;
+    return begun({inner_->_reduce_scatter_base(host, host_input, with)}, {output}, reduction.ending({host}));
   }
   intrusive_ptr<Work> reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::ReduceScatterOptions& options) override {
-    Tensors host_inputs = views(inputs);
-    return averaged(outputs, options, [&](Tensors& host, auto& sum) {
-      return inner_->reduce_scatter_tensor_coalesced(host, host_inputs, sum);
-    });
+    return each(outputs, inputs,
+                [&](Tensor& output, Tensor& input) { return _reduce_scatter_base(output, input, options); });
   }
   intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
                                     std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
-    Tensor host_output = software::host_view(output), host_input = software::host_view(input);
-    return work(inner_->alltoall_base(host_output, host_input, output_splits, input_splits, options), {output});
+    Tensor host_output = checked({output})[0], host_input = checked({input})[0];
+    return begun({inner_->alltoall_base(host_output, host_input, output_splits, input_splits, options)}, {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
-    Tensors host_outputs = views(outputs), host_inputs = views(inputs);
-    return work(inner_->alltoall(host_outputs, host_inputs, options), outputs);
+    Tensors host_outputs = checked(outputs), host_inputs = checked(inputs);
+    std::vector<int64_t> output_splits, input_splits;
+    Tensors pieces;
+    for (Tensor& each : host_inputs) pieces.push_back(each.reshape({-1})), input_splits.push_back(each.numel());
+    for (Tensor& each : host_outputs) output_splits.push_back(each.numel());
+    Tensor sent = at::cat(pieces);
+    Tensor received = at::empty({std::accumulate(output_splits.begin(), output_splits.end(), int64_t(0))}, sent.options());
+    auto splits = output_splits;  // which gloo takes away
+    auto work = inner_->alltoall_base(received, sent, splits, input_splits, options);
+    return begun({work}, outputs, [host_outputs, received, output_splits]() mutable {
+      Tensors parts = received.split_with_sizes(output_splits);
+      for (size_t i = 0; i < parts.size(); i++) host_outputs[i].copy_(parts[i].view(host_outputs[i].sizes()));
+    });
   }
+  // NCCL knows no tags: what goes from one rank to another arrives in order.
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
-    Tensors host = views(tensors);
-    return work(inner_->send(host, target, tag), tensors);
+    Tensors host = checked(tensors);
+    return begun({inner_->send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
-    Tensors host = views(tensors);
-    return work(inner_->recv(host, source, tag), tensors);
+    Tensors host = checked(tensors);
+    return begun({inner_->recv(host, source, is_nccl() ? 0 : tag)}, tensors, {}, false, source);
   }
   intrusive_ptr<Work> recvAnysource(Tensors& tensors, int tag) override {
-    Tensors host = views(tensors);
-    return work(inner_->recvAnysource(host, tag), tensors);
+    TORCH_CHECK(!is_nccl(), "Backend nccl does not support recvAnysource");
+    Tensors host = checked(tensors);
+    return begun({inner_->recvAnysource(host, tag)}, tensors, {}, false);
   }
-  intrusive_ptr<Work> barrier(const c10d::BarrierOptions& options) override { return inner_->barrier(options); }
+  intrusive_ptr<Work> barrier(const c10d::BarrierOptions& options) override {
+    return begun({inner_->barrier(options)}, {});
+  }
 
  private:
-  static intrusive_ptr<Work> work(intrusive_ptr<Work> inner, Tensors results) {
-    return c10::make_intrusive<HostWork>(std::move(inner), std::move(results));
+  struct Coalesced {
+    HostWork::Parts parts;
+    Tensors results;
+    bool tell = true;
+  };
+
+  bool is_nccl() const { return name_ == "nccl"; }
+
+  // The tensors as gloo takes them, unless NCCL would not.
+  Tensors checked(const Tensors& tensors) const {
+    for (const Tensor& tensor : tensors) {
+      TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "Tensors must be CUDA and dense");
+      TORCH_CHECK_VALUE(tensor.is_contiguous(tensor.suggest_memory_format()), "Tensors must be contiguous");
+      TORCH_CHECK_TYPE(!is_nccl() || known(tensor.scalar_type()),
+                       "Input tensor data type is not supported for NCCL process group: ", tensor.scalar_type());
+    }
+    return carried(tensors);
+  }
+  static bool known(at::ScalarType type) {
+    return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
   }
 
-  // gloo cannot average: sum, then divide. Its work is not kept, which may write the sum again when it is waited for.
-  template <typename Options, typename Reduce>
-  intrusive_ptr<Work> averaged(const Tensors& results, const Options& options, Reduce reduce) {
-    Tensors host = views(results);
-    if (options.reduceOp != c10d::ReduceOp::AVG) return work(reduce(host, options), results);
-    Options sum = options;
-    sum.reduceOp = c10d::ReduceOp::SUM;
-    reduce(host, sum)->wait();
-    for (Tensor& tensor : host) tensor.div_(getSize());
-    return work(nullptr, results);
+  intrusive_ptr<Work> begun(HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
+                            bool tells = true, int source = -1) {
+    auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
+    if (!coalesced_) return Pending::begin(work, tells);
+    coalesced_->parts.push_back(work);
+    coalesced_->tell = coalesced_->tell && tells;
+    for (const Tensor& tensor : work->result()) coalesced_->results.push_back(tensor);
+    return work;
+  }
+
+  // The same for one tensor after the other, as one piece of work.
+  template <typename Do>
+  intrusive_ptr<Work> each(Tensors& tensors, Do one) {
+    if (tensors.size() == 1) return one(tensors[0]);
+    return together([&] {
+      for (Tensor& tensor : tensors) one(tensor);
+    });
+  }
+  template <typename Do>
+  intrusive_ptr<Work> each(Tensors& outputs, Tensors& inputs, Do one) {
+    return together([&] {
+      for (size_t i = 0; i < outputs.size(); i++) one(outputs[i], inputs[i]);
+    });
+  }
+  intrusive_ptr<Work> together(const std::function<void()>& begin_all) {
+    std::optional<Coalesced> outer = std::exchange(coalesced_, Coalesced());
+    begin_all();
+    Coalesced all = std::move(coalesced_.value());
+    coalesced_ = std::move(outer);
+    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+  }
+
+  intrusive_ptr<Work> gathered_one_by_one(Tensors& host_outputs, const Tensor& host_input, const Tensors& outputs) {
+    host_outputs[size_t(getRank())].copy_(host_input.view(host_outputs[size_t(getRank())].sizes()));
+    HostWork::Parts parts;
+    for (int rank = 0; rank < getSize(); rank++) {
+      Tensors host{host_outputs[size_t(rank)]};
+      c10d::BroadcastOptions options;
+      options.rootRank = rank;
+      parts.push_back(inner_->broadcast(host, options));
+    }
+    return begun(std::move(parts), outputs);
+  }
+  intrusive_ptr<Work> scattered_one_by_one(Tensor& output, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
+    return together([&] {
+      for (int rank = 0; rank < getSize(); rank++) {
+        bool own = rank == getRank();
+        if (own) host_view(output).copy_(host_view(inputs[size_t(rank)]).view(output.sizes()));
+        Tensors part{own ? output : inputs[size_t(rank)]};
+        c10d::ReduceOptions to;
+        to.reduceOp = options.reduceOp, to.rootRank = rank;
+        reduce(part, to);
+      }
+    });
+  }
+
+  static std::mutex& groups_mutex() {
+    static auto& only = *new std::mutex;
+    return only;
+  }
+  static std::set<HostBackend*>& groups() {
+    static auto& only = *new std::set<HostBackend*>;
+    return only;
   }
 
   intrusive_ptr<Backend> inner_;
   std::string name_;
+  intrusive_ptr<Options> options_;
+  Make make_;
+  std::optional<Coalesced> coalesced_;
 };
 
-intrusive_ptr<c10d::Backend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name) {
-  return c10::make_intrusive<HostBackend>(inner, name);
+intrusive_ptr<c10d::Backend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
+                                  const intrusive_ptr<c10d::Backend::Options>& options, const py::object& make) {
+  if (make.is_none()) return c10::make_intrusive<HostBackend>(inner, name, options, HostBackend::Make());
+  auto* function = new py::object(make);  // never dropped: a group may die when there is no interpreter
+  return c10::make_intrusive<HostBackend>(
+      inner, name, options, [function](const intrusive_ptr<c10d::Store>& store, int rank, int size) {
+        py::gil_scoped_acquire gil;
+        return (*function)(store, rank, size).cast<intrusive_ptr<c10d::Backend>>();
+      });
 }
 
 // A group that has for PrivateUse1 what another has for XPU.
@@ -208,6 +405,9 @@ void serve_xpu() {
 }  // namespace software
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
-  module.def("over", &software::over);
+  module.def("over", &software::over, py::arg("inner"), py::arg("name"), py::arg("options") = nullptr,
+             py::arg("make") = py::none());
+  module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
+  module.def("keep_groups", &software::HostBackend::keep_all);
   module.def("serve_xpu", &software::serve_xpu);
 }

@@ -15,12 +15,10 @@ std::atomic<bool> used{false}, forked{false};
 std::function<void()>& first_use = *new std::function<void()>;
 
 void after_fork() { forked = forked || used; }
+
 }  // namespace
 
 const Settings& settings() { return chosen; }
-void set_count(c10::DeviceIndex count) {
-  if (!used) chosen.count = count;
-}
 
 void install(Settings wanted) {
   static std::atomic<bool> installed{false};
@@ -46,6 +44,11 @@ void initialize() {
   TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
               " with multiprocessing, you must use the 'spawn' start method");
   if (!used.exchange(true) && first_use) first_use();
+}
+
+void set_device_count(c10::DeviceIndex count) {
+  TORCH_CHECK(!used, "the number of devices is settled when one is used");
+  chosen.count = count;
 }
 
 void when_initialized(std::function<void()> callback) { first_use = std::move(callback); }

@@ -30,7 +30,6 @@ struct Settings {
   bool float64 = true;        // whether a cast to float64 is one
 };
 const Settings& settings();
-void set_count(c10::DeviceIndex count);  // of the devices that this process sees; until one is used
 
 // Registers guard, allocator, hooks and kernels for the device. Once in a process.
 void install(Settings wanted);
@@ -49,6 +48,7 @@ void install_profiler();
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();
 void when_initialized(std::function<void()> callback);  // called once, by the thread that uses a device first
+void set_device_count(c10::DeviceIndex count);  // of the installed devices, the visible ones; before the first use
 bool is_initialized();
 bool is_in_bad_fork();
 void install_autocast();
@@ -99,8 +99,7 @@ void hold_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 void let_go_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 // The memory file, the offset of the segment in it, the offset of the pointer in the segment.
-std::tuple<int, size_t, size_t> share_memory(const void* pointer);
-size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes);
+std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 
 // pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
 enum class Reach { kStream, kThread, kProcess };  // whose memory: the current stream's, this thread's, everybody's
@@ -120,6 +119,13 @@ int32_t unregister_host_memory(const void* pointer);              // both give t
 void engage_hooks();
 void disengage_hooks();
 void resize_storage(const c10::Storage& storage, size_t bytes);
+
+// sharing.cpp: memory in the hands of other processes
+struct Shared { int file; size_t segment, offset; int counters; size_t counter; };
+Shared share_storage(const c10::Storage& storage);  // counts one more receiver
+c10::Storage open_shared_storage(int process, const Shared& place, size_t bytes, c10::DeviceIndex index);
+void let_go_of_shared(int process, int counters, size_t counter);  // a receiver that has the storage already
+void collect_shared();  // frees what every receiver has let go of
 
 // autograd_threads.cpp: has them let go of what the last backward passes held; needs the interpreter released
 void settle_autograd_threads();

@@ -5,10 +5,6 @@
 #include "memory.h"
 
 #include <c10/core/CPUAllocator.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace software {
 namespace {
@@ -141,20 +137,11 @@ std::vector<SegmentView> memory_segments() {
   return all;
 }
 
-std::tuple<int, size_t, size_t> share_memory(const void* pointer) {
+std::tuple<int, size_t, size_t> place_in_file(const void* pointer) {
   const Segment* segment = segment_of(pointer);
   TORCH_CHECK(segment, "not memory of the software device");
   size_t inside = size_t(static_cast<const char*>(pointer) - segment->start);
   return {arena(segment->device).file(), segment->offset, inside};
-}
-
-size_t open_shared_memory(const std::string& file, size_t offset, size_t bytes) {
-  int descriptor = open(file.c_str(), O_RDWR | O_CLOEXEC);
-  TORCH_CHECK(descriptor >= 0, "the process that shared this tensor is gone");
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(offset));
-  close(descriptor);
-  TORCH_CHECK(start != MAP_FAILED, "the memory of the other process cannot be mapped");
-  return size_t(start);
 }
 
 }  // namespace software

@@ -5,6 +5,8 @@
 #include "errors.h"
 
 #include <ATen/Context.h>
+#include <torch/csrc/DynamicTypes.h>
+#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 
@@ -34,6 +36,13 @@ py::object default_generator(int index) {
 }  // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
+  py::register_local_exception_translator([](std::exception_ptr error) {  // torch's own errors keep their types
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const c10::Error&) {
+      torch::translate_exception_to_python(error);
+    }
+  });
   module.def("install", &install_device);
   module.def("engage", &engage_hooks);
   module.def("disengage", [] {  // torch asks its own module again, which refuses
@@ -42,6 +51,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("initialize", &initialize);
   module.def("is_initialized", &is_initialized);
+  module.def("set_device_count", [](int count) { set_device_count(c10::DeviceIndex(count)); });
   module.def("when_initialized", &call_when_initialized);
   module.def("expect_no_call_of_torchs",
              [] { torch::utils::set_requires_device_init(settings().type, false); });
@@ -54,9 +64,20 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
     open_context(index_of(index));
   });
   module.def("device_count", [] { return int(settings().count); });
-  module.def("set_device_count", [](int count) { set_count(c10::DeviceIndex(count)); });
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
+  module.def("share_storage", [](const py::object& storage) {
+    Shared shared = share_storage(torch::createStorage(storage.ptr()));
+    return std::make_tuple(shared.file, shared.segment, shared.offset, shared.counters, shared.counter);
+  });
+  module.def("open_shared_storage", [](int process, int file, size_t segment, size_t offset, int counters,
+                                       size_t counter, size_t bytes, int index) {
+    Shared place{file, segment, offset, counters, counter};
+    auto storage = open_shared_storage(process, place, bytes, c10::DeviceIndex(index));
+    return py::reinterpret_steal<py::object>(torch::createPyObject(storage));
+  });
+  module.def("let_go_of_shared", &let_go_of_shared);
+  module.def("collect_shared", &collect_shared);
   bind_streams(module);
   bind_memory(module);
   bind_pools(module);

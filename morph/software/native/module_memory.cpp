@@ -204,8 +204,6 @@ void bind_memory(py::module& module) {
   module.def("has_standard_deleter", [](size_t storage) {
     return storage_at(storage)->data_ptr().get_deleter() == allocator()->raw_deleter();
   });
-  module.def("share_memory", [](size_t address) { return share_memory(pointer(address)); });
-  module.def("open_shared_memory", &open_shared_memory);
   bind_history(module);
   bind_pinned(module);
 }

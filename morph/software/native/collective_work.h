@@ -1,0 +1,127 @@
+// The work of a collective on device tensors, carried out by another backend on host views of them.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <list>
+#include <mutex>
+
+namespace software {
+
+using Tensors = std::vector<at::Tensor>;
+
+// Nothing of Python's is in what the other backend holds: its threads drop that when they please, also while the
+// interpreter ends.
+class HostWork final : public c10d::Work {
+ public:
+  using Parts = std::vector<c10::intrusive_ptr<c10d::Work>>;
+
+  HostWork(Parts parts, Tensors results, std::function<void()> finish = {}, bool tells = true, int source = -1)
+      : parts_(std::move(parts)), results_(std::move(results)), finish_(std::move(finish)), tells_(tells),
+        source_(source) {}
+
+  bool isCompleted() override {
+    if (done_) return true;
+    if (!tells_) {  // gloo's sends and receives find out by waiting
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!waiting_.valid()) waiting_ = std::async(std::launch::async, [parts = parts_] { wait_for(parts, kNoTimeout); });
+      if (waiting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    } else {
+      for (auto& part : parts_)
+        if (!part->isCompleted()) return false;
+    }
+    return wait(kNoTimeout);
+  }
+  bool isSuccess() const override { return !exception(); }
+  std::exception_ptr exception() const override {
+    for (auto& part : parts_)
+      if (auto found = part->exception()) return found;
+    return nullptr;
+  }
+  int sourceRank() const override { return source_; }
+  Tensors result() override { return results_; }
+  void synchronize() override { wait(kNoTimeout); }
+  void blockCurrentStream() override { wait(kNoTimeout); }
+  void abort() override {
+    for (auto& part : parts_) part->abort();
+  }
+  bool wait(std::chrono::milliseconds timeout) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (done_) return true;
+    waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
+    if (finish_) finish_();
+    finish_ = {};
+    done_ = true;
+    return true;
+  }
+  // DDP reads a reduced bucket from it. It is complete when it is given: what is chained to it runs in the thread that
+  // chains, and no thread of the other backend gets hold of a Python function.
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+    std::vector<c10::Device> devices;
+    for (const at::Tensor& tensor : results_)
+      if (!tensor.is_cpu()) devices = {tensor.device()};
+    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), devices);
+    wait(kNoTimeout);
+    future->markCompleted(c10::IValue(results_));
+    return future;
+  }
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override {
+    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
+    wait(kNoTimeout);
+    future->markCompleted(c10::IValue(static_cast<int64_t>(c10d::WorkResult::SUCCESS)));
+    return future;
+  }
+
+ private:
+  static void wait_for(const Parts& parts, std::chrono::milliseconds timeout) {
+    for (auto& part : parts) part->wait(timeout);
+  }
+
+  const Parts parts_;
+  const Tensors results_;
+  std::function<void()> finish_;
+  const bool tells_;  // whether the parts know by themselves when they are completed
+  const int source_;
+  std::mutex mutex_;
+  std::future<void> waiting_;
+  std::atomic<bool> done_{false};
+};
+
+// What was begun and is not known to be done: it may not be dropped before, whatever the program keeps, and
+// synchronizing a device completes it.
+class Pending {
+ public:
+  static c10::intrusive_ptr<c10d::Work> begin(c10::intrusive_ptr<HostWork> work, bool tells) {
+    std::lock_guard<std::mutex> lock(mutex());
+    all().remove_if([](auto& each) { return each.tells && each.work->isCompleted(); });
+    all().push_back({work, tells});
+    return work;
+  }
+  static void settle() {
+    std::list<Begun> begun;
+    {
+      std::lock_guard<std::mutex> lock(mutex());
+      begun.swap(all());
+    }
+    for (auto& each : begun) each.work->synchronize();
+  }
+
+ private:
+  struct Begun {
+    c10::intrusive_ptr<HostWork> work;
+    bool tells;
+  };
+  static std::mutex& mutex() {
+    static auto& only = *new std::mutex;
+    return only;
+  }
+  static std::list<Begun>& all() {  // never destroyed: the threads of the other backend outlive static destruction
+    static auto& only = *new std::list<Begun>;
+    return only;
+  }
+};
+
+}  // namespace software
