@@ -63,18 +63,23 @@ def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = 
         timeout: Of its collectives.
         options: What it gives as its own; None gives gloo's.
     """
-    global _collective
     import torch.distributed as dist
 
     gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+    return over(gloo, started().facts.collective, gloo.options if options is None else options)
+
+
+def over(gloo: Any, name: str, options: Any) -> Any:
+    """Makes a backend that carries out the collectives of device tensors through one of gloo's."""
+    global _collective
     if _collective is None:
         _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
-    return _collective.over(gloo, started().facts.collective, options, _split(timeout))
+    return _collective.over(gloo, name, options, _part)
 
 
-def _split(timeout: timedelta) -> Callable[[Any, int, int], Any]:
-    return lambda store, rank, size: create(store, rank, size, timeout)
+def _part(store: Any, rank: int, size: int, options: Any) -> Any:
+    return create(store, rank, size, options._timeout, options)
 
 
 def settle() -> None:

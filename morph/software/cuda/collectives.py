@@ -39,6 +39,7 @@ def register(journal: Journal) -> None:
     """
     on_import(C10D, lambda module: _provide(module, journal), journal)
     on_import("torch.distributed", lambda module: _bind(module, journal), journal)
+    on_import(C10D, lambda module: _serve_gloo(module, journal), journal)
 
 
 def _provide(module: ModuleType, journal: Journal) -> None:
@@ -46,6 +47,19 @@ def _provide(module: ModuleType, journal: Journal) -> None:
         journal.set_attribute(module, "_NCCL_AVAILABLE", True)
         journal.set_attribute(module, "default_pg_nccl_timeout", TIMEOUT)
         _bind(module, journal)
+
+
+def _serve_gloo(module: ModuleType, journal: Journal) -> None:
+    """Has gloo take the device's tensors, as it does in a build for CUDA."""
+    register_backend = module.ProcessGroup._register_backend
+
+    def register(group: Any, device: Any, kind: Any, backend: Any = None) -> None:
+        if device.type == "cuda" and type(backend) is module.ProcessGroupGloo:
+            backend = distributed.over(backend, "gloo", backend.options)
+        register_backend(group, device, kind, backend)
+
+    if module.is_gloo_available():
+        journal.set_attribute(module.ProcessGroup, "_register_backend", register)
 
 
 def _bind(module: ModuleType, journal: Journal) -> None:

@@ -7,6 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <pybind11/chrono.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
 
@@ -105,17 +106,29 @@ class Reduction {
 
 class HostBackend final : public c10d::Backend {
  public:
-  using Make = std::function<intrusive_ptr<Backend>(intrusive_ptr<c10d::Store>, int, int)>;
+  // What belongs to Python: the group's options, and what makes a group of some of its ranks.
+  struct Python {
+    py::object options, make;
+  };
 
-  HostBackend(intrusive_ptr<Backend> inner, std::string name, intrusive_ptr<Options> options, Make make)
+  HostBackend(intrusive_ptr<Backend> inner, std::string name, Python python)
       : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)),
-        options_(std::move(options)), make_(std::move(make)) {
+        python_(new Python(std::move(python)), [](Python* last) {
+          py::gil_scoped_acquire gil;
+          delete last;
+        }) {
+    if (!python_->options.is_none()) options_ = python_->options.cast<intrusive_ptr<Options>>();
     std::lock_guard<std::mutex> lock(groups_mutex());
     groups().insert(this);
   }
   ~HostBackend() override {
-    std::lock_guard<std::mutex> lock(groups_mutex());
-    groups().erase(this);
+    {
+      std::lock_guard<std::mutex> lock(groups_mutex());
+      groups().erase(this);
+    }
+    std::optional<py::gil_scoped_release> released;  // while the threads of the other backend end
+    if (PyGILState_Check()) released.emplace();
+    inner_.reset();
   }
 
   // A group that the program has not destroyed stays: destroying it while the interpreter ends would wait for peers.
@@ -136,12 +149,15 @@ class HostBackend final : public c10d::Backend {
   void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
   void waitForPendingWorks() override { Pending::settle(); }
 
-  bool supportsSplitting() const override { return bool(make_); }
+  const py::object& python_options() const { return python_->options; }
+
+  bool supportsSplitting() const override { return true; }
   intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
-                               const intrusive_ptr<Options>&) override {
+                               const intrusive_ptr<Options>& options) override {
     auto place = std::find(ranks.begin(), ranks.end(), getRank());
     if (place == ranks.end()) return nullptr;
-    return make_(store, int(place - ranks.begin()), int(ranks.size()));
+    py::gil_scoped_acquire gil;
+    return python_->make(store, place - ranks.begin(), ranks.size(), options).cast<intrusive_ptr<Backend>>();
   }
 
   bool supportsCoalescing() const override { return true; }
@@ -360,20 +376,30 @@ class HostBackend final : public c10d::Backend {
 
   intrusive_ptr<Backend> inner_;
   std::string name_;
+  std::shared_ptr<Python> python_;
   intrusive_ptr<Options> options_;
-  Make make_;
   std::optional<Coalesced> coalesced_;
 };
 
-intrusive_ptr<c10d::Backend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
-                                  const intrusive_ptr<c10d::Backend::Options>& options, const py::object& make) {
-  if (make.is_none()) return c10::make_intrusive<HostBackend>(inner, name, options, HostBackend::Make());
-  auto* function = new py::object(make);  // never dropped: a group may die when there is no interpreter
-  return c10::make_intrusive<HostBackend>(
-      inner, name, options, [function](const intrusive_ptr<c10d::Store>& store, int rank, int size) {
-        py::gil_scoped_acquire gil;
-        return (*function)(store, rank, size).cast<intrusive_ptr<c10d::Backend>>();
-      });
+// DDP measures its passes with it; torch brings one for the CPU, and in a build for CUDA one for that.
+class HostTimer final : public c10d::Timer {
+ public:
+  explicit HostTimer(c10::Device) {}
+  std::optional<int64_t> measureDifference(Event start, Event end) override {
+    int64_t from = getTimeRef(start), to = getTimeRef(end);
+    return to < from ? std::nullopt : std::optional(to - from);
+  }
+};
+
+void give_timer() {
+  auto* timers = c10d::TimerRegistry();
+  if (!timers->Has(c10::kCUDA))
+    timers->Register(c10::kCUDA, [](c10::Device device) { return std::unique_ptr<c10d::Timer>(new HostTimer(device)); });
+}
+
+intrusive_ptr<HostBackend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
+                                const py::object& options, const py::object& make) {
+  return c10::make_intrusive<HostBackend>(inner, name, HostBackend::Python{options, make});
 }
 
 // A group that has for PrivateUse1 what another has for XPU.
@@ -405,8 +431,15 @@ void serve_xpu() {
 }  // namespace software
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
-  module.def("over", &software::over, py::arg("inner"), py::arg("name"), py::arg("options") = nullptr,
-             py::arg("make") = py::none());
+  using software::HostBackend;
+  software::give_timer();
+  py::class_<HostBackend, c10d::Backend, c10::intrusive_ptr<HostBackend>>(module, "HostBackend")
+      .def_property_readonly("options", &HostBackend::python_options)
+      .def_property_readonly("uid", &HostBackend::getID)
+      .def("comm_split_count", [](const HostBackend&) { return 0; })
+      .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
+      .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());
+  module.def("over", &software::over);
   module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
   module.def("keep_groups", &software::HostBackend::keep_all);
   module.def("serve_xpu", &software::serve_xpu);

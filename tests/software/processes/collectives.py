@@ -217,9 +217,9 @@ def together(rank: int, size: int) -> None:
             dist.reduce_scatter_tensor(part, of(rank, numel=3 * size).cuda())
     expected = combined(size, torch.float32, operator.add, 3 * size).chunk(size)[rank]
     same(parts, [expected] * 2, "coalesced reduce_scatter_tensor")
-    mixed = [of(rank, torch.float32).cuda(), of(rank, torch.int64).cuda()]
-    dist.all_reduce_coalesced(mixed)
-    same(mixed, [total, combined(size, torch.int64, operator.add)], "all_reduce_coalesced")
+    several = [of(rank).cuda(), of(rank).cuda()]
+    dist.all_reduce_coalesced(several)
+    same(several, [total, total], "all_reduce_coalesced")
 
 
 def objects(rank: int, size: int) -> None:
@@ -274,6 +274,12 @@ def groups(rank: int, size: int) -> None:
     same(tensor, of(first) + of(first + 1), "new_group")
     assert dist.get_backend(own) == "nccl"
     dist.destroy_process_group(own)
+    dist.group.WORLD.bound_device_id = torch.device("cuda", rank)  # as init_process_group(device_id=...) does
+    half = dist.split_group(split_ranks=[[0, 1], list(range(2, size))])
+    tensor = of(rank).cuda()
+    dist.all_reduce(tensor, group=half)
+    expected = [of(each) for each in ([0, 1] if rank < 2 else range(2, size))]
+    same(tensor, functools.reduce(operator.add, expected), "split_group")
     dist.barrier(device_ids=[rank])
 
 
