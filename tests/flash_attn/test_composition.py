@@ -178,19 +178,20 @@ def test_plain_calls_are_what_calls_that_return_the_sums_are():
 
 @pytest.mark.platforms("cpu")
 def test_torchs_attention_where_it_has_a_fused_kernel():
-    """Which accelerators without operators of their own compute plain calls with."""
+    """Which accelerators without operators of their own compute plain calls with; the host's tensors stand for theirs."""
     from flash_attn.kernels import torchs
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
+    inputs = [x.detach().cpu().requires_grad_() for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
     for causal in (False, True):
         check(
             lambda q, k, v, causal=causal: torchs.direct(q, k, v, 0.2, causal),
             lambda q, k, v, dtype, causal=causal: attention(
                 q, k, v, dtype=dtype, causal=causal, softmax_scale=0.2
             )[0],
-            tensors(0, *SHAPES, dtype=torch.bfloat16),
+            inputs,
         )
-    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    q, k, v = inputs
     with sdpa_kernel(SDPBackend.MATH):
         assert torchs.direct(q, k, v, 0.2, False) is None
     with torch.autocast("cpu"):

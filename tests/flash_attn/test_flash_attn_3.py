@@ -86,10 +86,10 @@ def test_inputs_of_8_bits():
     scales = torch.rand(3, 2, 2, generator=torch.Generator("cpu").manual_seed(0)) + 0.5
     small = [x.detach().to(torch.float8_e4m3fn) for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
     wide = [
-        x.double() * scale.repeat_interleave(x.shape[2] // 2, 1)[:, None, :, None]
+        x.cpu().double() * scale.repeat_interleave(x.shape[2] // 2, 1)[:, None, :, None]
         for x, scale in zip(small, scales, strict=True)
     ]
-    q_scale, k_scale, v_scale = scales
+    q_scale, k_scale, v_scale = scales.to("cuda")
     out = flash_attn_func(*small, causal=True, q_descale=q_scale, k_descale=k_scale, v_descale=v_scale)
     assert out.dtype == torch.bfloat16
     close(out, attention(*wide, causal=True)[0])

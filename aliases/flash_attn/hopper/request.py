@@ -78,6 +78,7 @@ class Request:
         require(k.dtype == q.dtype, "query and key must have the same dtype")
         require(v.dtype == q.dtype, "query and value must have the same dtype")
         require_device(q=q, k=k, v=v)
+        require_device(**dict(zip(("q_descale", "k_descale", "v_descale"), self.scales, strict=True)))
         for each in (q, k):
             require(each.stride(-1) == 1, "Input tensor must have contiguous last dimension")
         sizes = max(q.shape[-1], v.shape[-1])

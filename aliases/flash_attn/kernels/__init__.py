@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from morph import backends
+
 from . import blockwise, cpu, npu, packed, torchs
 from .attention import Attention
 from .packed import Packing
@@ -24,7 +26,7 @@ __all__ = [
     "weights",
 ]
 
-_KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}
+_KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}  # by backend
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
@@ -40,7 +42,8 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
     Returns:
         The output, of the shape of ``query``; or None.
     """
-    out: Tensor | None = _KERNELS.get(query.device.type, torchs).direct(query, key, value, scale, causal)
+    kernel = _kernels(query.device.type) or torchs
+    out: Tensor | None = kernel.direct(query, key, value, scale, causal)
     return out
 
 
@@ -147,8 +150,15 @@ def full_precision(query: Tensor) -> AbstractContextManager[None]:
 
 
 def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:
-    own = _KERNELS.get(query.device.type)
+    own = _kernels(query.device.type)
     return own if own is not None and own.takes(attention, query, value) else blockwise
+
+
+def _kernels(device_type: str) -> Any:
+    """Return the kernels of a type of devices, or None: where the CPU is CUDA's device, they are the CPU's."""
+    backend = backends.active()
+    own = backend is not None and backend.device_type == device_type
+    return _KERNELS.get(backend.name if own else device_type)
 
 
 def _at_once(attention: Attention, query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> bool:
