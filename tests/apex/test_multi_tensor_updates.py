@@ -94,6 +94,22 @@ def test_sgd_writes_copies_in_float16() -> None:
     assert_close(copies[0], params[0].half())
 
 
+def test_sgd_rounds_its_steps_as_torch_does() -> None:
+    from apex.optimizers import FusedSGD
+
+    for dtype in (torch.float16, torch.float32):
+        starts = tensors([(4096,)], dtype)
+        params = [torch.nn.Parameter(starts[0].clone()) for _ in range(2)]
+        # powers of two, so that the products are exact
+        optimizers = [kind([each], lr=0.25, momentum=0.125) for kind, each in
+                      zip((torch.optim.SGD, FusedSGD), params, strict=True)]  # fmt: skip
+        for seed in range(1, 5):
+            for each, optimizer in zip(params, optimizers, strict=True):
+                (each.grad,) = tensors([(4096,)], dtype, seed)
+                optimizer.step()
+        assert_close(*params, rtol=0, atol=0 if dtype == torch.float16 else 1e-6)
+
+
 def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
     import amp_C
 

@@ -69,8 +69,11 @@ def update(
         lists = (full_params, full_grads, full_momenta)
         fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(lists)
         simple = not (options.decay_after_momentum and options.weight_decay)
-        apply = _apply_fused if fused and simple else _apply_foreach
-        apply(*lists, options, found_inf)
+        dtype = params[0].dtype
+        if fused and simple and dtype == torch.float32:
+            _apply_fused(*lists, options, found_inf)
+        else:
+            _apply_foreach(*lists, options, found_inf, dtype)
 
 
 def _apply_fused(
@@ -101,6 +104,7 @@ def _apply_foreach(
     momenta: list[Tensor],
     options: SGD,
     found_inf: Tensor | None,
+    dtype: torch.dtype,
 ) -> None:
     if found_inf is not None and bool(found_inf):
         return
@@ -112,7 +116,12 @@ def _apply_foreach(
         steps = _with_momentum(steps, momenta, options)
     if decay and options.decay_after_momentum:
         steps = list(torch._foreach_add(steps, params, alpha=decay))
-    torch._foreach_add_(params, steps, alpha=-options.lr)
+    if dtype == torch.float32:
+        torch._foreach_add_(params, steps, alpha=-options.lr)
+        return
+    # apex's kernel rounds what it adds to the parameters to their dtype
+    changes = [each.to(dtype) for each in torch._foreach_mul(steps, -options.lr)]
+    torch._foreach_add_(params, changes)
 
 
 def _with_momentum(grads: list[Tensor], momenta: list[Tensor], options: SGD) -> list[Tensor]:
