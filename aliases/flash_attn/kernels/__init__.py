@@ -155,7 +155,7 @@ def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:
 
 
 def _kernels(device_type: str) -> Any:
-    """Return the kernels of a type of devices, or None: where the CPU is CUDA's device, they are the CPU's."""
+    """Return the kernels of a type of devices, or None; they are the CPU's where that is CUDA's device."""
     backend = backends.active()
     own = backend is not None and backend.device_type == device_type
     return _KERNELS.get(backend.name if own else device_type)
