@@ -30,6 +30,29 @@ def test_functions_under_casts() -> None:
     assert torch.exp(half).dtype == torch.float16
 
 
+def test_what_apex_does_beyond_autocast() -> None:
+    from apex import amp
+
+    half, full = torch.full((3,), 0.5, device="cuda").half(), torch.full((3,), 0.5, device="cuda")
+    with initialized(linear(), opt_level="O1"):
+        assert half.cpu().dtype == torch.float32
+        assert half.clone().neg_().dtype == torch.float16
+        with pytest.raises(NotImplementedError, match="exp_ is computed in float32"):
+            half.exp_()
+        assert full.clone().exp_().dtype == torch.float32
+        with pytest.raises(NotImplementedError, match="allow_banned"):
+            F.binary_cross_entropy(half, full)
+        assert torch.nn.BCELoss()(full, full).item() == pytest.approx(0.6931, abs=1e-4)
+        with amp.disable_casts():
+            assert half.cpu().dtype == torch.float16
+    assert half.cpu().dtype == half.exp_().dtype == torch.float16
+    handle = amp.init(allow_banned=True)
+    try:
+        assert F.binary_cross_entropy(full.half(), full).dtype == torch.float32
+    finally:
+        handle._deactivate()
+
+
 def test_weights_are_cast_anew_in_every_step() -> None:
     from apex import amp
 

@@ -107,7 +107,7 @@ def init(
         loss_scale: As for ``LossScaler``.
         enable_caching: Whether functions that programs registered cast a parameter once in each step.
         verbose: Whether casts of such functions are printed.
-        allow_banned: Not looked at: torch refuses what is unsafe in float16 itself, with its reasons.
+        allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32, and not refused.
 
     Returns:
         The switch.
@@ -123,6 +123,6 @@ def init(
     while _USER_PROMOTE_REGISTRY:
         module, name = _USER_PROMOTE_REGISTRY.pop()
         wrap.promote(module, name, handle, verbose)
-    casts.switch_on(handle, verbose)
+    casts.switch_on(handle, verbose, allow_banned)
     _DECORATOR_HANDLE = _amp_state.handle = handle
     return handle

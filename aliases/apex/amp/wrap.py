@@ -98,6 +98,28 @@ def sequence_promote(mod: Any, fn: str, handle: Any, verbose: bool = False) -> N
     utils.set_func_save(handle, mod, fn, wrapper)
 
 
+def err_if_arg0_half(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
+    """Put a function in place of ``mod.fn`` that refuses float16, if there is such a function.
+
+    Raises:
+        NotImplementedError: By the function, if its first argument is of float16 while casts are on.
+    """
+    if not utils.has_func(mod, fn):
+        return
+    orig_fn = utils.get_func(mod, fn)
+
+    @functools.wraps(orig_fn)
+    def wrapper(arg0: Any, *args: Any, **kwargs: Any) -> Any:
+        if handle.is_active() and utils.type_string(arg0) == "HalfTensor":
+            raise NotImplementedError(
+                f"amp: {fn} is computed in float32, and cannot be written over float16; use the function "
+                "that returns its result"
+            )
+        return orig_fn(arg0, *args, **kwargs)
+
+    utils.set_func_save(handle, mod, fn, wrapper)
+
+
 def disable_casts(mod: Any, fn: str, handle: Any) -> None:
     """Put a function in place of ``mod.fn`` within which casts are off, if there is such a function."""
     if not utils.has_func(mod, fn):
