@@ -36,11 +36,22 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
         return False
     module = module_of(asking)
     root = module.partition(".")[0]
+    if _is_served_to_torch(module, name):
+        return False
     if root in _torch_and_vendors():
         return _names(asking, name)
     if root in served:
         return False
     return not scope.policy(asker(asking)).serves(package)
+
+
+def _is_served_to_torch(module: str, name: str) -> bool:
+    """Tell whether torch.cuda, or what completes it, asks pynvml of morph's own device."""
+    backends = sys.modules.get("morph.backends")
+    backend = backends.active() if backends is not None else None
+    if name != "pynvml" or backend is None or not backend.table.facts.software:
+        return False
+    return f"{module}.".startswith(("torch.cuda.", "morph.software."))
 
 
 def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:

@@ -1,25 +1,27 @@
-"""The CPU's readings, from psutil and the kernel."""
+"""The readings of morph's software devices on the CPU, from psutil and the kernel."""
 
 from __future__ import annotations
 
-import os
 import pathlib
 import platform
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
+import torch
 
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.powercap import SAMPLE, Powercap
-from morph.aliases.sensors.reading import Clock, Process, UnknownReadingError
-from morph.aliases.sensors.torch_device import TorchDevice
+from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
+from morph.software.cuda import properties
+from morph.software.machine import started
 
 # The kernel's names of the sensors in processors: Intel, AMD, Arm
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
-# What a process that computes with torch has loaded
-_LIBRARY = "libtorch_cpu"
+# A segment of a software device's memory in a process, with the device's number
+_MEMORY = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) .*/memfd:software device (\d+) ", re.MULTILINE)
 
 
 def open_source() -> Source:
@@ -28,51 +30,112 @@ def open_source() -> Source:
 
 
 class Host(Source):
-    """The machine, whose one device is the processor."""
+    """The machine: morph's software devices, which share the processor."""
 
     title = "psutil"
     why_unknown = "a CPU has none"
 
     def __init__(self) -> None:
         self.powercap = Powercap()
-        self.watched: dict[int, psutil.Process] = {}
+        self.watched: dict[int, dict[int, psutil.Process]] = {}
+        self.loads: dict[int, Load] = {}
 
     def devices(self) -> Sequence[Processor]:
-        """Return the processor."""
-        return [Processor(self)]
+        """Return the software devices."""
+        count = started().total
+        return [Processor(self, number, shared=count > 1) for number in range(count)]
+
+    def position(self, index: int) -> int:
+        """Return the number of the device that torch calls ``index``."""
+        return started().visible.indices()[index]
 
     def driver_version(self) -> str:
         """Return the release of the kernel, which is what drives a processor."""
         return platform.release()
 
+    def runtime_version(self) -> int:
+        """Return the version of CUDA that torch tells."""
+        major, minor = map(int, str(torch.version.cuda).split(".")[:2])
+        return 1000 * major + 10 * minor
 
-class Processor(TorchDevice):
-    """The processor, all its cores together, and the host's memory.
+
+class Load:
+    """The share of time that the cores are busy, between one question and the next."""
+
+    def __init__(self) -> None:
+        self._last: Any = None
+        self._percent = 0
+
+    def percent(self) -> int:
+        """Return the percentage since the last call; the first one takes a moment, to have something to tell."""
+        if self._last is None:
+            self._last = psutil.cpu_times()
+            time.sleep(SAMPLE)
+        now = psutil.cpu_times()
+        total, idle = sum(now) - sum(self._last), _idle(now) - _idle(self._last)
+        if total >= SAMPLE:  # the kernel counts in hundredths of a second
+            self._last, self._percent = now, round(100 * min(1.0, max(0.0, 1 - idle / total)))
+        return self._percent
+
+
+class Processor(Device):
+    """A software device: the processor, all its cores together, and memory of the host.
 
     Args:
         host: Keeps what is counted from one call to the next.
+        number: The device's number in the machine.
+        shared: Whether there are more such devices, so that what the processor draws is not this one's.
     """
 
-    error = UnknownReadingError
+    why_unknown = Host.why_unknown
     draws = False
 
-    def __init__(self, host: Host) -> None:
-        super().__init__(0, host.why_unknown)
+    def __init__(self, host: Host, number: int, *, shared: bool = False) -> None:
         self._host = host
+        self._number = number
+        self._shared = shared
+        host.loads.setdefault(number, Load())
+
+    def name(self) -> str:
+        """Return the name that torch tells."""
+        return properties.of_number(self._number).name
+
+    def uuid(self) -> str:
+        """Return the UUID that torch tells."""
+        return str(properties.of_number(self._number).uuid)
+
+    def pci(self) -> PciAddress:
+        """Return the place that torch tells: the device's number is that of the bus."""
+        told = properties.of_number(self._number)
+        return PciAddress(told.pci_domain_id, told.pci_bus_id, told.pci_device_id)
+
+    def pci_ids(self) -> tuple[int, int]:
+        """Return 0 for each: no vendor of hardware has numbered a software device."""
+        return 0, 0
+
+    def cores(self) -> int:
+        """Return the number of multiprocessors that torch tells."""
+        return properties.of_number(self._number).multi_processor_count
+
+    def memory(self) -> Memory:
+        """Return the memory that torch tells, and what all processes together use of it."""
+        used = sum(each.memory or 0 for each in self.processes())
+        return Memory(started().memory, min(used, started().memory))
 
     def busy(self) -> int:
         """Return the percentage of time that the cores were busy since the last call."""
-        return round(psutil.cpu_percent())
+        return self._host.loads[self._number].percent()
 
     def processes_busy(self) -> Mapping[int, int]:
-        """Return the share of all cores that each process that has loaded torch took since the last call."""
-        watched = self._host.watched
+        """Return the share of all cores that each process on the device took since the last call."""
+        watched = self._host.watched.get(self._number, {})
         pids = {process.pid for process in self.processes()}
         new = {pid: psutil.Process(pid) for pid in pids - watched.keys() if psutil.pid_exists(pid)}
-        self._host.watched = {pid: each for pid, each in {**watched, **new}.items() if pid in pids}
+        watched = {pid: each for pid, each in {**watched, **new}.items() if pid in pids}
+        self._host.watched[self._number] = watched
         if [_percent(each) for each in new.values()]:  # the first call begins to count
             time.sleep(SAMPLE)
-        shares = {pid: _percent(each) for pid, each in self._host.watched.items()}
+        shares = {pid: _percent(each) for pid, each in watched.items()}
         cores = psutil.cpu_count() or 1
         return {pid: round(share / cores) for pid, share in shares.items() if share is not None}
 
@@ -97,25 +160,30 @@ class Processor(TorchDevice):
         return self._frequency(clock, "max")
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that have loaded torch, where this user may see it: their resident memory."""
-        found = (_process(pid) for pid in psutil.pids() if _computes(pid))
-        return [process for process in found if process is not None]
+        """Return the processes that have memory of the device, where this user may see it."""
+        held = ((pid, _held(pid, self._number)) for pid in psutil.pids())
+        return [Process(pid, bytes_) for pid, bytes_ in held if bytes_]
 
     def power(self) -> int:
         """Return the power of all packages since the last call, where this process may read their energy."""
-        return self._host.powercap.power()
+        return self._undivided("power").power()
 
     def power_limit(self) -> int:
         """Return the limit of the power of all packages."""
-        return self._host.powercap.limit()
+        return self._undivided("limit of the power").limit()
 
     def energy(self) -> int:
         """Return the energy of all packages, where this process may read it."""
-        return self._host.powercap.energy()
+        return self._undivided("energy").energy()
 
     def numa_node(self) -> int:
         """Return -1: the processor is all nodes."""
         return -1
+
+    def _undivided(self, what: str) -> Powercap:
+        if self._shared:
+            raise UnknownReadingError(f"{what}: the devices share one processor")
+        return self._host.powercap
 
     def _thermal(self, which: str, what: str) -> int:
         sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
@@ -133,19 +201,19 @@ class Processor(TorchDevice):
         return round(value)
 
 
-def _computes(pid: int) -> bool:
+def _held(pid: int, number: int) -> int:
+    """Return the bytes that a process has mapped of a software device's memory."""
     maps = pathlib.Path(f"/proc/{pid}/maps")
     try:
-        return _LIBRARY in maps.read_text(errors="replace")
+        found = _MEMORY.findall(maps.read_text(errors="replace"))
     except OSError:  # it has ended, is another user's, or there is no /proc
-        return pid == os.getpid()
+        return 0
+    return sum(int(end, 16) - int(start, 16) for start, end, name in found if int(name) == number)
 
 
-def _process(pid: int) -> Process | None:
-    try:
-        return Process(pid, psutil.Process(pid).memory_info().rss)
-    except psutil.Error:  # it has ended
-        return None
+def _idle(times: Any) -> float:
+    """Return the seconds that the cores have waited, for work or for a disk."""
+    return float(times.idle + getattr(times, "iowait", 0.0))
 
 
 def _percent(process: psutil.Process) -> float | None:

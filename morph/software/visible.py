@@ -29,13 +29,14 @@ class Visible:
     def __init__(self, facts: Facts, total: int, native: Any) -> None:
         self._facts, self._total, self._native = facts, total, native
         self._indices: tuple[int, ...] = tuple(range(total))
+        native.set_visible_devices(self._indices)
 
     def indices(self) -> tuple[int, ...]:
         """Return the places of the visible devices, in the order in which they are numbered here."""
         if not self._native.is_initialized():
             found = indices(self._facts, self._total)
-            if len(found) != len(self._indices):
-                self._native.set_device_count(len(found))
+            if found != self._indices:
+                self._native.set_visible_devices(found)
             self._indices = found
         return self._indices
 

@@ -200,6 +200,7 @@ def test_it_is_a_whole_package() -> None:
         pynvml.absent  # noqa: B018
 
 
+@pytest.mark.platforms("npu")
 def test_torch_sees_none_of_it() -> None:
     import torch
 

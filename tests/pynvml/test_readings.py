@@ -13,6 +13,8 @@ import psutil
 import pytest
 import torch
 
+from tests.platforms import Platform
+
 pytestmark = pytest.mark.platforms("cpu", "npu", "simulated-musa", "simulated-xpu")
 
 
@@ -122,13 +124,17 @@ def test_the_cpu_is_measured_by_psutil() -> None:
             assert N.nvmlDeviceGetIndex(N.nvmlDeviceGetHandleByUUID(spelling)) == 0
         with pytest.raises(N.NVMLError_NotFound):
             N.nvmlDeviceGetHandleByUUID("GPU-of another")
+        assert (
+            N.nvmlDeviceGetIndex(N.nvmlDeviceGetHandleByPciBusId(N.nvmlDeviceGetPciInfo(handle).busId)) == 0
+        )
         with pytest.raises(N.NVMLError_NotFound):
-            N.nvmlDeviceGetHandleByPciBusId("0000:01:00.0")
+            N.nvmlDeviceGetHandleByPciBusId("0000:41:00.0")
         with pytest.raises(N.NVMLError_InvalidArgument):
             N.nvmlDeviceGetHandleByPciBusId("here")
         assert 0 <= N.nvmlDeviceGetUtilizationRates(handle).gpu <= 100
+        kept = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
         own = {p.pid: p.usedGpuMemory for p in N.nvmlDeviceGetComputeRunningProcesses(handle)}
-        assert own[os.getpid()] == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
+        assert own[os.getpid()] == torch.cuda.memory_reserved() >= kept.nbytes
         if psutil.cpu_freq():
             assert N.nvmlDeviceGetClockInfo(handle, N.NVML_CLOCK_SM) == pytest.approx(
                 psutil.cpu_freq().current, rel=1
@@ -136,12 +142,12 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         assert "memory clock" in not_supported(N.nvmlDeviceGetClockInfo, handle, N.NVML_CLOCK_MEM)
         assert N.nvmlDeviceGetNumaNodeId(handle) == -1
         assert list(N.nvmlDeviceGetCpuAffinity(handle, 2))[0] & 1
-        assert "a CPU has none" in not_supported(N.nvmlDeviceGetPciInfo, handle)
+        assert N.nvmlSystemGetCudaDriverVersion() == 13000
         assert "a CPU has none" in not_supported(N.nvmlDeviceGetSerial, handle)
         assert N.nvmlSystemGetDriverVersion() == platform.release()
         assert N.nvmlDeviceGetComputeMode(handle) == N.NVML_COMPUTEMODE_DEFAULT
         N.nvmlDeviceGetProcessUtilization(handle, 0)
-        torch.ones(1 << 22).cumsum(0)
+        torch.ones(1 << 22, device="cuda").cumsum(0)
         shares = {sample.pid: sample.smUtil for sample in N.nvmlDeviceGetProcessUtilization(handle, 0)}
         assert 0 < shares[os.getpid()] <= 100
         assert N.nvmlSystemGetProcessName(1)
@@ -153,6 +159,56 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         N.nvmlShutdown()  # which accelerate leaves to the end of the process
         assert os.sched_getaffinity(0) == set(range(os.cpu_count() or 1))
         os.sched_setaffinity(0, before)
+
+
+@pytest.mark.platforms("cpu")
+def test_torch_cuda_reads_its_sensors_from_it(platform: Platform) -> None:
+    # torch leaves the library open
+    platform.run("import tests.pynvml.test_readings as own; own.check_torch_cudas_sensors()")
+
+
+def check_torch_cudas_sensors() -> None:
+    kept = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+    assert torch.cuda.device_memory_used() >= torch.cuda.memory_reserved() >= kept.nbytes
+    assert 0 <= torch.cuda.utilization() <= 100
+    first, *lines = torch.cuda.list_gpu_processes().splitlines()
+    own = f"process {os.getpid():>10d} uses {torch.cuda.memory_reserved() / 2**20:>12.3f} MB GPU memory"
+    assert first == "GPU:0"
+    assert own in lines
+    assert "how busy its memory" in not_supported(torch.cuda.memory_usage)
+    with contextlib.suppress(Exception):  # which some machines tell
+        assert torch.cuda.power_draw() >= 0
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.cuda.memory_usage(7)
+
+
+@pytest.mark.platforms("cpu")
+def test_hidden_devices_are_counted_and_torch_has_its_own(platform: Platform) -> None:
+    program = """
+import pynvml, torch
+properties = [torch.cuda.get_device_properties(index) for index in (0, 1)]
+assert torch.cuda.device_count() == 2
+assert [each.pci_bus_id for each in properties] == [2, 0]
+pynvml.nvmlInit()
+handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+told = [pynvml.nvmlDeviceGetUUID(handle) for handle in handles]
+assert [f"GPU-{each.uuid}" for each in properties] == [told[2], told[0]]
+kept = torch.empty(64 << 20, dtype=torch.uint8, device="cuda:0")
+assert pynvml.nvmlDeviceGetMemoryInfo(handles[2]).used >= kept.nbytes == torch.cuda.device_memory_used(0)
+assert [len(pynvml.nvmlDeviceGetComputeRunningProcesses(handle)) for handle in handles[:2]] == [0, 0]
+try:
+    torch.cuda.power_draw()
+except pynvml.NVMLError_NotSupported as error:
+    assert error.__notes__ == ["morph: power: the devices share one processor"]
+print(told[1])
+"""
+    shown = {"MORPH_DEVICES": "3", "CUDA_VISIBLE_DEVICES": "2,0"}
+    hidden = platform.run(program, environment=shown).stdout.strip()
+    program = (
+        "import torch; print(f'GPU-{torch.cuda.get_device_properties(0).uuid}', torch.cuda.device_count())"
+    )
+    shown["CUDA_VISIBLE_DEVICES"] = hidden
+    assert platform.run(program, environment=shown).stdout.split() == [hidden, "1"]
 
 
 @pytest.mark.platforms("npu")
@@ -221,7 +277,7 @@ def test_intels_units_are_turned_into_nvmls() -> None:
 @pytest.mark.platforms("cpu")
 def test_a_pointer_to_the_processes_tells_how_many_there_are_first() -> None:
     with opened() as N:
-        handle = N.nvmlDeviceGetHandleByIndex(0)
+        handle, kept = N.nvmlDeviceGetHandleByIndex(0), torch.ones(1 << 20, device="cuda")
         ask = N._nvmlGetFunctionPointer("nvmlDeviceGetComputeRunningProcesses_v3")
         count = ctypes.c_uint(0)
         assert ask(handle, ctypes.byref(count), None) == N.NVML_ERROR_INSUFFICIENT_SIZE
@@ -229,7 +285,7 @@ def test_a_pointer_to_the_processes_tells_how_many_there_are_first() -> None:
         count.value = len(room)
         assert ask(handle, ctypes.byref(count), room) == N.NVML_SUCCESS
         found = {process.pid: process for process in room[: count.value]}
-        assert found[os.getpid()].usedGpuMemory > 1 << 20
+        assert found[os.getpid()].usedGpuMemory >= kept.nbytes
         assert found[os.getpid()].gpuInstanceId == 0xFFFFFFFF
         values = (N.c_nvmlFieldValue_t * 1)()
         values[0].fieldId = N.NVML_FI_DEV_POWER_INSTANT

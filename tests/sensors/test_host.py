@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from morph.aliases.sensors import powercap
-from morph.aliases.sensors.cpu import Host
+from morph.aliases.sensors.cpu import Host, Processor
 from morph.aliases.sensors.powercap import Powercap
 from morph.aliases.sensors.reading import UnknownReadingError
 
@@ -50,7 +50,7 @@ def test_without_a_counter_or_the_right_to_read_it(tmp_path: pathlib.Path) -> No
 
 
 def test_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
-    (processor,) = Host().devices()
+    processor = Processor(Host(), 0)
     package = SimpleNamespace(label="Package id 0", current=51.6, high=82.0, critical=None)
     monkeypatch.setattr(
         psutil, "sensors_temperatures", lambda: {"nvme": [], "coretemp": [package]}, raising=False

@@ -13,7 +13,7 @@ import torch
 from morph.device import parallel
 from morph.journal import Journal
 from morph.software import legacy
-from morph.software.cuda import collectives, libraries, refusals, runtime, storages
+from morph.software.cuda import collectives, libraries, refusals, runtime, sensors, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
@@ -90,6 +90,8 @@ def _complete(module: ModuleType) -> None:
     """Adds what torch's C++ adds to torch.cuda."""
     types: dict[str, Any] = legacy.tensor_types(module.__name__)
     vars(module).update({name: type_ for name, type_ in types.items() if hasattr(module, name)})
+    if torch.version.hip is None:
+        sensors.fill_in(module)
 
 
 CHARACTER = Character(title="CUDA", place=place_cuda, architectures="sm_80")

@@ -85,10 +85,14 @@ MI300X: dict[str, Any] = {
 
 def of_device(index: int) -> DeviceProperties:
     """Answers ``torch.cuda._get_device_properties``."""
+    return of_number(started().visible.indices()[devices.valid_index(index)])
+
+
+def of_number(number: int) -> DeviceProperties:
+    """Gives the properties of a device by its number in the machine, which this process need not see."""
     machine = started()
-    place = machine.visible.indices()[devices.valid_index(index)]
-    identity = visible.identity(machine.facts.name, place)
-    own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": place}
+    identity = visible.identity(machine.facts.name, number)
+    own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": number}
     return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)
 
 

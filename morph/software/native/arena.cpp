@@ -282,7 +282,10 @@ int Arena::holders(c10::MempoolId_t pool) {
 }
 
 int Arena::file() {
-  if (file_ < 0) file_ = memfd_create("software device", MFD_CLOEXEC);
+  if (file_ < 0) {  // monitors read its name
+    std::string name = "software device " + std::to_string(settings().numbers.at(size_t(device_)));
+    file_ = memfd_create(name.c_str(), MFD_CLOEXEC);
+  }
   TORCH_CHECK(file_ >= 0, "no memory file for the software device");
   return file_;
 }

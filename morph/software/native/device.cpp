@@ -46,9 +46,10 @@ void initialize() {
   if (!used.exchange(true) && first_use) first_use();
 }
 
-void set_device_count(c10::DeviceIndex count) {
+void set_visible_devices(std::vector<int> numbers) {
   TORCH_CHECK(!used, "the number of devices is settled when one is used");
-  chosen.count = count;
+  chosen.count = c10::DeviceIndex(numbers.size());
+  chosen.numbers = std::move(numbers);
 }
 
 void when_initialized(std::function<void()> callback) { first_use = std::move(callback); }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace at {
 struct HostAllocator;
@@ -28,6 +29,7 @@ struct Settings {
   std::string title;   // the device in error messages: "NPU"
   bool channels_last = true;  // whether tensors may be put into that order on the device
   bool float64 = true;        // whether a cast to float64 is one
+  std::vector<int> numbers;   // of the devices in the machine, of which some may be hidden
 };
 const Settings& settings();
 
@@ -48,7 +50,7 @@ void install_profiler();
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();
 void when_initialized(std::function<void()> callback);  // called once, by the thread that uses a device first
-void set_device_count(c10::DeviceIndex count);  // of the installed devices, the visible ones; before the first use
+void set_visible_devices(std::vector<int> numbers);  // of the installed devices; before the first use
 bool is_initialized();
 bool is_in_bad_fork();
 void install_autocast();

@@ -25,7 +25,7 @@ void call_when_initialized(py::function callback) {
 void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title,
                     bool channels_last, bool float64) {
   auto kind = type == "privateuse1" ? c10::DeviceType::PrivateUse1 : c10::Device(type).type();
-  install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64});
+  install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64, {}});
 }
 
 py::object default_generator(int index) {
@@ -51,7 +51,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("initialize", &initialize);
   module.def("is_initialized", &is_initialized);
-  module.def("set_device_count", [](int count) { set_device_count(c10::DeviceIndex(count)); });
+  module.def("set_visible_devices", &set_visible_devices);
   module.def("when_initialized", &call_when_initialized);
   module.def("expect_no_call_of_torchs",
              [] { torch::utils::set_requires_device_init(settings().type, false); });
