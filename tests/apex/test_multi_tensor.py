@@ -170,3 +170,12 @@ def test_flattening() -> None:
     assert flat.shape == (11,)
     for value, part in zip(values, apex_C.unflatten(flat, values), strict=True):
         assert_close(part, value)
+
+
+def test_norms_of_large_tensors_are_exact() -> None:
+    import amp_C
+
+    (large,) = tensors([((1 << 22) + 5,)])
+    total, each = amp_C.multi_tensor_l2norm(CHUNK, flag(), [[large, large[:7]]], True)
+    assert_close(each[0].item(), large.cpu().double().norm().item(), rtol=1e-6, atol=0)
+    assert_close(total.item(), torch.cat([large, large[:7]]).cpu().double().norm().item(), rtol=1e-6, atol=0)
