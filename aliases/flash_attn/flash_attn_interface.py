@@ -19,6 +19,7 @@ from .functions import (
     FlashAttnVarlenKVPackedFunc,
     FlashAttnVarlenQKVPackedFunc,
 )
+from .kernels.weights import block_size
 from .operators.backward import (
     _flash_attn_backward,
     _flash_attn_backward_fake,
@@ -47,6 +48,11 @@ _torch_register_fake_wrapper = torch.library.register_fake
 def round_multiple(x: int, m: int) -> int:
     """Return the next multiple of ``m``."""
     return (x + m - 1) // m * m
+
+
+def _get_block_size_n(device: torch.device, head_dim: int, is_dropout: bool, is_causal: bool) -> int:
+    """Return how many keys share a largest score in what ``return_attn_probs`` returns."""
+    return block_size(device, head_dim, is_dropout, is_causal)
 
 
 def flash_attn_func(
@@ -85,7 +91,8 @@ def flash_attn_func(
         The output, of the shape of ``q``, 0 for a query that sees no key. With ``return_attn_probs`` also the
         logarithm of the sums, float32 of shape (batch, heads, queries), infinity where no key is seen; and,
         if ``dropout_p`` is not 0, the weights, of shape (batch, heads, queries, keys) padded to multiples
-        of 128 and negative where dropped, else an empty tensor.
+        of 128 and negative where dropped, else an empty tensor. They are not divided by their sum, and
+        relative to the largest score of their block of ``_get_block_size_n`` keys and the blocks after it.
 
     Raises:
         RuntimeError: If flash_attn does not take the arguments.

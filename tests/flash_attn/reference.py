@@ -24,8 +24,12 @@ def attention(
     attention_chunk: int = 0,
     kept: Tensor | None = None,
     dropout_p: float = 0.0,
+    weights: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return output and logarithm of the sums, as flash_attn_func does, computed in `dtype` on the CPU."""
+    """Return output and logarithm of the sums, as flash_attn_func does, computed in `dtype` on the CPU.
+
+    With `weights` the softmax is returned in place of the sums.
+    """
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     group = q.shape[2] // k.shape[2]
     q, k, v = (x.cpu().to(dtype).transpose(1, 2) for x in (q, k, v))
@@ -47,10 +51,10 @@ def attention(
     if attention_chunk:
         hidden |= key // attention_chunk != position // attention_chunk
     scores = scores.masked_fill(hidden, -math.inf)
-    weights = scores.softmax(-1).nan_to_num(0.0)
+    softmax = scores.softmax(-1).nan_to_num(0.0)
     if kept is not None:
-        weights = weights * kept.cpu() / (1 - dropout_p)
-    return (weights @ v).transpose(1, 2), scores.logsumexp(-1)
+        softmax = softmax * kept.cpu() / (1 - dropout_p)
+    return (softmax @ v).transpose(1, 2), softmax if weights else scores.logsumexp(-1)
 
 
 def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tensor]:

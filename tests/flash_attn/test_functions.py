@@ -145,6 +145,29 @@ def test_dropout():
     assert distance(lse.cpu()[finite], expected[1][finite]) < 5e-4
 
 
+def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
+    """As the CUDA kernels, which go through blocks of keys from the last to the first, leave them."""
+    from flash_attn import flash_attn_func
+    from flash_attn.flash_attn_interface import _get_block_size_n
+
+    for size, causal, window in ((32, False, (-1, -1)), (128, True, (-1, -1)), (64, False, (90, 20))):
+        q, k, v = (x.detach() for x in tensors(0, *((2, 300, 2, size),) * 3, dtype=torch.float16))
+        options = {"causal": causal, "window_size": window}
+        _, lse, weights = flash_attn_func(q, k, v, dropout_p=0.2, return_attn_probs=True, **options)
+        block = _get_block_size_n(torch.device("cuda"), size, True, causal)
+        exact = attention(q, k, v, **options)
+        _, expected = attention(q, k, v, **options, weights=True)
+        scores = expected.log() + exact[1][..., None]
+        for start in range(0, 300, block):
+            largest = scores[..., start:].amax(-1, keepdim=True)
+            wanted = (scores[..., start : start + block] - largest).exp().nan_to_num(0.0)
+            assert (
+                distance(weights[:, :, :300, start : start + block][..., : 300 - start].abs(), wanted) < 2e-3
+            )
+        assert not weights[:, :, 300:].any()
+        assert not weights[..., 300:].any()
+
+
 def test_gradients_are_deterministic():
     from flash_attn import flash_attn_func
 

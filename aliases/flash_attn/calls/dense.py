@@ -75,7 +75,7 @@ def fwd(
     attention = attention_of(softmax_scale, *window, softcap, alibi_slopes_, *lengths, p_dropout, state)
     with kernels.full_precision(q):
         out, lse = kernels.forward(attention, q, k, v)
-        softmax = _softmax(attention, q, k, lse) if return_softmax else q.new_empty(0)
+        softmax = _softmax(attention, q, k) if return_softmax else q.new_empty(0)
     return [out if out_ is None else out_.copy_(out), lse, softmax, state]
 
 
@@ -184,7 +184,7 @@ def _require_shapes(q: Tensor, k: Tensor, v: Tensor, **like_q: Tensor) -> None:
         require_shape(name, tensor, **queries, head_size=head_size)
 
 
-def _softmax(attention: kernels.Attention, q: Tensor, k: Tensor, lse: Tensor) -> Tensor:
-    out = q.new_zeros(*lse.shape[:2], rounded(q.shape[1]), rounded(k.shape[1]))
-    kernels.weights(attention, q, k, lse, out)
+def _softmax(attention: kernels.Attention, q: Tensor, k: Tensor) -> Tensor:
+    out = q.new_zeros(q.shape[0], q.shape[2], rounded(q.shape[1]), rounded(k.shape[1]))
+    kernels.weights(attention, q, k, out)
     return out

@@ -108,7 +108,7 @@ def varlen_fwd(
         shape = batch_size, num_heads, rounded(max_seqlen_q), rounded(max_seqlen_k)
         softmax = q.new_zeros(shape if return_softmax else 0)
         if return_softmax:
-            _write_softmax(attention, q, k, lse, packing, softmax)
+            _write_softmax(attention, q, k, packing, softmax)
     return [out if out_ is None else out_.copy_(out), lse, softmax, state]
 
 
@@ -205,11 +205,11 @@ def _paged(
 
 
 def _write_softmax(
-    attention: kernels.Attention, q: Tensor, k: Tensor, lse: Tensor, packing: Packing, softmax: Tensor
+    attention: kernels.Attention, q: Tensor, k: Tensor, packing: Packing, softmax: Tensor
 ) -> None:
     for index, queries, keys in packing.sequences():
         own = attention.of_sequence(index)
-        kernels.weights(own, q[queries][None], k[keys][None], lse[None, :, queries], softmax[index][None])
+        kernels.weights(own, q[queries][None], k[keys][None], softmax[index][None])
 
 
 def _spread(sums: Tensor, packing: Packing) -> Tensor:

@@ -13,6 +13,7 @@ from morph import backends
 from . import blockwise, cpu, npu, packed, torchs
 from .attention import Attention
 from .packed import Packing
+from .weights import weights
 
 __all__ = [
     "Attention",
@@ -134,11 +135,6 @@ def backward_packed(
     if lse_grad is None and _at_once(attention, query, key, value, packing):
         return npu.backward_packed(attention, grad, query, key, value, out, lse, packing.lengths)
     return packed.backward(backward, attention, grad, query, key, value, out, lse, packing, lse_grad)
-
-
-def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: Tensor) -> None:
-    """Write the softmax itself into ``out``; see :func:`.blockwise.weights`."""
-    blockwise.weights(attention, query, key, lse, out)
 
 
 def full_precision(query: Tensor) -> AbstractContextManager[None]:

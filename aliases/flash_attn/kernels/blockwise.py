@@ -11,8 +11,8 @@ from torch import Tensor
 from .attention import Attention, Tile
 
 _ELEMENTS = 1 << 22  # of a tile of all heads
-_KEYS = 512  # of a tile
-_LEAST = torch.finfo(torch.float32).min
+KEYS = 512  # of a tile
+LEAST = torch.finfo(torch.float32).min
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -29,12 +29,12 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
         of the softmax's sums, float32 of shape (batch, heads, queries). A query that sees no key has 0 and
         infinity.
     """
-    scores = _Scores(attention, query, key)
+    scores = Scores(attention, query, key)
     out = query.new_zeros(*query.shape[:3], value.shape[3])
     lse = query.new_full(scores.shape, math.inf, dtype=torch.float32)
     for row in scores.rows():
         softmax = _Softmax(scores.queries(row), value.shape[3])
-        for tile in row.columns(_KEYS):
+        for tile in row.columns(KEYS):
             softmax.add(scores.of(tile)[0], _by_head(value, tile), scores.kept(tile))
         out[:, row.first : row.last] = scores.ungrouped(softmax.output(), row)
         lse[:, :, row.first : row.last] = softmax.logarithm().view(*scores.shape[:2], -1)
@@ -66,7 +66,7 @@ def backward(
     Returns:
         The gradients of query, key and value, in float32.
     """
-    scores = _Scores(attention, query, key)
+    scores = Scores(attention, query, key)
     query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
     for row in scores.rows():
         row_grad = scores.grouped(grad, row)
@@ -74,7 +74,7 @@ def backward(
         row_lse = lse[:, :, row.first : row.last].reshape(delta.shape)
         if lse_grad is not None:
             delta -= lse_grad[:, :, row.first : row.last].reshape(delta.shape)
-        for tile in row.columns(_KEYS):
+        for tile in row.columns(KEYS):
             tile_scores, slope = scores.of(tile)
             weights, kept = (tile_scores - row_lse).exp_(), scores.kept(tile)
             kept_weights = weights if kept is None else weights * kept
@@ -91,28 +91,7 @@ def backward(
     return query_grad, key_grad, value_grad
 
 
-def weights(attention: Attention, query: Tensor, key: Tensor, lse: Tensor, out: Tensor) -> None:
-    """Compute the softmax itself, negative where a weight was dropped.
-
-    Args:
-        attention: What was computed.
-        query: As given to ``forward``.
-        key: As given to ``forward``.
-        lse: What ``forward`` returned.
-        out: Of shape (batch, heads, queries or more, keys or more), zeros.
-    """
-    scores = _Scores(attention, query, key)
-    for row in scores.rows():
-        row_lse = lse[:, :, row.first : row.last, None]
-        for tile in row.columns(_KEYS):
-            part = (scores.of(tile)[0].view(*lse.shape[:2], row.last - row.first, -1) - row_lse).exp_()
-            kept = scores.kept(tile)
-            if kept is not None:
-                part = torch.where(kept.view(part.shape) > 0, part, -part)
-            out[:, :, row.first : row.last, tile.start : tile.end] = part
-
-
-class _Scores:
+class Scores:
     """The scores of a call, by tiles; queries of all heads that share a key head are rows of one matrix."""
 
     def __init__(self, attention: Attention, query: Tensor, key: Tensor) -> None:
@@ -125,7 +104,7 @@ class _Scores:
     def rows(self) -> Iterator[Tile]:
         """Cut the scores into tiles of all keys, few enough queries for bounded memory."""
         batch, heads, queries = self.shape
-        size = min(1024, max(16, _ELEMENTS // (batch * heads * _KEYS)))
+        size = min(1024, max(16, _ELEMENTS // (batch * heads * KEYS)))
         return self._attention.rows(queries, self._key.shape[1], size)
 
     def queries(self, row: Tile) -> Tensor:
@@ -181,7 +160,7 @@ class _Softmax:
         self._weighted = queries.new_zeros(*queries.shape[:3], size)
 
     def add(self, scores: Tensor, value: Tensor, kept: Tensor | None) -> None:
-        largest = torch.maximum(self._largest, scores.amax(-1, keepdim=True)).clamp_min_(_LEAST)
+        largest = torch.maximum(self._largest, scores.amax(-1, keepdim=True)).clamp_min_(LEAST)
         weights = scores.sub_(largest).exp_()
         shrunk = (self._largest - largest).exp_()
         self._total = self._total * shrunk + weights.sum(-1, keepdim=True)
