@@ -1,4 +1,4 @@
-"""The weights of the softmax as flash_attn's kernels leave them, for who wants to see what dropout dropped."""
+"""The weights of the softmax as flash_attn's kernels leave them, negative where dropout dropped them."""
 
 from __future__ import annotations
 
