@@ -12,7 +12,7 @@ import torch
 
 from morph.device import parallel
 from morph.journal import Journal
-from morph.software import legacy
+from morph.software import compilation, legacy
 from morph.software.cuda import collectives, libraries, refusals, runtime, sensors, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
@@ -64,6 +64,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
         _reexecuted.place(journal, _complete)
     _know_storage_classes(journal)
     collectives.register(journal)
+    compilation.place(journal)
 
 
 def _know_storage_classes(journal: Journal) -> None:

@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "clock.h"
+#include "compiled.h"
 #include "errors.h"
 
 #include <ATen/Context.h>
@@ -81,4 +82,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   bind_streams(module);
   bind_memory(module);
   bind_pools(module);
+  bind_compiled_code(module);
 }

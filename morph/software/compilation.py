@@ -1,0 +1,150 @@
+"""``torch.compile`` on the software device: inductor compiles for the CPU, on the same memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from morph.announcement import report
+from morph.errors import MorphError
+from morph.finders.finder import on_import
+from morph.journal import Journal
+from morph.software.machine import started
+
+if TYPE_CHECKING:
+    from morph.software.retargeting import Plan
+
+PLAN = "_morph_plan"
+FORMAT = 1  # of a plan in inductor's caches
+
+
+class AheadOfTimeError(MorphError, NotImplementedError):
+    """AOTInductor was asked for, whose libraries run without morph."""
+
+
+def place(journal: Journal) -> None:
+    """Has inductor compile what is on the software device, as soon as it is imported.
+
+    Args:
+        journal: Records every rebinding.
+    """
+    on_import("torch._inductor.codecache", lambda module: _tell_apart(module, journal), journal)
+    on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
+    on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
+    on_import("torch._dynamo.device_interface", lambda module: _without_triton(module, journal), journal)
+
+
+def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
+    inner, generate = compile_fx._compile_fx_inner, compile_fx.fx_codegen_and_compile
+
+    @functools.wraps(inner)
+    def compile_graph(module: Any, inputs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        from morph.software import retargeting
+
+        if retargeting.concerns_device(module, inputs):
+            _refuse_ahead_of_time()
+            obstacle = retargeting.obstacle(module)
+            if obstacle:
+                return _uncompiled(module, obstacle)
+        return inner(module, inputs, *arguments, **options)
+
+    @functools.wraps(generate)
+    def generate_code(module: Any, inputs: Sequence[Any], checked: Sequence[int], *arguments: Any, **options: Any) -> Any:
+        from morph.software import retargeting
+
+        if not retargeting.concerns_device(module, inputs):
+            return generate(module, inputs, checked, *arguments, **options)
+        host, host_inputs, plan = retargeting.retarget(module, inputs)
+        compiled = generate(host, host_inputs, (), *arguments, **options)
+        setattr(compiled, PLAN, plan)
+        return compiled
+
+    journal.set_attribute(compile_fx, "_compile_fx_inner", compile_graph)
+    journal.set_attribute(compile_fx, "fx_codegen_and_compile", generate_code)
+
+
+def _refuse_ahead_of_time() -> None:
+    from torch._inductor.virtualized import V
+
+    if V.aot_compilation:
+        raise AheadOfTimeError(
+            "AOTInductor is not there for the software device: what it makes for a GPU runs without Python, and "
+            "without morph; export the program and compile it for the CPU"
+        )
+
+
+def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
+    """Runs a graph as it is; inductor has the same way for graphs that call nothing."""
+    from torch._functorch.aot_autograd import make_boxed_func
+    from torch.fx._lazy_graph_module import _LazyGraphModule
+
+    _say_uncompiled(obstacle)
+    _LazyGraphModule.force_recompile(module)
+    return make_boxed_func(module.forward)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _say_uncompiled(obstacle: str) -> None:
+    report(f"a graph with {obstacle} runs without inductor, as by aot_eager")
+
+
+def _serve(output_code: Any, journal: Journal) -> None:
+    compiled_graph, constants = output_code.CompiledFxGraph, output_code.CompiledFxGraphConstantsWithGm
+    complete, unwrap = compiled_graph.post_compile, constants.unwrap
+
+    @functools.wraps(complete)
+    def post_compile(self: Any, inputs: Any, values: Any, options: Any) -> None:
+        plan = vars(self).get(PLAN)
+        if plan is not None:
+            output_code.BoxedBool.disable(options["cudagraphs"])
+            self.current_callable = _around(self.current_callable, plan)
+        complete(self, inputs, values, options)
+
+    @functools.wraps(unwrap)
+    def unwrap_for_host(self: Any, graph: Any) -> dict[str, Any]:
+        values: dict[str, Any] = unwrap(self, graph)
+        if vars(graph).get(PLAN) is None:
+            return values
+        return {name: started().native.host_tensor(value) for name, value in values.items()}
+
+    journal.set_attribute(compiled_graph, "post_compile", post_compile)
+    journal.set_attribute(constants, "unwrap", unwrap_for_host)
+
+
+def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
+    from morph.software import excursions
+
+    for excursion in plan.excursions:
+        excursions.define(excursion)
+    compiled = started().native.CompiledCode(code, plan.index, plan.devices, plan.returned)
+
+    def run(inputs: Any) -> Any:
+        return compiled(inputs if type(inputs) is list else list(inputs))
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+def _tell_apart(codecache: Any, journal: Journal) -> None:
+    """Has inductor's caches tell a graph for the software device from one for a GPU."""
+    details = codecache.FxGraphHashDetails
+    initialise = details.__init__
+
+    @functools.wraps(initialise)
+    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
+        initialise(self, *arguments, **options)
+        self.morph_format = FORMAT
+
+    journal.set_attribute(details, "__init__", __init__)
+    journal.set_attribute(details, "_may_generate_cpu_cpp_code", classmethod(lambda *arguments: True))
+
+
+def _without_triton(module: Any, journal: Journal) -> None:
+    """Has nobody generate code for a GPU, even where triton is installed."""
+
+    def refuse(device: Any = None) -> None:
+        raise RuntimeError("triton has no driver for the software device")
+
+    journal.set_attribute(module.CudaInterface, "is_triton_capable", staticmethod(lambda device=None: False))
+    journal.set_attribute(module.CudaInterface, "raise_if_triton_unavailable", staticmethod(refuse))

@@ -1,0 +1,124 @@
+"""Operators that code compiled for the CPU runs on the software device: random numbers, collectives, custom ones."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import torch
+from torch._inductor import config
+from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree as pytree
+
+from morph.software.machine import started
+
+NAMESPACE = "morph_software"
+# Those whose operators are the same on both.
+ALIKE = {"inductor", "mkl", "mkldnn", "onednn", "prims", "quantized", "quantized_decomposed"}
+COLLECTIVES = {"_c10d_functional", "_c10d_functional_autograd"}
+# It is said to be random, and is not.
+NOT_RANDOM = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+}
+
+
+class Excursion(NamedTuple):
+    """One operator as compiled code calls it.
+
+    Attributes:
+        operator: Its qualified name, ``"aten::randint.low"``.
+        index: The device that it runs on.
+        host: The places of the arguments whose tensors are the host's.
+    """
+
+    operator: str
+    index: int
+    host: tuple[int, ...]
+
+
+def is_needed(operator: OpOverload) -> bool:
+    """Tells whether an operator must run on the device: what the CPU has under its name is something else."""
+    if operator.namespace in ALIKE:
+        return False
+    if operator.namespace != "aten":
+        return True
+    if torch.Tag.nondeterministic_seeded in operator.tags:
+        return operator not in NOT_RANDOM
+    return not torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator.name(), "CPU")
+
+
+@functools.cache
+def define(excursion: Excursion) -> OpOverload:
+    """Makes the operator with which compiled code runs another one on the device.
+
+    It takes and gives CPU tensors on the device's memory.
+
+    Args:
+        excursion: What to run where; the same gives the same operator, under the same name in every process.
+    """
+    original = _find(excursion.operator)
+    name = "_".join([excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)])
+    _, _, signature = str(original._schema).partition("(")
+    _library().define(f"{name}({signature}", tags=tuple(original.tags))
+    _library().impl(name, _runner(original, excursion), "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", _faker(original, excursion), lib=_library())
+    operator: OpOverload = getattr(torch.ops, NAMESPACE).__getattr__(name).default
+    return operator
+
+
+@functools.cache
+def _library() -> torch.library.Library:
+    return torch.library.Library(NAMESPACE, "DEF")
+
+
+def _find(name: str) -> OpOverload:
+    namespace, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    operator: OpOverload = getattr(getattr(getattr(torch.ops, namespace), packet), overload or "default")
+    return operator
+
+
+def _runner(original: OpOverload, excursion: Excursion) -> Any:
+    native, (_, index, host) = started().native, excursion
+    fresh = not any(each.alias_info for each in original._schema.arguments)
+    function = _finished(original) if original.namespace in COLLECTIVES else original
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        return native.call_on_device(function, arguments, options, index, host, fresh)
+
+    return run
+
+
+def _finished(original: OpOverload) -> Any:
+    """Makes a collective wait for its end: the compiler may use the memory that it reads for something else."""
+    wait = torch.ops._c10d_functional.wait_tensor.default
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        results = original(*arguments, **options)
+        return pytree.tree_map(lambda each: wait(each) if isinstance(each, torch.Tensor) else each, results)
+
+    return run
+
+
+def _faker(original: OpOverload, excursion: Excursion) -> Any:
+    from morph.software.retargeting import HOST, twin
+
+    mine = torch.device(started().device_type, excursion.index)
+
+    def to_device(value: Any) -> Any:
+        return twin(value, mine) if isinstance(value, FakeTensor) and value.device.type == "cpu" else value
+
+    def to_host(value: Any) -> Any:
+        return twin(value, HOST) if isinstance(value, FakeTensor) and value.device == mine else value
+
+    def fake(*arguments: Any, **options: Any) -> Any:
+        positional = [
+            each if place in excursion.host else pytree.tree_map(to_device, each)
+            for place, each in enumerate(arguments)
+        ]
+        results = original(*positional, **pytree.tree_map(to_device, options))
+        return pytree.tree_map(to_host, results)
+
+    return fake
