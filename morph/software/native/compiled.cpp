@@ -153,31 +153,35 @@ py::object each_tensor(py::handle value, const Function& function) {
 // A function of CPU tensors called with the device's.
 class CompiledCode {
  public:
-  // For each output: the index of its device, or -1 for the host, and which input it is, or -1.
+  // For each output: the index of its device, or -1 for the host, and which input it may be, or -1.
   CompiledCode(py::object code, int index, std::vector<int> devices, std::vector<int> returned)
       : code_(std::move(code)), index_(index), devices_(std::move(devices)), returned_(std::move(returned)) {
     replace_torchs_allocator();
   }
 
   py::list call(const py::list& inputs) const {
-    std::vector<py::object> kept = kept_inputs(inputs);
     py::list hosts = to_hosts(inputs), outputs;
+    std::vector<Kept> kept = kept_inputs(inputs, hosts);
     inputs.attr("clear")();  // the code frees what it has used
     py::object results = run(std::move(hosts));
     std::map<int, Adoption> adoptions;
     for (py::handle value : results) {
       size_t i = outputs.size();
-      outputs.append(kept.at(i) ? kept[i] : output(value, devices_.at(i), adoptions));
+      outputs.append(kept.at(i).host.is(value) ? kept[i].input : output(value, devices_.at(i), adoptions));
     }
     return outputs;
   }
 
  private:
-  // Autograd tells by identity whether what it saved is an input.
-  std::vector<py::object> kept_inputs(const py::list& inputs) const {
-    std::vector<py::object> kept(returned_.size());
+  struct Kept {
+    py::object input, host;
+  };
+
+  // Autograd tells by identity whether what it saved is an input. The code may return a copy in its place.
+  std::vector<Kept> kept_inputs(const py::list& inputs, const py::list& hosts) const {
+    std::vector<Kept> kept(returned_.size());
     for (size_t i = 0; i < returned_.size(); i++)
-      if (returned_[i] >= 0) kept[i] = inputs[size_t(returned_[i])];
+      if (returned_[i] >= 0) kept[i] = {inputs[size_t(returned_[i])], hosts[size_t(returned_[i])]};
     return kept;
   }
 

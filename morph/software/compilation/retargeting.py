@@ -12,19 +12,18 @@ from torch import fx
 from torch._inductor.freezing_utils import (
     has_frozen_params,
     is_frozen_param,
-    maybe_set_is_frozen_param,
     record_has_frozen_params,
 )
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, in_kernel_invocation_manager
 from torch.utils import _pytree as pytree
 
-from morph.software import excursions
-from morph.software.excursions import Excursion
+from morph.software.compilation import excursions
+from morph.software.compilation.excursions import Excursion
 from morph.software.machine import started
 
 HOST = torch.device("cpu")
-META = "val", "example_value", "eager_input_vals"
+META = {"val", "example_value", "eager_input_vals"}
 aten, prims = torch.ops.aten, torch.ops.prims
 # Inductor makes these of their parts, which are in subgraphs.
 OF_PARTS = {
@@ -163,19 +162,16 @@ class _Retargeting:
         copied.meta = dict(module.meta)
         if has_frozen_params(module):
             record_has_frozen_params(copied)
-        for node in list(copied.graph.nodes):
-            self._retarget(node, copied)
+        for node in copied.graph.find_nodes(op="get_attr"):
+            self._retarget_attribute(node, copied)
+        for node in copied.graph.nodes:
+            if node.op == "call_function":
+                self._retarget_call(node)
+        for node in copied.graph.nodes:  # last, since the calls ask where their arguments are
+            for key in META & node.meta.keys():
+                node.meta[key] = pytree.tree_map(self.value, node.meta[key])
         copied.recompile()
         return copied
-
-    def _retarget(self, node: fx.Node, module: fx.GraphModule) -> None:
-        if node.op == "get_attr":
-            self._retarget_attribute(node, module)
-        elif node.op == "call_function":
-            self._retarget_call(node)
-        for key in META:
-            if key in node.meta:
-                node.meta[key] = pytree.tree_map(self.value, node.meta[key])
 
     def _retarget_attribute(self, node: fx.Node, module: fx.GraphModule) -> None:
         owner, _, name = str(node.target).rpartition(".")
@@ -217,7 +213,8 @@ def _counterpart(value: Any) -> Any:
     if isinstance(value, FakeTensor):
         return twin(value, HOST)
     host = started().native.host_tensor(value)
-    maybe_set_is_frozen_param(host, is_frozen_param(value))
+    if is_frozen_param(value):
+        host._is_frozen_param = True
     return host
 
 

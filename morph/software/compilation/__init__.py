@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import pathlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,9 @@ from morph.journal import Journal
 from morph.software.machine import started
 
 if TYPE_CHECKING:
-    from morph.software.retargeting import Plan
+    from morph.software.compilation.retargeting import Plan
 
 PLAN = "_morph_plan"
-FORMAT = 1  # of a plan in inductor's caches
 
 
 class AheadOfTimeError(MorphError, NotImplementedError):
@@ -40,7 +41,7 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
 
     @functools.wraps(inner)
     def compile_graph(module: Any, inputs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
-        from morph.software import retargeting
+        from morph.software.compilation import retargeting
 
         if retargeting.concerns_device(module, inputs):
             _refuse_ahead_of_time()
@@ -51,7 +52,7 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
 
     @functools.wraps(generate)
     def generate_code(module: Any, inputs: Sequence[Any], checked: Sequence[int], *arguments: Any, **options: Any) -> Any:
-        from morph.software import retargeting
+        from morph.software.compilation import retargeting
 
         if not retargeting.concerns_device(module, inputs):
             return generate(module, inputs, checked, *arguments, **options)
@@ -113,7 +114,7 @@ def _serve(output_code: Any, journal: Journal) -> None:
 
 
 def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
-    from morph.software import excursions
+    from morph.software.compilation import excursions
 
     for excursion in plan.excursions:
         excursions.define(excursion)
@@ -134,10 +135,17 @@ def _tell_apart(codecache: Any, journal: Journal) -> None:
     @functools.wraps(initialise)
     def __init__(self: Any, *arguments: Any, **options: Any) -> None:
         initialise(self, *arguments, **options)
-        self.morph_format = FORMAT
+        self.morph_version = _version()
 
     journal.set_attribute(details, "__init__", __init__)
     journal.set_attribute(details, "_may_generate_cpu_cpp_code", classmethod(lambda *arguments: True))
+
+
+@functools.cache
+def _version() -> str:
+    """Names this way of compiling, whose results inductor keeps from process to process."""
+    sources = sorted(pathlib.Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _without_triton(module: Any, journal: Journal) -> None:

@@ -103,7 +103,7 @@ def _finished(original: OpOverload) -> Any:
 
 
 def _faker(original: OpOverload, excursion: Excursion) -> Any:
-    from morph.software.retargeting import HOST, twin
+    from morph.software.compilation.retargeting import HOST, twin
 
     mine = torch.device(started().device_type, excursion.index)
 
