@@ -34,6 +34,7 @@ def place(journal: Journal) -> None:
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
     on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
     on_import("torch._dynamo.device_interface", lambda module: _without_triton(module, journal), journal)
+    on_import("torch._dynamo.backends.cudagraphs", lambda module: _without_graphs(module, journal), journal)
 
 
 def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
@@ -156,3 +157,14 @@ def _without_triton(module: Any, journal: Journal) -> None:
 
     journal.set_attribute(module.CudaInterface, "is_triton_capable", staticmethod(lambda device=None: False))
     journal.set_attribute(module.CudaInterface, "raise_if_triton_unavailable", staticmethod(refuse))
+
+
+def _without_graphs(module: Any, journal: Journal) -> None:
+    """Has the backend that only records graphs run what it would record: there are no launches to save."""
+
+    def run_as_it_is(model: Any, inputs: Sequence[Any]) -> Any:
+        from torch._dynamo.backends.debugging import aot_eager
+
+        return aot_eager(model, inputs)
+
+    journal.set_attribute(module, "cudagraphs", run_as_it_is)

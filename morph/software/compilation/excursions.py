@@ -103,22 +103,21 @@ def _finished(original: OpOverload) -> Any:
 
 
 def _faker(original: OpOverload, excursion: Excursion) -> Any:
-    from morph.software.compilation.retargeting import HOST, twin
+    from morph.software.compilation.retargeting import HOST, is_on_device, twin
 
     mine = torch.device(started().device_type, excursion.index)
 
     def to_device(value: Any) -> Any:
-        return twin(value, mine) if isinstance(value, FakeTensor) and value.device.type == "cpu" else value
+        return twin(value, mine) if isinstance(value, FakeTensor) and value.device == HOST else value
 
     def to_host(value: Any) -> Any:
-        return twin(value, HOST) if isinstance(value, FakeTensor) and value.device == mine else value
+        return twin(value, HOST) if isinstance(value, FakeTensor) and is_on_device(value) else value
 
     def fake(*arguments: Any, **options: Any) -> Any:
         positional = [
             each if place in excursion.host else pytree.tree_map(to_device, each)
             for place, each in enumerate(arguments)
         ]
-        results = original(*positional, **pytree.tree_map(to_device, options))
-        return pytree.tree_map(to_host, results)
+        return pytree.tree_map(to_host, original(*positional, **pytree.tree_map(to_device, options)))
 
     return fake

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -80,6 +81,8 @@ def obstacle(module: fx.GraphModule) -> str | None:
             return str(node.target.name())
         if node.target in ON_STORAGES:
             return str(node.target)
+        if _needs_excursion(node.target) and len(_indices(node)) > 1:
+            return f"{node.target} on several devices"
     layouts = {thing.layout for thing in _things(module) if isinstance(thing, torch.Tensor)}
     return next((str(layout) for layout in layouts if layout is not torch.strided), None)
 
@@ -107,9 +110,9 @@ def retarget(module: fx.GraphModule, inputs: Sequence[Any]) -> tuple[fx.GraphMod
     Returns:
         The graph for the CPU, its example inputs, and how it serves the device.
     """
-    index = min(_index(thing) for thing in [*inputs, *_things(module)] if is_on_device(thing))
-    retargeting = _Retargeting(index)
+    retargeting = _Retargeting()
     host = retargeting.module(module)
+    index = min(_index(thing) for thing in [*inputs, *_things(module)] if is_on_device(thing))
     plan = Plan(index, *_results(module), tuple(retargeting.excursions))
     return host, [retargeting.value(each) for each in inputs], plan
 
@@ -137,8 +140,7 @@ def _results(module: fx.GraphModule) -> tuple[tuple[int, ...], tuple[int, ...]]:
 class _Retargeting:
     """One graph's way to the CPU; what is seen twice becomes one thing."""
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self) -> None:
         self.excursions: dict[Excursion, None] = {}
         self._known: dict[int, tuple[Any, Any]] = {}  # with what it was made of, to keep its id
 
@@ -185,26 +187,37 @@ class _Retargeting:
 
     def _retarget_call(self, node: fx.Node) -> None:
         if isinstance(node.target, HigherOrderOperator):
-            node.args = fx.node.map_aggregate(node.args, self._operator_inside)  # type: ignore[assignment]
+            node.args = fx.node.map_aggregate(node.args, partial(self._operator_inside, node))  # type: ignore[assignment]
         elif node.target is prims.inductor_seeds.default:
             _draw_seeds(node)
         if isinstance(node.target, OpOverload):
             if _moves(node):
                 _copy_instead(node)
             if excursions.is_needed(node.target):
-                node.target = self._operator(node.target, _places_on_host(node))
+                node.target = self._operator(node, node.target, _places_on_host(node))
                 return
         node.args = fx.node.map_aggregate(node.args, self.value)  # type: ignore[assignment]
         node.kwargs = fx.node.map_aggregate(node.kwargs, self.value)  # type: ignore[assignment]
 
-    def _operator_inside(self, value: Any) -> Any:
-        wanted = isinstance(value, OpOverload) and excursions.is_needed(value)
-        return self._operator(value, ()) if wanted else value
+    def _operator_inside(self, node: fx.Node, value: Any) -> Any:
+        return self._operator(node, value, ()) if _needs_excursion(value) else value
 
-    def _operator(self, operator: OpOverload, host: tuple[int, ...]) -> OpOverload:
-        excursion = Excursion(operator.name(), self.index, host)
+    def _operator(self, node: fx.Node, operator: OpOverload, host: tuple[int, ...]) -> OpOverload:
+        index = next(iter(_indices(node)), int(started().native.current_device()))
+        excursion = Excursion(operator.name(), index, host)
         self.excursions[excursion] = None
         return excursions.define(excursion)
+
+
+def _needs_excursion(operator: object) -> bool:
+    return isinstance(operator, OpOverload) and excursions.is_needed(operator)
+
+
+def _indices(node: fx.Node) -> set[int]:
+    """Gives the devices that a call's arguments are on, or else what it gives."""
+    given = pytree.tree_leaves((node.args, dict(node.kwargs)))
+    values = [each.meta.get("val") if isinstance(each, fx.Node) else each for each in given]
+    return {_index(value) for value in pytree.tree_leaves(values) if is_on_device(value)}
 
 
 def _counterpart(value: Any) -> Any:
