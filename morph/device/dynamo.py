@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from types import ModuleType
@@ -11,6 +12,7 @@ import torch
 
 import morph
 from morph import aliases, finders
+from morph.announcement import report
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
 from morph.finders.finder import on_import
@@ -18,7 +20,7 @@ from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Correct, once Dynamo is imported, what it derives from a device's type.
+    """Correct, once Dynamo is imported, what it and inductor derive from a device's type.
 
     Args:
         words: What CUDA's words become.
@@ -28,6 +30,7 @@ def install(words: Words, journal: Journal) -> None:
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
     on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
     on_import("torch._dynamo.trace_rules", lambda module: _trace_only_when_called(module, journal), journal)
+    on_import("torch._inductor.compile_fx", lambda module: _do_without_compiler(module, words, journal), journal)
 
 
 def _is_cuda(words: Words) -> Handler:
@@ -57,3 +60,46 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
     journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)
     rules._recompile_re()
+
+
+def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> None:
+    """Have inductor run a graph for a device that it has no compiler for, instead of failing in its middle."""
+    compile_fx: Callable[..., Any] = vars(module)["compile_fx"]
+    own = words.backend.device_type
+
+    @functools.wraps(compile_fx)
+    def compile_or_run(model_: Any, example_inputs_: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _concerns(own, model_, example_inputs_) or _has_compiler(own):
+            return compile_fx(model_, example_inputs_, *args, **kwargs)
+        from torch._dynamo.backends.debugging import aot_eager
+
+        _say_without_compiler(own)
+        return aot_eager(model_, example_inputs_)
+
+    journal.set_attribute(module, "compile_fx", compile_or_run)
+
+
+@functools.cache
+def _say_without_compiler(own: str) -> None:
+    report(f"inductor has no compiler for {own} here: what it is to compile runs as by backend='aot_eager'")
+
+
+def _concerns(own: str, model: Any, inputs: Any) -> bool:
+    """Tell whether a graph takes or makes tensors of the vendor's device; AOTInductor's are its own affair."""
+    from torch._inductor.virtualized import V
+
+    nodes = model.graph.nodes if isinstance(model, torch.fx.GraphModule) else ()
+    values = [*inputs, *(node.meta.get("example_value", node.meta.get("val")) for node in nodes)]
+    tensors = (value for value in values if isinstance(value, torch.Tensor))
+    return not V.aot_compilation and any(tensor.device.type == own for tensor in tensors)
+
+
+def _has_compiler(own: str) -> bool:
+    from torch._inductor.codegen.common import get_scheduling_for_device, init_backend_registration
+    from torch._inductor.utils import is_gpu
+    from torch.utils._triton import has_triton
+
+    init_backend_registration()
+    if get_scheduling_for_device(own) is None:
+        return False
+    return not is_gpu(own) or has_triton()  # torch's own code for GPUs is triton's
