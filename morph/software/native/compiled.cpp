@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "host_view.h"
+#include "memory.h"
 
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
@@ -11,7 +12,6 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace py = pybind11;
@@ -20,43 +20,6 @@ namespace software {
 namespace {
 
 using at::Tensor;
-
-thread_local bool redirected = false;
-c10::Allocator* torchs_allocator = nullptr;
-
-void free_either(void* pointer) {
-  (owner_of(pointer) >= 0 ? allocator() : torchs_allocator)->raw_deleter()(pointer);
-}
-
-// The CPU's allocator: torch's own, except on a thread that runs compiled code for the device.
-struct HostAllocator final : c10::Allocator {
-  c10::DataPtr allocate(size_t bytes) override {
-    if (!redirected) return torchs_allocator->allocate(bytes);
-    void* pointer = allocator()->allocate(bytes).release_context();
-    return {pointer, pointer, allocator()->raw_deleter(), c10::Device(c10::kCPU)};
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
-};
-
-void replace_torchs_allocator() {
-  static auto* instance = new HostAllocator;
-  if (torchs_allocator) return;
-  torchs_allocator = c10::GetAllocator(c10::kCPU);
-  c10::SetAllocator(c10::kCPU, instance, std::numeric_limits<uint8_t>::max());
-}
-
-// Whether what the CPU allocates on this thread is memory of the current device.
-class Redirection {
- public:
-  explicit Redirection(bool wanted) : previous_(redirected) { redirected = wanted; }
-  ~Redirection() { redirected = previous_; }
-  Redirection(const Redirection&) = delete;
-  Redirection& operator=(const Redirection&) = delete;
-
- private:
-  bool previous_;
-};
 
 void let_go(void* storage) { delete static_cast<c10::Storage*>(storage); }
 
@@ -155,9 +118,7 @@ class CompiledCode {
  public:
   // For each output: the index of its device, or -1 for the host, and which input it may be, or -1.
   CompiledCode(py::object code, int index, std::vector<int> devices, std::vector<int> returned)
-      : code_(std::move(code)), index_(index), devices_(std::move(devices)), returned_(std::move(returned)) {
-    replace_torchs_allocator();
-  }
+      : code_(std::move(code)), index_(index), devices_(std::move(devices)), returned_(std::move(returned)) {}
 
   py::list call(const py::list& inputs) const {
     py::list hosts = to_hosts(inputs), outputs;
@@ -195,7 +156,7 @@ class CompiledCode {
 
   py::object run(py::list hosts) const {
     OnDevice on{c10::DeviceIndex(index_)};
-    Redirection redirection(true);
+    TakingFrom taking{c10::DeviceIndex(index_)};
     return code_(std::move(hosts));
   }
 
@@ -239,7 +200,7 @@ class Excursion {
 
 py::object call_on_device(const py::object& function, const py::tuple& arguments, const py::dict& options, int index,
                           const std::vector<int>& host, bool fresh) {
-  Redirection redirection(false);
+  TakingFrom nothing(-1);
   Excursion excursion(index);
   auto adopt = [&](const Tensor& tensor) { return tensor.is_cpu() ? excursion.to_device(tensor) : tensor; };
   py::list positional;

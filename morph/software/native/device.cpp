@@ -31,6 +31,7 @@ void install(Settings wanted) {
   install_storage_operators();
   install_casts();
   install_sparse();
+  install_nested();
   install_neural_operators();
   install_attention();
   install_profiler();
