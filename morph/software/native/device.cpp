@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "errors.h"
+#include "operators.h"
 
 #include <pthread.h>
 
@@ -32,6 +33,14 @@ void install(Settings wanted) {
   install_casts();
   install_sparse();
   install_nested();
+  install_quantized();
+  install_softmax();
+  install_indexing();
+  install_zeros();
+  install_normalization();
+  install_cudnn();
+  install_ctc();
+  install_products();
   install_neural_operators();
   install_attention();
   install_profiler();

@@ -42,7 +42,6 @@ void install_storage_operators();
 void install_casts();
 void install_sparse();
 void install_operators();
-void install_nested();
 void install_fallback();
 void install_neural_operators();
 void install_attention();

@@ -49,7 +49,7 @@ void refuse_without_host_kernel(const c10::OperatorHandle& op) {
   for (auto key : {c10::DispatchKey::CPU, c10::DispatchKey::SparseCPU, c10::DispatchKey::SparseCsrCPU})
     if (ours && op.hasComputedKernelForDispatchKey(key)) return;
   TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
-                              c10::DeviceTypeName(settings().type, true),
+                              c10::toString(backend_key()),
                               "' backend: the operator has no kernel for this device.");
 }
 

@@ -1,0 +1,17 @@
+// Operators that CUDA has kernels of its own for, by file.
+#pragma once
+
+namespace software {
+
+void install_nested();         // nested.cpp
+void install_quantized();      // quantized.cpp
+void install_softmax();        // softmax.cpp
+void install_indexing();       // indexing.cpp
+void install_zeros();          // zeros.cpp
+void install_normalization();  // normalization.cpp
+void install_cudnn();          // cudnn.cpp
+void install_ctc();            // ctc.cpp
+void install_products();       // products.cpp
+void install_fused_attention();  // fused_attention.cpp
+
+}  // namespace software

@@ -1,0 +1,20 @@
+"""Tests of the software device as CUDA: each runs under morph on the CPU default, in a process with two devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import platforms
+from tests.worker import Worker, Workers
+
+
+@pytest.fixture(scope="session")
+def worker(worker_pool: Workers) -> Worker:
+    """A process under morph with two software devices."""
+    platforms.build_software_device()
+    return worker_pool.on(platforms.platform("cpu", {"MORPH_DEVICES": "2"}), morph=True)
+
+
+@pytest.fixture(autouse=True)
+def on_two_devices(worker: Worker) -> None:
+    """Puts the worker among the fixtures of every test, which makes it run there."""

@@ -1,0 +1,297 @@
+"""torch's own database of operators, on the device and on the CPU: the same samples must end the same.
+
+``python -m morph --backend cpu tests/software/cuda/operator_database.py`` compares all of it, or the operators
+and dtypes that are named: ``… softmax conv2d float32``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+DEVICE = "cuda"
+OPERATORS = {op.full_name: op for op in op_db}
+# what their results hold is nobody's business
+UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+UNINITIALISED |= {"resize_", "resize_as_"}
+# these read or make a device by themselves
+OF_A_DEVICE = {"to", "cuda", "cpu", "pin_memory"}
+GRADIENT_DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16, torch.float16)
+
+
+@dataclasses.dataclass
+class Tally:
+    """How many samples were compared, and what differed.
+
+    Attributes:
+        samples: Compared calls.
+        gradients: Compared backward passes.
+        refused: Calls that both sides refuse.
+        differences: What differed, a line each.
+    """
+
+    samples: int = 0
+    gradients: int = 0
+    refused: int = 0
+    differences: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Adds another tally to this one."""
+        self.samples += other.samples
+        self.gradients += other.gradients
+        self.refused += other.refused
+        self.differences += other.differences
+
+
+class Drawing(TorchDispatchMode):
+    """Sees whether any operator draws random numbers.
+
+    Attributes:
+        seen: Whether one has.
+    """
+
+    seen = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs the operator, and remembers what it is."""
+        self.seen |= torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
+
+
+class Difference(AssertionError):
+    """The device did not do what the CPU did."""
+
+
+def compare(name: str, dtype: torch.dtype, most: int | None = None) -> Tally:
+    """Compares the samples of an operator.
+
+    Args:
+        name: The operator's full name, ``"nn.functional.conv2d"``.
+        dtype: Of the samples.
+        most: How many samples at most; None takes all.
+
+    Returns:
+        What was seen.
+    """
+    op, tally = OPERATORS[name], Tally()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for index, sample in enumerate(_samples(op, dtype)):
+            if most is not None and index >= most:
+                break
+            for variant, call in _variants(op, sample):
+                _compare_one(op, dtype, sample, call, f"{name} {dtype} {index} {variant}", tally)
+    return tally
+
+
+def dtypes(name: str) -> list[torch.dtype]:
+    """Gives the dtypes that the CPU has the operator for."""
+    return sorted(OPERATORS[name].supported_dtypes("cpu"), key=str)
+
+
+def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
+    torch.manual_seed(0)
+    with_gradient = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+    return iter(op.sample_inputs("cpu", dtype, requires_grad=with_gradient))
+
+
+def _variants(op: Any, sample: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    yield "result", op
+    if op.inplace_variant and not sample.broadcasts_input and isinstance(sample.input, torch.Tensor):
+        yield "in place", _in_place(op.inplace_variant)
+    if op.supports_out and not op.name.startswith("_"):
+        yield "out=", _into(op)
+
+
+def _in_place(call: Callable[..., Any]) -> Callable[..., Any]:
+    def run(first: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+        mine = first.clone() if first.requires_grad else _moved(first, first.device)
+        result = call(mine, *arguments, **options)
+        if result is not mine:
+            raise Difference("another tensor came back")
+        return result
+
+    return run
+
+
+def _into(op: Any) -> Callable[..., Any]:
+    """Writes into a tensor of another size first, then into the result of that."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        with torch.no_grad():
+            expected = op(*arguments, **options)
+            given = _pytree.tree_map_only(torch.Tensor, lambda each: each.new_empty(0), expected)
+            for _ in range(2):
+                result = op(*arguments, **options, out=given)
+            same = zip(_pytree.tree_leaves(result), _pytree.tree_leaves(given), strict=True)
+            if not all(first is second for first, second in same):
+                raise Difference("another tensor came back")
+        return given
+
+    return run
+
+
+def _compare_one(
+    op: Any, dtype: torch.dtype, sample: Any, call: Callable[..., Any], label: str, tally: Tally
+) -> None:
+    here, there = _inputs(sample, "cpu"), _inputs(sample, DEVICE)
+    with Drawing() as drawing:
+        expected = _called(call, here)
+    actual = _called(call, there)
+    if isinstance(expected, Exception) or isinstance(actual, Exception):
+        if type(expected) is type(actual):
+            tally.refused += 1
+        else:
+            tally.differences.append(f"{label}: {_told(actual)} for {_told(expected)}")
+        return
+    tally.samples += 1
+    try:
+        drawn = drawing.seen or op.name in UNINITIALISED
+        _check(expected, actual, values=not drawn)
+        if drawn:
+            _check_determinism(op, call, sample)
+        elif _backward(op, expected, actual, here, there):
+            tally.gradients += 1
+    except AssertionError as error:
+        tally.differences.append(f"{label}: {str(error).strip().splitlines()[0]} … {_last(error)}")
+
+
+def _inputs(sample: Any, device: str) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    def place(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            with torch.no_grad():
+                return _moved(value, torch.device(device)).requires_grad_(value.requires_grad)
+        if value == "cpu" or value == torch.device("cpu"):
+            return torch.device(device)
+        return value
+
+    leaf: Any = lambda value: isinstance(value, torch.Size)  # noqa: E731
+    moved = _pytree.tree_map(place, ((sample.input, *sample.args), sample.kwargs), is_leaf=leaf)
+    return moved  # type: ignore[no-any-return]
+
+
+def _moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copies a tensor with its strides and offset, even where elements overlap."""
+    if tensor.layout is not torch.strided or tensor.is_conj() or tensor.is_neg() or tensor.is_quantized:
+        return tensor.detach().to(device, copy=True)
+    flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().cpu().untyped_storage())
+    if tensor.device.type != "cpu" or tensor.is_nested:
+        return tensor.detach().clone()
+    return flat.to(device, copy=True).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+
+
+def _called(call: Callable[..., Any], inputs: tuple[tuple[Any, ...], Mapping[str, Any]]) -> Any:
+    try:
+        return call(*inputs[0], **inputs[1])
+    except Difference:
+        raise
+    except Exception as error:
+        return error
+
+
+def _told(outcome: Any) -> str:
+    if isinstance(outcome, Exception):
+        return f"{type(outcome).__name__} {str(outcome).splitlines()[0][:200] if str(outcome) else ''}"
+    return "a result"
+
+
+def _last(error: AssertionError) -> str:
+    return " | ".join(str(error).strip().splitlines()[1:])[:160]
+
+
+def _tensors(outcome: Any) -> list[Any]:
+    return [each for each in _pytree.tree_leaves(outcome) if isinstance(each, torch.Tensor)]
+
+
+def _check(expected: Any, actual: Any, *, values: bool) -> None:
+    pairs = zip(_pytree.tree_leaves(expected), _pytree.tree_leaves(actual), strict=True)
+    for one, other in pairs:
+        if isinstance(one, torch.Tensor):
+            _check_tensor(one, other, values=values)
+        elif values and isinstance(one, (int, float, complex, bool, str, torch.dtype, torch.Size)):
+            same = one == other or one != one
+            assert same, f"{other} for {one}"
+
+
+def _check_tensor(one: torch.Tensor, other: torch.Tensor, *, values: bool) -> None:
+    assert other.device.type == DEVICE, f"the result is on {other.device}"
+    for what in ("dtype", "shape", "layout", "requires_grad"):
+        assert getattr(one, what) == getattr(other, what), f"{what} {getattr(other, what)}"
+    if one.layout is torch.strided and not one.is_nested:
+        assert one.stride() == other.stride(), f"strides {other.stride()} for {one.stride()}"
+        assert (one.is_conj(), one.is_neg()) == (other.is_conj(), other.is_neg()), "a lazy view"
+    if values:
+        torch.testing.assert_close(other.detach().cpu(), one.detach().cpu(), equal_nan=True)
+
+
+def _check_determinism(op: Any, call: Callable[..., Any], sample: Any) -> None:
+    if op.name in UNINITIALISED:
+        return
+    drawn = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        host = torch.get_rng_state()
+        drawn.append(_called(call, _inputs(sample, DEVICE)))
+        assert torch.equal(host, torch.get_rng_state()), "the host's generator has moved"
+    _check(*drawn, values=True)
+
+
+def _backward(op: Any, expected: Any, actual: Any, here: Any, there: Any) -> bool:
+    outputs = [
+        [each for each in _tensors(outcome) if each.requires_grad and each.layout is torch.strided]
+        for outcome in (expected, actual)
+    ]
+    inputs = [[each for each in _tensors(given) if each.requires_grad] for given in (here, there)]
+    if not outputs[0] or not inputs[0]:
+        return False
+    gradients = [_gradients(*pair) for pair in zip(outputs, inputs, strict=True)]
+    one, other = gradients
+    if isinstance(one, Exception) or isinstance(other, Exception):
+        assert type(one) is type(other), f"gradient: {_told(other)} for {_told(one)}"
+        return False
+    try:
+        _check(one, other, values=True)
+    except AssertionError as error:
+        raise AssertionError(f"gradient: {error}") from error
+    return True
+
+
+def _gradients(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> Any:
+    try:
+        seeds = [torch.linspace(0.5, 1.5, each.numel()).reshape(each.shape).to(each) for each in outputs]
+        return torch.autograd.grad(outputs, inputs, seeds, allow_unused=True)
+    except Exception as error:
+        return error
+
+
+def main(words: list[str]) -> None:
+    """Compares what the words name, or everything, and tells the figures."""
+    chosen = [word for word in words if word in OPERATORS] or sorted(OPERATORS)
+    wanted = [getattr(torch, word) for word in words if isinstance(getattr(torch, word, None), torch.dtype)]
+    most = next((int(word) for word in words if word.isdigit()), None)
+    total, started, clean = Tally(), time.monotonic(), 0
+    for name in chosen:
+        tally = Tally()
+        for dtype in dtypes(name):
+            if not wanted or dtype in wanted:
+                print(f"\r{name} {dtype}", end="", file=sys.stderr, flush=True)
+                tally.add(compare(name, dtype, most))
+        clean += not tally.differences
+        print(*tally.differences, sep="\n", end="\n" if tally.differences else "", flush=True)
+        total.add(tally)
+    print(f"{clean} of {len(chosen)} operators agree: {total.samples} calls and {total.gradients} gradients,")
+    print(f"{total.refused} refused by both, {len(total.differences)} differ")
+    print(f"{time.monotonic() - started:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,113 @@
+"""Compares what a program left with what it leaves by the model: values, layouts, places, aliases, identities."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from tests.software.random_programs import programs
+from tests.software.random_programs.model import Tensor
+from tests.software.random_programs.programs import Program
+
+
+def differences(seed: int) -> list[str]:
+    """Runs one program by the model and by torch.
+
+    Args:
+        seed: Of the program.
+
+    Returns:
+        What differs, a line each; nothing if all is the same.
+    """
+    program = Program(seed)
+    variables, refusals = programs.run(program)
+    found = _refusals(program, refusals)
+    if not found:
+        found = [line for pair in enumerate(zip(program.variables, variables, strict=True))
+                 for line in _variable(pair[0], *pair[1])]  # fmt: skip
+        found += _partition("identity", map(id, program.variables), map(id, variables))
+        found += _partition("memory", (id(x.storage.memory) for x in program.variables), _groups(variables))
+    return [f"program {seed}: {line}" for line in found]
+
+
+def _refusals(program: Program, refusals: dict[int, str]) -> list[str]:
+    lines = []
+    for number in sorted({*program.refusals, *refusals}):
+        expected, actual = program.refusals.get(number), refusals.get(number)
+        if expected is None or actual is None or expected not in actual:
+            lines.append(f"step {number} {program.steps[number]}: {actual} for {expected}")
+    return lines[:1]
+
+
+def _variable(number: int, expected: Tensor, actual: Any) -> list[str]:
+    pairs = [("values", expected.view.tolist(), actual.tolist())]
+    if isinstance(actual, torch.Tensor):
+        pairs += [
+            ("device", expected.space, str(actual.device)),
+            ("dtype", f"torch.{expected.dtype}", str(actual.dtype)),
+            ("shape", expected.sizes, tuple(actual.shape)),
+            ("strides", expected.strides, actual.stride()),
+            ("offset", expected.offset, actual.storage_offset()),
+            ("pinned", expected.storage.memory.pinned, actual.is_pinned()),
+            ("is_cuda", expected.space != "cpu", actual.is_cuda),
+        ]
+    return [f"v{number} {what} {mine} for {model}" for what, model, mine in pairs if model != mine]
+
+
+def _range(value: Any) -> tuple[int, int]:
+    if isinstance(value, np.ndarray):
+        start, stop = np.lib.array_utils.byte_bounds(value)
+        return start, stop
+    storage = value.untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def _groups(values: Sequence[Any]) -> list[int]:
+    """Numbers what lies in one piece of memory alike."""
+    ranges = sorted({_range(value) for value in values})
+    starts: list[int] = []
+    end = 0
+    for start, stop in ranges:
+        starts.append(start if start >= end else starts[-1])
+        end = max(end, stop)
+    first = dict(zip(ranges, starts, strict=True))
+    return [first[_range(value)] for value in values]
+
+
+def _partition(what: str, expected: Any, actual: Any) -> list[str]:
+    mine, model = _first_places(list(actual)), _first_places(list(expected))
+    return [f"v{n} {what} of v{a} for v{e}" for n, (a, e) in enumerate(zip(mine, model, strict=True)) if a != e]
+
+
+def _first_places(keys: Sequence[Hashable]) -> list[int]:
+    return [keys.index(key) for key in keys]
+
+
+def main(count: int, first: int = 0, most: int = 10) -> None:
+    """Runs many programs, and tells how many differ.
+
+    Args:
+        count: How many.
+        first: The seed of the first.
+        most: How many of those that differ are shown.
+    """
+    steps = refused = 0
+    different = []
+    for seed in range(first, first + count):
+        found = differences(seed)
+        program = Program(seed)
+        steps += len(program.steps)
+        refused += len(program.refusals)
+        if found:
+            different.append(seed)
+            if len(different) <= most:
+                print(*found[:3], programs.describe(program), sep="\n")
+    print(f"{len(different)} of {count} programs differ ({steps} steps, {refused} of them refused by both)")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
