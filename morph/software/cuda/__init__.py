@@ -6,14 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
-
 import torch
 
 from morph.device import parallel
 from morph.journal import Journal
-from morph.software import compilation, legacy
-from morph.software.cuda import collectives, libraries, refusals, runtime, sensors, storages
+from morph.software import compilation
+from morph.software.cuda import collectives, legacy, libraries, refusals, runtime, sensors, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
@@ -62,6 +60,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     parallel.fill_in(journal)
     with _without("amdsmi"):  # which torch.cuda would ask the driver with
         _reexecuted.place(journal, _complete)
+    legacy.place(machine.native, journal)
     _know_storage_classes(journal)
     collectives.register(journal)
     compilation.place(journal)
@@ -88,9 +87,7 @@ def _without(name: str) -> Iterator[None]:
 
 
 def _complete(module: ModuleType) -> None:
-    """Adds what torch's C++ adds to torch.cuda."""
-    types: dict[str, Any] = legacy.tensor_types(module.__name__)
-    vars(module).update({name: type_ for name, type_ in types.items() if hasattr(module, name)})
+    legacy.complete(module)
     if torch.version.hip is None:
         sensors.fill_in(module)
 

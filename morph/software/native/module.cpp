@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "compiled.h"
 #include "errors.h"
+#include "operators.h"
 
 #include <ATen/Context.h>
 #include <torch/csrc/DynamicTypes.h>
@@ -79,6 +80,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("let_go_of_shared", &let_go_of_shared);
   module.def("collect_shared", &collect_shared);
+  module.def("allow_tensor_types", [](bool allowed, const std::vector<py::object>& types) {
+    std::vector<void*> pointers;
+    for (const py::object& type : types) pointers.push_back(type.ptr());
+    allow_tensor_types(allowed, pointers);
+  });
+  module.def("set_default_tensor_type", [](const py::object& type) { set_default_tensor_type(type.ptr()); });
   bind_streams(module);
   bind_memory(module);
   bind_pools(module);

@@ -1,6 +1,8 @@
 // Operators that CUDA has kernels of its own for, by file.
 #pragma once
 
+#include <vector>
+
 namespace software {
 
 void install_nested();         // nested.cpp
@@ -13,5 +15,10 @@ void install_cudnn();          // cudnn.cpp
 void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
 void install_fused_attention();  // fused_attention.cpp
+void install_generators();     // generators.cpp
+
+// legacy_types.cpp, by their addresses: lets torch.cuda.FloatTensor and so on make tensors, and be the default type.
+void allow_tensor_types(bool allowed, const std::vector<void*>& types);
+void set_default_tensor_type(void* type);
 
 }  // namespace software

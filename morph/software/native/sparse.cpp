@@ -2,6 +2,7 @@
 #include "sparse.h"
 
 #include "device.h"
+#include "fallback.h"
 #include "host_view.h"
 
 #include <ATen/SparseCsrTensorUtils.h>
@@ -50,6 +51,43 @@ Tensor converted(const Tensor& tensor, Convert convert) {
                                               values, tensor.sizes(), values.options().layout(tensor.layout()));
 }
 
+c10::DeviceIndex index_of(const Tensor& tensor) { return tensor.defined() ? tensor.device().index() : -1; }
+c10::DeviceIndex index_of(const std::optional<c10::Device>& wanted) { return wanted ? wanted->index() : -1; }
+template <typename Other>
+c10::DeviceIndex index_of(const Other&) {
+  return -1;
+}
+
+// A sparse tensor makes its parts on the current device, which a build for CUDA makes that of the arguments.
+template <auto function>
+struct Guarded;
+template <typename Result, typename... Arguments, Result (*function)(Arguments...)>
+struct Guarded<function> {
+  static Result call(Arguments... arguments) {
+    c10::DeviceIndex index = -1;
+    ((index = index >= 0 ? index : index_of(arguments)), ...);
+    OnDevice on(index);
+    return function(std::forward<Arguments>(arguments)...);
+  }
+};
+
+// torch's own kernels for other backends go by way of out= variants, which the CPU's do not.
+void prefer_host_kernels(torch::Library& library, c10::DispatchKey hosts, c10::DispatchKey mine) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(hosts)) {
+    auto op = dispatcher.findSchema(name);
+    bool left = op && !op->hasKernelForDispatchKey(mine) && name.getNamespace() == "aten";
+    bool of_host_only = name.name == "aten::is_pinned" || name.name == "aten::_pin_memory";
+    if (left && !of_host_only)
+      library.impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
+}
+
+void refuse_on_the_device(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
+                              c10::toString(sparse_key(true)), "' backend: CUDA has no kernel for it.");
+}
+
 }  // namespace
 
 Tensor sparse_host_view(const Tensor& tensor) {
@@ -71,8 +109,8 @@ void write_back_sparse(const Tensor& mine, const Tensor& host) {
 
 void install_sparse() {
   static auto* coo = new torch::Library(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
-  coo->impl("_sparse_coo_tensor_with_dims", &at::native::new_with_dims_sparse);
-  coo->impl("_sparse_coo_tensor_with_dims_and_tensors", &at::native::new_with_dims_and_tensor_sparse_symint);
+  coo->impl("_sparse_coo_tensor_with_dims", &Guarded<&at::native::new_with_dims_sparse>::call);
+  coo->impl("_sparse_coo_tensor_with_dims_and_tensors", &Guarded<&at::native::new_with_dims_and_tensor_sparse_symint>::call);
   coo->impl("_indices", &at::native::_indices_sparse);
   coo->impl("_values", &at::native::_values_sparse);
   coo->impl("indices", &at::native::indices_sparse);
@@ -82,12 +120,12 @@ void install_sparse() {
   coo->impl("dense_dim", &at::native::dense_dim_sparse);
   coo->impl("is_coalesced", &at::native::is_coalesced_sparse);
   coo->impl("_coalesced_", &at::native::_coalesced_sparse_);
-  coo->impl("empty.memory_format", &at::native::empty_sparse);
-  coo->impl("clone", &at::native::clone_sparse);
-  coo->impl("copy_", &at::native::copy_sparse_wrapper_);
-  coo->impl("copy_sparse_to_sparse_", &at::native::copy_sparse_);
-  coo->impl("sparse_resize_", &at::native::sparse_resize_);
-  coo->impl("sparse_resize_and_clear_", &at::native::sparse_resize_and_clear_);
+  coo->impl("empty.memory_format", &Guarded<&at::native::empty_sparse>::call);
+  coo->impl("clone", &Guarded<&at::native::clone_sparse>::call);
+  coo->impl("copy_", &Guarded<&at::native::copy_sparse_wrapper_>::call);
+  coo->impl("copy_sparse_to_sparse_", &Guarded<&at::native::copy_sparse_>::call);
+  coo->impl("sparse_resize_", &Guarded<&at::native::sparse_resize_>::call);
+  coo->impl("sparse_resize_and_clear_", &Guarded<&at::native::sparse_resize_and_clear_>::call);
   static auto* compressed = new torch::Library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
   compressed->impl("crow_indices", &at::native::crow_indices_sparse_csr);
   compressed->impl("col_indices", &at::native::col_indices_sparse_csr);
@@ -97,9 +135,13 @@ void install_sparse() {
   compressed->impl("_nnz", &at::native::_nnz_sparse_csr);
   compressed->impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
   compressed->impl("dense_dim", &at::native::dense_dim_sparse_csr);
-  compressed->impl("empty.memory_format", &at::native::empty_sparse_compressed);
-  compressed->impl("clone", &at::native::clone_sparse_compressed);
-  compressed->impl("copy_", &at::native::copy_sparse_compressed_);
+  compressed->impl("empty.memory_format", &Guarded<&at::native::empty_sparse_compressed>::call);
+  compressed->impl("clone", &Guarded<&at::native::clone_sparse_compressed>::call);
+  compressed->impl("copy_", &Guarded<&at::native::copy_sparse_compressed_>::call);
+  for (const char* name : {"_sparse_mm_reduce_impl", "_sparse_mm_reduce_impl_backward"})
+    compressed->impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_on_the_device>());
+  prefer_host_kernels(*coo, c10::DispatchKey::SparseCPU, sparse_key(false));
+  prefer_host_kernels(*compressed, c10::DispatchKey::SparseCsrCPU, sparse_key(true));
 }
 
 }  // namespace software

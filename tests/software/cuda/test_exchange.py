@@ -1,0 +1,137 @@
+"""Device tensors meet the host and other libraries as CUDA's do: numpy, DLPack, array interfaces, pinned memory."""
+
+import types
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import rnn
+
+CUDA = torch.device("cuda:0")
+
+
+def test_array_interface_describes_the_memory():
+    x = torch.randn(3, 4, device=CUDA)
+    interface = x.__cuda_array_interface__
+    assert interface["data"] == (x.data_ptr(), False)
+    assert (interface["shape"], interface["typestr"], interface["strides"]) == ((3, 4), "<f4", None)
+    assert interface["version"] == 2
+    assert x.t().__cuda_array_interface__["strides"] == (4, 16)
+    with pytest.raises(AttributeError, match="Can't get __cuda_array_interface__ on non-CUDA tensor type"):
+        _ = torch.ones(2).__cuda_array_interface__
+    with pytest.raises(RuntimeError, match="on Variable that requires grad"):
+        _ = x.requires_grad_().__cuda_array_interface__
+
+
+@pytest.mark.parametrize("make", [torch.as_tensor, lambda x: torch.as_tensor(x, device="cuda")])
+def test_what_has_an_array_interface_is_taken_in_place(make):
+    x = torch.arange(6.0, device=CUDA)
+    taken = make(types.SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__))
+    taken[0] = 9
+    assert (taken.device, taken.data_ptr(), x[0].item()) == (CUDA, x.data_ptr(), 9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.Tensor.numpy, lambda x: torch.Tensor.__array__(x)])
+def test_numpy_refuses(convert):
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"):
+        convert(torch.ones(2, device=CUDA))
+    assert torch.ones(2, device=CUDA).numpy(force=True).tolist() == [1, 1]
+
+
+def test_dlpack_shares_memory():
+    x = torch.arange(6.0, device=CUDA).view(2, 3)
+    assert x.__dlpack_device__() == (2, 0)
+    assert torch.ones(1, device="cuda:1").__dlpack_device__() == (2, 1)
+    for taken in (torch.from_dlpack(x), torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x))):
+        assert (taken.device, taken.data_ptr(), taken.shape) == (CUDA, x.data_ptr(), x.shape)
+    assert torch.from_dlpack(x, copy=True).data_ptr() != x.data_ptr()
+    assert torch.from_dlpack(x, device="cpu").device.type == "cpu"
+    with torch.cuda.device(1):
+        assert torch.from_dlpack(torch.ones(2, device="cuda:1")).device.index == 1
+    with pytest.raises(BufferError, match="different CUDA device index"):
+        torch.from_dlpack(torch.ones(2, device="cuda:1"))
+    with pytest.raises((BufferError, RuntimeError)):
+        np.from_dlpack(x)
+
+
+def test_buffers_of_the_host_stay_there():
+    buffer = bytearray(8)
+    there = torch.frombuffer(buffer, dtype=torch.uint8).cuda()
+    buffer[0] = 3
+    array = np.zeros(2)
+    moved = torch.from_numpy(array).cuda()
+    moved += 1
+    assert (there[0].item(), array.tolist(), moved.tolist()) == (0, [0, 0], [1, 1])
+
+
+def test_pinned_memory_is_the_hosts():
+    pinned = torch.ones(3).pin_memory()
+    assert pinned.is_pinned() and pinned[1:].is_pinned() and pinned.pin_memory() is pinned
+    assert torch.empty(3, pin_memory=True).is_pinned()
+    assert not torch.ones(3).is_pinned() and not pinned.clone().is_pinned()
+    there = pinned.to("cuda", non_blocking=True)
+    assert not there.is_pinned() and not there.cpu().is_pinned()
+    assert there.to("cpu", non_blocking=True).is_pinned()
+    with pytest.raises(RuntimeError, match="cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors"):
+        there.pin_memory()
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(2, device="cuda", pin_memory=True)
+
+
+def test_device_memory_is_shared_already():
+    x = torch.ones(3, device=CUDA)
+    address = x.data_ptr()
+    assert x.share_memory_() is x and x.is_shared() and x.data_ptr() == address
+    assert nn.Linear(2, 2).cuda().share_memory().weight.is_shared()
+
+
+def test_packed_sequences_keep_their_sizes_on_the_host():
+    x = torch.randn(3, 5, 2)
+    packed = rnn.pack_padded_sequence(x, [5, 3, 2], batch_first=True)
+    there = packed.cuda()
+    assert there.is_cuda and there.data.is_cuda and not there.batch_sizes.is_cuda
+    assert there.to("cuda") is there and packed.cpu() is packed and not there.cpu().is_cuda
+    assert packed.pin_memory().is_pinned()
+    unsorted = rnn.pack_padded_sequence(x, [2, 5, 3], batch_first=True, enforce_sorted=False).cuda()
+    assert unsorted.sorted_indices.is_cuda and unsorted.unsorted_indices.is_cuda
+    with pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda"):
+        rnn.pack_padded_sequence(x.cuda(), torch.tensor([5, 3, 2]).cuda(), batch_first=True)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_packed_sequences_run(kind):
+    packed = rnn.pack_padded_sequence(torch.randn(3, 5, 2), [5, 3, 2], batch_first=True)
+    model = kind(2, 4, 2, bidirectional=True)
+    expected = model(packed)[0].data
+    result, _ = model.cuda()(packed.cuda())
+    torch.testing.assert_close(result.data.cpu(), expected)
+    padded, lengths = rnn.pad_packed_sequence(result, batch_first=True)
+    assert padded.is_cuda and not lengths.is_cuda
+
+
+def test_operators_that_read_to_the_host():
+    x = torch.tensor([3.0, 1, 1, 0, 4], device=CUDA)
+    assert torch.histc(x, 5).tolist() == [1, 2, 0, 1, 1]
+    assert torch.bincount(x.long()).tolist() == [1, 2, 0, 1, 1]
+    assert x.nonzero().flatten().tolist() == [0, 1, 2, 4]
+    assert torch.unique(x).tolist() == [0, 1, 3, 4]
+    assert x.masked_select(x > 1).tolist() == [3, 4]
+    assert (x[0].item(), int(x[4]), bool(x[3]), list("abcde")[x[0].long()]) == (3.0, 4, False, "d")
+    with pytest.raises(RuntimeError, match="a Tensor with 5 elements cannot be converted to Scalar"):
+        x.item()
+
+
+def test_lazy_views_and_zeros():
+    host = torch.randn(3, dtype=torch.complex64)
+    there = host.cuda()
+    assert there.conj().is_conj() and there.conj().data_ptr() == there.data_ptr()
+    assert there.conj().imag.is_neg()
+    for operator in (torch.conj, lambda z: z.conj().imag, lambda z: z.conj() * z, lambda z: z.conj().resolve_conj()):
+        torch.testing.assert_close(operator(there).cpu(), operator(host))
+    there.conj().imag.fill_(2)
+    assert there.imag.tolist() == [-2, -2, -2]
+    zeros = torch._efficientzerotensor((2, 3), device="cuda:1")
+    assert zeros._is_zerotensor() and str(zeros.device) == "cuda:1"
+    for value in (zeros.cpu(), zeros.clone(), zeros * torch.ones(2, 3, device="cuda:1")):
+        assert value.tolist() == [[0, 0, 0], [0, 0, 0]]

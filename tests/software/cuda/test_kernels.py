@@ -1,0 +1,205 @@
+"""Operators that CUDA alone has kernels for give the numbers of what they mean."""
+
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.testing import assert_close
+
+CUDA = torch.device("cuda:0")
+
+
+def test_softmax_widens_half_precision():
+    x = torch.randn(3, 4, device=CUDA).half()
+    for forward, backward, reference in (
+        (torch._softmax, torch._softmax_backward_data, torch.softmax),
+        (torch._log_softmax, torch._log_softmax_backward_data, torch.log_softmax),
+    ):
+        result = forward(x, 1, True)
+        assert (result.dtype, result.device) == (torch.float32, CUDA)
+        assert_close(result.cpu(), reference(x.cpu().float(), 1))
+        assert backward(torch.ones_like(result), result, 1, torch.float16).dtype is torch.float16
+    with torch.autocast("cuda"):
+        assert F.softmax(x, 1).dtype is F.cross_entropy(x, x.argmax(1)).dtype is torch.float32
+    with pytest.raises(RuntimeError, match="conversion is supported for Half type only"):
+        torch._softmax(x.float(), 1, True)
+
+
+def test_gradients_of_widened_softmax_are_the_cpus():
+    x = torch.randn(3, 4).half()
+    here, there = x.clone().requires_grad_(), x.cuda().requires_grad_()
+    for each in (here, there):
+        torch.softmax(each, 1, dtype=torch.float32).pow(2).sum().backward()
+    assert_close(there.grad.cpu(), here.grad)
+
+
+def ctc(device, lengths_dtype=torch.int32):
+    torch.manual_seed(0)
+    scores = torch.randn(10, 3, 5).log_softmax(2).to(device).requires_grad_()
+    targets = torch.tensor([1, 2, 3, 1, 2, 1], dtype=torch.int32)
+    lengths = torch.tensor([10, 10, 10], dtype=lengths_dtype), torch.tensor([3, 2, 1], dtype=lengths_dtype)
+    F.ctc_loss(scores, targets, *lengths).backward()
+    return scores.grad.cpu()
+
+
+def test_ctc_loss_is_cudnns_where_torch_chooses_it():
+    assert_close(ctc("cuda"), ctc("cpu"))
+    scores, targets = torch.randn(10, 1, 5, device=CUDA).log_softmax(2), torch.tensor([1, 2], dtype=torch.int32)
+    assert torch._use_cudnn_ctc_loss(scores, targets, [10], [2], 0)
+    assert not torch._use_cudnn_ctc_loss(scores, targets.cuda(), [10], [2], 0)
+    losses, gradient = torch._cudnn_ctc_loss(scores, targets, [10], [2], 0, True, False)
+    assert (losses.shape, gradient.shape, losses.device) == ((1,), (10, 1, 5), CUDA)
+    with torch.backends.cudnn.flags(enabled=False):
+        assert_close(ctc("cuda"), ctc("cpu"))
+
+
+def test_batches_normalized_in_parts_are_as_one():
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(8, 3, 4, 4), torch.rand(3), torch.rand(3)
+    parts = [part.cuda() for part in x.split([3, 5])]
+    stats = [torch.batch_norm_stats(part, 1e-5) for part in parts]
+    counts = torch.tensor([part.numel() / 3 for part in parts], device=CUDA)
+    means, deviations = (torch.stack(each) for each in zip(*stats, strict=True))
+    running = [torch.zeros(3, device=CUDA), torch.ones(3, device=CUDA)]
+    mean, invstd = torch.batch_norm_gather_stats_with_counts(
+        parts[0], means, deviations, *running, 0.1, 1e-5, counts
+    )
+    results = [torch.batch_norm_elemt(part, weight.cuda(), bias.cuda(), mean, invstd, 1e-5) for part in parts]
+    whole, scale = x.clone().requires_grad_(), weight.clone().requires_grad_()
+    expected_running = [torch.zeros(3), torch.ones(3)]
+    expected = F.batch_norm(whole, *expected_running, scale, bias, True, 0.1, 1e-5)
+    assert_close(torch.cat(results).cpu(), expected.detach())
+    assert_close([each.cpu() for each in running], expected_running)
+
+    upstream = torch.randn_like(x)
+    expected.backward(upstream)
+    pieces = [piece.cuda() for piece in upstream.split([3, 5])]
+    sums = [
+        torch.batch_norm_backward_reduce(piece, part, mean, invstd, weight.cuda(), True, True, True)
+        for piece, part in zip(pieces, parts, strict=True)
+    ]
+    dy, dy_x, of_weight, _ = (sum(each) for each in zip(*sums, strict=True))
+    of_input = [
+        torch.batch_norm_backward_elemt(piece, part, mean, invstd, weight.cuda(), dy, dy_x, counts.int())
+        for piece, part in zip(pieces, parts, strict=True)
+    ]
+    assert_close(torch.cat(of_input).cpu(), whole.grad)
+    assert_close(of_weight.cpu(), scale.grad)
+
+
+def test_cudnns_operators_are_torchs():
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 4, 5, 5, device=CUDA), torch.randn(6, 4, 3, 3, device=CUDA)
+    expected = F.conv2d(x, weight, padding=1)
+    ones, options = [1, 1], (1, False, False, False)
+    assert_close(torch.cudnn_convolution(x, weight, ones, ones, ones, *options), expected)
+    assert_close(torch.cudnn_convolution_relu(x, weight, None, ones, ones, ones, 1), expected.relu())
+    back = torch.cudnn_convolution_transpose(x, weight.transpose(0, 1), ones, [0, 0], ones, ones, *options)
+    assert_close(back, F.conv_transpose2d(x, weight.transpose(0, 1), padding=1))
+    depthwise = torch.ops.aten._conv_depthwise2d(x, weight[:4, :1], [3, 3], None, ones, ones, ones)
+    assert_close(depthwise, F.conv2d(x, weight[:4, :1], padding=1, groups=4))
+    grid = torch.rand(2, 3, 3, 2, device=CUDA)
+    assert_close(torch.cudnn_grid_sampler(x, grid), F.grid_sample(x, grid, align_corners=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_widen(dtype):
+    a, b = (torch.randn(4, 4, device=CUDA).to(dtype) for _ in range(2))
+    expected = a.float() @ b.float()
+    assert_close(torch.mm(a, b, out_dtype=torch.float32), expected)
+    assert_close(torch.bmm(a[None], b[None], out_dtype=torch.float32)[0], expected)
+    assert_close(torch.addmm(a, a, b, out_dtype=torch.float32), expected + a.float())
+    with pytest.raises(RuntimeError, match="out_dtype must be the same as input dtype or fp32"):
+        torch.mm(a, b, out_dtype=torch.float64)
+
+
+FUSED = {
+    "flash": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, p, causal),
+    "efficient": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_efficient_attention(
+        q, k, v, None, True, p, causal
+    ),
+    "cudnn": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_cudnn_attention(
+        q, k, v, None, True, p, causal
+    ),
+}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", FUSED)
+def test_fused_attention_is_attention(name, causal):
+    torch.manual_seed(0)
+    host = [torch.randn(2, 3, 5, 8).requires_grad_() for _ in range(3)]
+    there = [x.detach().cuda().requires_grad_() for x in host]
+    expected = F.scaled_dot_product_attention(*host, is_causal=causal)
+    actual = FUSED[name](*there, 0.0, causal)[0]
+    expected.sin().sum().backward()
+    actual.sin().sum().backward()
+    assert_close(actual.detach().cpu(), expected.detach())
+    for one, other in zip(there, host, strict=True):
+        assert_close(one.grad.cpu(), other.grad)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_fused_attention_draws_dropout_once(name):
+    torch.manual_seed(0)
+    q, k = torch.randn(2, 3, 5, 8, device=CUDA), torch.randn(2, 3, 5, 8, device=CUDA)
+    v = torch.eye(5, 8, device=CUDA).expand(2, 3, 5, 8).clone().requires_grad_()
+    result = FUSED[name](q, k, v, 0.5, False)[0]
+    result.sum().backward()
+    weights = result.detach()[..., :5]  # since v is the identity
+    assert_close(v.grad[..., 0], weights.sum(2))
+    assert 0.2 < (weights == 0).float().mean().item() < 0.8
+
+
+def test_fused_optimizers_scale_gradients():
+    def trained(device, **options):
+        torch.manual_seed(0)
+        model = nn.Linear(4, 4).to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, **options)
+        scaler = torch.amp.GradScaler("cuda", init_scale=1024.0, growth_interval=2, enabled=device == "cuda")
+        for step in range(5):
+            torch.manual_seed(step)
+            optimizer.zero_grad()
+            loss = scaler.scale(model(torch.randn(3, 4).to(device)).pow(2).sum())
+            if step == 2 and device == "cpu":
+                continue  # this one overflows
+            (loss * (float("inf") if step == 2 else 1)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        return model.weight.detach().cpu()
+
+    expected = trained("cpu")
+    assert_close(trained("cuda", fused=True), expected)
+    assert_close(trained("cuda", foreach=True), expected)
+
+
+@pytest.mark.parametrize("name", ["_cslt_compress", "_triton_scaled_dot_attention", "miopen_batch_norm"])
+def test_what_has_no_software_kernel_is_refused_by_name(name):
+    operator = getattr(torch.ops.aten, name).default
+    arguments = [torch.ones(8, 8, device=CUDA).half() for _ in range(3)]
+    if name == "miopen_batch_norm":
+        arguments = [arguments[0], arguments[0], None, None, None, True, 0.1, 1e-5]
+    if name == "_cslt_compress":
+        arguments = arguments[:1]
+    with pytest.raises(NotImplementedError, match=f"Could not run 'aten::{name}'.*'CUDA' backend"):
+        operator(*arguments)
+
+
+def test_compressed_sparse_tensors_compute():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for make in (torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc):
+            host, dense = make(torch.eye(3) * 2), torch.randn(3, 2)
+            there = host.cuda()
+            for operator in (
+                lambda s, d: s @ d,
+                lambda s, d: torch.addmm(torch.ones(3, 2, device=d.device), s, d),
+                lambda s, d: (s * 2).to_dense(),
+                lambda s, d: (s + s).to_dense(),
+            ):
+                assert_close(operator(there, dense.cuda()).cpu(), operator(host, dense))
+            assert there.to("cuda:1").values().device.index == 1
+        coordinates = torch.eye(3).to_sparse().cuda()
+        assert coordinates.to("cuda:1").indices().device.index == 1

@@ -1,0 +1,149 @@
+"""What programs are written with: checkpoints, TorchScript, functions' transforms, custom operators, autocast."""
+
+import io
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch._subclasses import FakeTensorMode
+from torch.func import functional_call, grad, jacrev, jvp, vmap
+
+
+def saved(value, **options):
+    file = io.BytesIO()
+    torch.save(value, file, **options)
+    file.seek(0)
+    return file
+
+
+def test_checkpoints_name_their_device():
+    model = nn.Linear(2, 2).cuda()
+    file = saved(model.state_dict())
+    assert b"cuda:0" in file.getvalue()
+    places = [(None, "cuda:0"), ("cpu", "cpu"), ("cuda:1", "cuda:1"), ({"cuda:0": "cuda:1"}, "cuda:1")]
+    places += [(torch.device("cuda"), "cuda:0"), (lambda storage, where: storage.cuda(1), "cuda:1")]
+    for where, device in places:
+        file.seek(0)
+        loaded = torch.load(file, map_location=where, weights_only=not callable(where))
+        assert str(loaded["weight"].device) == device
+        torch.testing.assert_close(loaded["weight"].cpu(), model.weight.detach().cpu())
+    assert torch.load(saved(torch.ones(2).cuda(), _use_new_zipfile_serialization=False)).is_cuda
+
+
+def test_checkpoints_load_without_morph(tmp_path):
+    torch.save({"x": torch.ones(2, device="cuda:1")}, tmp_path / "x.pt")
+    program = "import torch, sys; x = torch.load(sys.argv[1], map_location='cpu')['x']; assert x.sum() == 2"
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path = {sys.path!r}\n{program}"]
+    subprocess.run([*command, str(tmp_path / "x.pt")], check=True, env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+
+
+def test_checkpoints_of_more_devices_are_refused():
+    content = saved(torch.ones(2, device="cuda:1")).getvalue().replace(b"cuda:1", b"cuda:7")
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on CUDA device 7 but .* is 2"):
+        torch.load(io.BytesIO(content))
+
+
+def test_views_are_saved_with_what_they_share():
+    x = torch.zeros(4, device="cuda")
+    whole, part = torch.load(saved([x, x[1:]]))
+    part[0] = 7
+    assert whole.tolist() == [0, 7, 0, 0]
+
+
+def test_checkpoints_are_mapped(tmp_path: pathlib.Path):
+    torch.save({"x": torch.ones(2, device="cuda")}, tmp_path / "x.pt")
+    assert torch.load(tmp_path / "x.pt", mmap=True)["x"].is_cuda
+
+
+def test_scripts_see_the_device():
+    @torch.jit.script
+    def choose(x):
+        # type: (Tensor) -> Tensor
+        if x.is_cuda:
+            return x.to("cuda:1") + torch.zeros([1], device=torch.device("cuda:1"))
+        return torch.zeros([1], device=x.device)
+
+    assert str(choose(torch.ones(1, device="cuda")).device) == "cuda:1"
+    assert choose(torch.ones(1)).device.type == "cpu"
+
+
+@pytest.mark.parametrize("make", [torch.jit.script, lambda m: torch.jit.trace(m, torch.ones(1, 2).cuda())])
+def test_scripts_are_saved_with_their_device(make):
+    file = io.BytesIO()
+    torch.jit.save(make(nn.Linear(2, 2).cuda()), file)
+    for where, device in ((None, "cuda:0"), ("cpu", "cpu"), ("cuda:1", "cuda:1")):
+        file.seek(0)
+        loaded = torch.jit.load(file, map_location=where)
+        assert str(loaded.weight.device) == str(loaded(torch.ones(1, 2, device=device)).device) == device
+
+
+def test_fake_and_meta_tensors():
+    with FakeTensorMode() as mode:
+        x = torch.empty(2, 2, device="cuda")
+        assert (x @ x).device == torch.device("cuda:0")
+        assert nn.Linear(2, 2, device="cuda")(x).device.type == "cuda"
+        with pytest.raises(RuntimeError, match="device"):
+            x @ torch.empty(2, 2)
+    assert mode.from_tensor(torch.ones(2, device="cuda:1")).device.index == 1
+    assert nn.Linear(2, 2, device="meta").to_empty(device="cuda").weight.is_cuda
+
+
+def test_transforms_of_functions():
+    x = torch.randn(3, 4, device="cuda")
+    torch.testing.assert_close(grad(lambda t: t.sin().sum())(x).cpu(), x.cpu().cos())
+    assert jvp(torch.sin, (x,), (torch.ones_like(x),))[1].is_cuda and jacrev(torch.sin)(x[0]).shape == (4, 4)
+    torch.testing.assert_close(vmap(lambda t: t @ t)(x).cpu(), (x * x).sum(1).cpu())
+    assert vmap(lambda t: F.dropout(t, 0.5), randomness="different")(x).is_cuda
+    layer, images = nn.Conv2d(1, 2, 3).cuda(), torch.randn(3, 1, 5, 5, device="cuda")
+
+    def loss(parameters, image):
+        return functional_call(layer, parameters, (image[None],)).sum()
+
+    parameters = {name: each.detach() for name, each in layer.named_parameters()}
+    gradients = vmap(grad(loss), in_dims=(None, 0))(parameters, images)
+    assert gradients["weight"].shape == (3, 2, 1, 3, 3) and gradients["weight"].is_cuda
+
+
+def test_devices_and_the_default_one():
+    assert torch.device("cuda").index is None
+    torch.set_default_device("cuda:1")
+    try:
+        made = [torch.zeros(1), torch.tensor([1.0]), nn.Linear(2, 2).weight, torch.arange(3)]
+        assert {str(each.device) for each in made} == {"cuda:1"}
+    finally:
+        torch.set_default_device(None)
+    assert repr(torch.tensor([1.0], device="cuda:1")) == "tensor([1.], device='cuda:1')"
+
+
+def test_custom_operators_for_cuda():
+    @torch.library.custom_op("semantics_test::double", mutates_args=(), device_types="cuda")
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    assert double(torch.ones(2, device="cuda")).tolist() == [2, 2]
+    with pytest.raises(NotImplementedError):
+        double(torch.ones(2))
+
+
+def test_autocast_has_cudas_dtype_and_lists():
+    a = torch.randn(4, 4, device="cuda")
+    with torch.autocast("cuda"):
+        half = a @ a
+        assert half.dtype is F.linear(a, a).dtype is torch.get_autocast_dtype("cuda") is torch.float16
+        for operator in (torch.exp, torch.log, torch.norm, lambda t: F.softmax(t, 1), lambda t: t.cumsum(0),
+                         lambda t: F.layer_norm(t, (4,)), lambda t: t.sum(), lambda t: t**2):  # fmt: skip
+            assert operator(half).dtype is torch.float32
+        assert torch.cat([half, a]).dtype is (half + a).dtype is torch.float32
+        assert nn.LSTM(4, 4).cuda()(a[None])[0].dtype is torch.float16
+        assert nn.MultiheadAttention(4, 2).cuda()(a, a, a)[0].dtype is torch.float16
+        assert (a.cpu() @ a.cpu()).dtype is torch.float32 and (a.double() @ a.double()).dtype is torch.float64
+        with pytest.raises(RuntimeError, match="unsafe to autocast"):
+            F.binary_cross_entropy(a.sigmoid(), a.sigmoid())
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert (a @ a).dtype is torch.bfloat16
+    with torch.autocast("cpu"):
+        assert (a @ a).dtype is torch.float32
