@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
+
 import torch
 
 from morph.device import parallel
@@ -87,7 +88,6 @@ def _without(name: str) -> Iterator[None]:
 
 
 def _complete(module: ModuleType) -> None:
-    legacy.complete(module)
     if torch.version.hip is None:
         sensors.fill_in(module)
 

@@ -12,12 +12,6 @@ from morph.journal import Journal
 _set_default: Any = torch._C._set_default_tensor_type
 
 
-def complete(module: ModuleType, own: ModuleType) -> None:
-    """Gives torch.cuda, executed again, the types that torch's C++ has added to the first."""
-    vars(module).update(_types(own))
-    vars(module.sparse).update(_types(own.sparse))
-
-
 def place(native: Any, journal: Journal) -> None:
     """Lets the types make tensors, and be the default.
 

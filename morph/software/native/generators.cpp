@@ -8,27 +8,24 @@
 namespace software {
 namespace {
 
-bool has_tensor_elsewhere(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-  auto arguments = stack.end() - long(op.schema().arguments().size());
-  return arguments->isTensor() && arguments->toTensor().defined() &&
-         arguments->toTensor().device().type() != settings().type;
+// The first tensor's, which is all that counts.
+std::optional<c10::DeviceType> place(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  for (auto value = stack.end() - long(op.schema().arguments().size()); value != stack.end(); ++value)
+    if (value->isTensor() && value->toTensor().defined()) return value->toTensor().device().type();
+  return std::nullopt;
 }
 
 void draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  if (has_tensor_elsewhere(op, *stack)) {
-    auto place = (stack->end() - long(op.schema().arguments().size()))->toTensor().device().type();
-    TORCH_CHECK(false, "Expected a '", c10::DeviceTypeName(place, true), "' device type for generator but found '",
-                c10::DeviceTypeName(settings().type, true), "'");
-  }
+  auto of_tensors = place(op, *stack);
+  TORCH_CHECK(!of_tensors || *of_tensors == settings().type, "Expected a '", c10::DeviceTypeName(*of_tensors, true),
+              "' device type for generator but found '", c10::DeviceTypeName(settings().type, true), "'");
   fallback(op, keys, stack);
 }
 
 bool takes_generator(const c10::FunctionSchema& schema) {
   const auto& arguments = schema.arguments();
-  bool first = !arguments.empty() && arguments[0].type()->isSubtypeOf(c10::TensorType::get());
-  return first && std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& argument) {
-           return argument.name() == "generator";
-         });
+  auto is_generator = [](const c10::Argument& argument) { return argument.name() == "generator"; };
+  return std::any_of(arguments.begin(), arguments.end(), is_generator);
 }
 
 }  // namespace

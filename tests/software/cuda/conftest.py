@@ -1,4 +1,4 @@
-"""Tests of the software device as CUDA: each runs under morph on the CPU default, in a process with two devices."""
+"""Tests of the software device as CUDA, in a process under morph on the CPU default with two devices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """torch's own database of operators, on the device and on the CPU: the same samples must end the same.
 
-``python -m morph --backend cpu tests/software/cuda/operator_database.py`` compares all of it, or the operators
-and dtypes that are named: ``… softmax conv2d float32``.
+``python -m morph --backend cpu -m tests.software.cuda.operator_database`` compares all of it, or what is
+named: operators, dtypes, and how many samples of each, ``… softmax float32 4``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ OPERATORS = {op.full_name: op for op in op_db}
 # what their results hold is nobody's business
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 UNINITIALISED |= {"resize_", "resize_as_"}
-# these read or make a device by themselves
-OF_A_DEVICE = {"to", "cuda", "cpu", "pin_memory"}
-GRADIENT_DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bfloat16, torch.float16)
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Device tensors meet the host and other libraries as CUDA's do: numpy, DLPack, array interfaces, pinned memory."""
+"""Device tensors meet the host and other libraries as CUDA's do: numpy, DLPack, arrays, pinned memory."""
 
 import types
 
@@ -24,18 +24,19 @@ def test_array_interface_describes_the_memory():
         _ = x.requires_grad_().__cuda_array_interface__
 
 
-@pytest.mark.parametrize("make", [torch.as_tensor, lambda x: torch.as_tensor(x, device="cuda")])
-def test_what_has_an_array_interface_is_taken_in_place(make):
+@pytest.mark.parametrize("options", [{}, {"device": "cuda"}])
+def test_what_has_an_array_interface_is_taken_in_place(options):
     x = torch.arange(6.0, device=CUDA)
-    taken = make(types.SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__))
+    other = types.SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__)
+    taken = torch.as_tensor(other, **options)
     taken[0] = 9
     assert (taken.device, taken.data_ptr(), x[0].item()) == (CUDA, x.data_ptr(), 9)
 
 
-@pytest.mark.parametrize("convert", [np.asarray, torch.Tensor.numpy, lambda x: torch.Tensor.__array__(x)])
-def test_numpy_refuses(convert):
-    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"):
-        convert(torch.ones(2, device=CUDA))
+def test_numpy_refuses():
+    for convert in (np.asarray, torch.Tensor.numpy, torch.Tensor.__array__):
+        with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy. Use"):
+            convert(torch.ones(2, device=CUDA))
     assert torch.ones(2, device=CUDA).numpy(force=True).tolist() == [1, 1]
 
 
@@ -67,11 +68,15 @@ def test_buffers_of_the_host_stay_there():
 
 def test_pinned_memory_is_the_hosts():
     pinned = torch.ones(3).pin_memory()
-    assert pinned.is_pinned() and pinned[1:].is_pinned() and pinned.pin_memory() is pinned
+    assert pinned.is_pinned()
+    assert pinned[1:].is_pinned()
+    assert pinned.pin_memory() is pinned
     assert torch.empty(3, pin_memory=True).is_pinned()
-    assert not torch.ones(3).is_pinned() and not pinned.clone().is_pinned()
+    assert not torch.ones(3).is_pinned()
+    assert not pinned.clone().is_pinned()
     there = pinned.to("cuda", non_blocking=True)
-    assert not there.is_pinned() and not there.cpu().is_pinned()
+    assert not there.is_pinned()
+    assert not there.cpu().is_pinned()
     assert there.to("cpu", non_blocking=True).is_pinned()
     with pytest.raises(RuntimeError, match="cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors"):
         there.pin_memory()
@@ -82,7 +87,9 @@ def test_pinned_memory_is_the_hosts():
 def test_device_memory_is_shared_already():
     x = torch.ones(3, device=CUDA)
     address = x.data_ptr()
-    assert x.share_memory_() is x and x.is_shared() and x.data_ptr() == address
+    assert x.share_memory_() is x
+    assert x.is_shared()
+    assert x.data_ptr() == address
     assert nn.Linear(2, 2).cuda().share_memory().weight.is_shared()
 
 
@@ -90,12 +97,17 @@ def test_packed_sequences_keep_their_sizes_on_the_host():
     x = torch.randn(3, 5, 2)
     packed = rnn.pack_padded_sequence(x, [5, 3, 2], batch_first=True)
     there = packed.cuda()
-    assert there.is_cuda and there.data.is_cuda and not there.batch_sizes.is_cuda
-    assert there.to("cuda") is there and packed.cpu() is packed and not there.cpu().is_cuda
+    assert there.is_cuda
+    assert there.data.is_cuda
+    assert not there.batch_sizes.is_cuda
+    assert there.to("cuda") is there
+    assert packed.cpu() is packed
+    assert not there.cpu().is_cuda
     assert packed.pin_memory().is_pinned()
     unsorted = rnn.pack_padded_sequence(x, [2, 5, 3], batch_first=True, enforce_sorted=False).cuda()
-    assert unsorted.sorted_indices.is_cuda and unsorted.unsorted_indices.is_cuda
-    with pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda"):
+    assert unsorted.sorted_indices.is_cuda
+    assert unsorted.unsorted_indices.is_cuda
+    with pytest.raises(RuntimeError, match="should be a 1D CPU int64 tensor, but got 1D cuda"):
         rnn.pack_padded_sequence(x.cuda(), torch.tensor([5, 3, 2]).cuda(), batch_first=True)
 
 
@@ -107,7 +119,8 @@ def test_packed_sequences_run(kind):
     result, _ = model.cuda()(packed.cuda())
     torch.testing.assert_close(result.data.cpu(), expected)
     padded, lengths = rnn.pad_packed_sequence(result, batch_first=True)
-    assert padded.is_cuda and not lengths.is_cuda
+    assert padded.is_cuda
+    assert not lengths.is_cuda
 
 
 def test_operators_that_read_to_the_host():
@@ -125,13 +138,20 @@ def test_operators_that_read_to_the_host():
 def test_lazy_views_and_zeros():
     host = torch.randn(3, dtype=torch.complex64)
     there = host.cuda()
-    assert there.conj().is_conj() and there.conj().data_ptr() == there.data_ptr()
+    assert there.conj().is_conj()
+    assert there.conj().data_ptr() == there.data_ptr()
     assert there.conj().imag.is_neg()
-    for operator in (torch.conj, lambda z: z.conj().imag, lambda z: z.conj() * z, lambda z: z.conj().resolve_conj()):
+    for operator in (
+        torch.conj,
+        lambda z: z.conj().imag,
+        lambda z: z.conj() * z,
+        lambda z: z.conj().resolve_conj(),
+    ):
         torch.testing.assert_close(operator(there).cpu(), operator(host))
     there.conj().imag.fill_(2)
     assert there.imag.tolist() == [-2, -2, -2]
     zeros = torch._efficientzerotensor((2, 3), device="cuda:1")
-    assert zeros._is_zerotensor() and str(zeros.device) == "cuda:1"
+    assert zeros._is_zerotensor()
+    assert str(zeros.device) == "cuda:1"
     for value in (zeros.cpu(), zeros.clone(), zeros * torch.ones(2, 3, device="cuda:1")):
         assert value.tolist() == [[0, 0, 0], [0, 0, 0]]

@@ -19,7 +19,11 @@ TORCH_LIBRARY_IMPL(semantics_test_extension, CUDA, library) { library.impl("scal
 def test_kernels_in_cpp(tmp_path):
     extension = pytest.importorskip("torch.utils.cpp_extension")
     extension.load_inline(
-        "semantics_test_extension", SOURCE, build_directory=str(tmp_path), is_python_module=False, verbose=False
+        "semantics_test_extension",
+        SOURCE,
+        build_directory=str(tmp_path),
+        is_python_module=False,
+        verbose=False,
     )
     operator = torch.ops.semantics_test_extension.scaled
     result = operator(torch.ones(2, device="cuda:1"), 3.0)

@@ -46,13 +46,19 @@ def ctc(device, lengths_dtype=torch.int32):
 
 def test_ctc_loss_is_cudnns_where_torch_chooses_it():
     assert_close(ctc("cuda"), ctc("cpu"))
-    scores, targets = torch.randn(10, 1, 5, device=CUDA).log_softmax(2), torch.tensor([1, 2], dtype=torch.int32)
+    scores, targets = (
+        torch.randn(10, 1, 5, device=CUDA).log_softmax(2),
+        torch.tensor([1, 2], dtype=torch.int32),
+    )
     assert torch._use_cudnn_ctc_loss(scores, targets, [10], [2], 0)
     assert not torch._use_cudnn_ctc_loss(scores, targets.cuda(), [10], [2], 0)
     losses, gradient = torch._cudnn_ctc_loss(scores, targets, [10], [2], 0, True, False)
     assert (losses.shape, gradient.shape, losses.device) == ((1,), (10, 1, 5), CUDA)
-    with torch.backends.cudnn.flags(enabled=False):
+    torch.backends.cudnn.enabled = False
+    try:
         assert_close(ctc("cuda"), ctc("cpu"))
+    finally:
+        torch.backends.cudnn.enabled = True
 
 
 def test_batches_normalized_in_parts_are_as_one():
@@ -116,7 +122,9 @@ def test_products_widen(dtype):
 
 
 FUSED = {
-    "flash": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, p, causal),
+    "flash": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_flash_attention(
+        q, k, v, p, causal
+    ),
     "efficient": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_efficient_attention(
         q, k, v, None, True, p, causal
     ),

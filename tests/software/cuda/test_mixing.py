@@ -1,4 +1,4 @@
-"""Tensors of several devices are refused with CUDA's words; numbers and indices of the host are taken where CUDA does."""
+"""Tensors of several devices are refused with CUDA's words, but for numbers and indices of the host."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ OPERATORS = {
     "cross_entropy": lambda a, b: F.cross_entropy(a, b[0].long()),
     "layer_norm": lambda a, b: F.layer_norm(a, (2,), b[0]),
     "batch_norm": lambda a, b: F.batch_norm(a, b[0], b[0]),
-    "grid_sample": lambda a, b: F.grid_sample(a[None, None], b.expand(1, 2, 2, 2)),
+    "grid_sample": lambda a, b: F.grid_sample(a[None, None], b.expand(1, 2, 2, 2), align_corners=True),
     "searchsorted": lambda a, b: torch.searchsorted(a, b),
     "foreach": lambda a, b: torch._foreach_add([a], [b]),
 }
@@ -55,7 +55,9 @@ def test_two_devices_do_not_meet(name, other):
 def test_indices_are_on_the_host_or_beside_the_tensor():
     there, index = torch.arange(4.0, device=HERE), torch.tensor([1, 3])
     assert there[index].tolist() == there[index.cuda()].tolist() == [1, 3]
-    with pytest.raises(RuntimeError, match=r"indices should be either on cpu or on the same device .* \(cpu\)"):
+    with pytest.raises(
+        RuntimeError, match=r"indices should be either on cpu or on the same device .* \(cpu\)"
+    ):
         torch.arange(4)[index.cuda()]
     with pytest.raises(RuntimeError, match=r"same device as the indexed tensor \(cuda:0\)"):
         there[index.to("cuda:1")]
@@ -126,7 +128,9 @@ def test_operators_of_the_hosts_alone_are_refused_by_name():
     with torch.library._scoped_library("semantics_test", "DEF") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CPU")
-        with pytest.raises(NotImplementedError, match="Could not run 'semantics_test::twice'.*'CUDA' backend"):
+        with pytest.raises(
+            NotImplementedError, match="Could not run 'semantics_test::twice'.*'CUDA' backend"
+        ):
             torch.ops.semantics_test.twice(torch.ones(1, device="cuda"))
         library.impl("twice", lambda x: x * 2, "CUDA")
         assert torch.ops.semantics_test.twice(torch.ones(1, device="cuda")).tolist() == [2]

@@ -21,7 +21,8 @@ def nested(device="cpu", layout=torch.strided, seed=0):
 
 def same(actual, expected):
     if expected.is_nested:
-        assert actual.is_nested and actual.is_cuda
+        assert actual.is_nested
+        assert actual.is_cuda
         pairs = zip(actual.unbind(), expected.unbind(), strict=True)
     else:
         pairs = [(actual, expected)]
@@ -78,7 +79,8 @@ def test_operators_are_the_cpus(name):
 def test_operators_of_jagged_ones_are_the_cpus():
     host = nested(layout=torch.jagged)
     there = host.cuda()
-    assert there.values().is_cuda and there.offsets().is_cuda
+    assert there.values().is_cuda
+    assert there.offsets().is_cuda
     for operator in (
         lambda t: t.to_padded_tensor(0.0),
         lambda t: torch.softmax(t, -1).values(),

@@ -1,7 +1,7 @@
 """torch's database of operators: results, gradients, strides, in-place and out= variants are the CPU's.
 
-``MORPH_TEST_OPERATORS=all`` compares all operators and dtypes, which takes long; what is compared else is a few samples
-of every eighth operator in single precision.
+``MORPH_TEST_OPERATORS=all`` compares all operators and dtypes, which takes long; else a few samples of
+every eighth operator in single precision are.
 """
 
 import os

@@ -1,9 +1,11 @@
-"""What programs are written with: checkpoints, TorchScript, functions' transforms, custom operators, autocast."""
+"""What programs are written with: checkpoints, TorchScript, transforms, custom operators, autocast."""
 
+import functools
 import io
 import pathlib
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
@@ -11,6 +13,18 @@ import torch.nn.functional as F
 from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.func import functional_call, grad, jacrev, jvp, vmap
+
+
+def ignoring_deprecation(test):
+    """Runs a test while torch's advice against TorchScript is not an error."""
+
+    @functools.wraps(test)
+    def run(**arguments):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            test(**arguments)
+
+    return run
 
 
 def saved(value, **options):
@@ -59,6 +73,7 @@ def test_checkpoints_are_mapped(tmp_path: pathlib.Path):
     assert torch.load(tmp_path / "x.pt", mmap=True)["x"].is_cuda
 
 
+@ignoring_deprecation
 def test_scripts_see_the_device():
     @torch.jit.script
     def choose(x):
@@ -71,10 +86,13 @@ def test_scripts_see_the_device():
     assert choose(torch.ones(1)).device.type == "cpu"
 
 
-@pytest.mark.parametrize("make", [torch.jit.script, lambda m: torch.jit.trace(m, torch.ones(1, 2).cuda())])
-def test_scripts_are_saved_with_their_device(make):
-    file = io.BytesIO()
-    torch.jit.save(make(nn.Linear(2, 2).cuda()), file)
+@pytest.mark.parametrize("traced", [False, True])
+@ignoring_deprecation
+def test_scripts_are_saved_with_their_device(traced):
+    model, file = nn.Linear(2, 2).cuda(), io.BytesIO()
+    torch.jit.save(
+        torch.jit.trace(model, torch.ones(1, 2).cuda()) if traced else torch.jit.script(model), file
+    )
     for where, device in ((None, "cuda:0"), ("cpu", "cpu"), ("cuda:1", "cuda:1")):
         file.seek(0)
         loaded = torch.jit.load(file, map_location=where)
@@ -92,10 +110,12 @@ def test_fake_and_meta_tensors():
     assert nn.Linear(2, 2, device="meta").to_empty(device="cuda").weight.is_cuda
 
 
+@ignoring_deprecation
 def test_transforms_of_functions():
     x = torch.randn(3, 4, device="cuda")
     torch.testing.assert_close(grad(lambda t: t.sin().sum())(x).cpu(), x.cpu().cos())
-    assert jvp(torch.sin, (x,), (torch.ones_like(x),))[1].is_cuda and jacrev(torch.sin)(x[0]).shape == (4, 4)
+    assert jvp(torch.sin, (x,), (torch.ones_like(x),))[1].is_cuda
+    assert jacrev(torch.sin)(x[0]).shape == (4, 4)
     torch.testing.assert_close(vmap(lambda t: t @ t)(x).cpu(), (x * x).sum(1).cpu())
     assert vmap(lambda t: F.dropout(t, 0.5), randomness="different")(x).is_cuda
     layer, images = nn.Conv2d(1, 2, 3).cuda(), torch.randn(3, 1, 5, 5, device="cuda")
@@ -105,7 +125,8 @@ def test_transforms_of_functions():
 
     parameters = {name: each.detach() for name, each in layer.named_parameters()}
     gradients = vmap(grad(loss), in_dims=(None, 0))(parameters, images)
-    assert gradients["weight"].shape == (3, 2, 1, 3, 3) and gradients["weight"].is_cuda
+    assert gradients["weight"].shape == (3, 2, 1, 3, 3)
+    assert gradients["weight"].is_cuda
 
 
 def test_devices_and_the_default_one():
@@ -140,7 +161,8 @@ def test_autocast_has_cudas_dtype_and_lists():
         assert torch.cat([half, a]).dtype is (half + a).dtype is torch.float32
         assert nn.LSTM(4, 4).cuda()(a[None])[0].dtype is torch.float16
         assert nn.MultiheadAttention(4, 2).cuda()(a, a, a)[0].dtype is torch.float16
-        assert (a.cpu() @ a.cpu()).dtype is torch.float32 and (a.double() @ a.double()).dtype is torch.float64
+        assert (a.cpu() @ a.cpu()).dtype is torch.float32
+        assert (a.double() @ a.double()).dtype is torch.float64
         with pytest.raises(RuntimeError, match="unsafe to autocast"):
             F.binary_cross_entropy(a.sigmoid(), a.sigmoid())
     with torch.autocast("cuda", dtype=torch.bfloat16):

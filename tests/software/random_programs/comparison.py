@@ -1,4 +1,7 @@
-"""Compares what a program left with what it leaves by the model: values, layouts, places, aliases, identities."""
+"""Compares what a program left with what the model leaves: values, layouts, places, aliases, identities.
+
+``python -m morph --backend cpu -m tests.software.random_programs.comparison 5000`` tries the first 5000.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.software.random_programs import programs
+from tests.software.random_programs import choices, programs
 from tests.software.random_programs.model import Tensor
 from tests.software.random_programs.programs import Program
 
@@ -23,8 +26,12 @@ def differences(seed: int) -> list[str]:
     Returns:
         What differs, a line each; nothing if all is the same.
     """
-    program = Program(seed)
-    variables, refusals = programs.run(program)
+    program = choices.program(seed)
+    with torch.no_grad():
+        return _differences(seed, program, *programs.run(program))
+
+
+def _differences(seed: int, program: Program, variables: list[Any], refusals: dict[int, str]) -> list[str]:
     found = _refusals(program, refusals)
     if not found:
         found = [line for pair in enumerate(zip(program.variables, variables, strict=True))
@@ -80,7 +87,9 @@ def _groups(values: Sequence[Any]) -> list[int]:
 
 def _partition(what: str, expected: Any, actual: Any) -> list[str]:
     mine, model = _first_places(list(actual)), _first_places(list(expected))
-    return [f"v{n} {what} of v{a} for v{e}" for n, (a, e) in enumerate(zip(mine, model, strict=True)) if a != e]
+    return [
+        f"v{n} {what} of v{a} for v{e}" for n, (a, e) in enumerate(zip(mine, model, strict=True)) if a != e
+    ]
 
 
 def _first_places(keys: Sequence[Hashable]) -> list[int]:
@@ -99,7 +108,7 @@ def main(count: int, first: int = 0, most: int = 10) -> None:
     different = []
     for seed in range(first, first + count):
         found = differences(seed)
-        program = Program(seed)
+        program = choices.program(seed)
         steps += len(program.steps)
         refused += len(program.refusals)
         if found:

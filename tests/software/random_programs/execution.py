@@ -1,4 +1,4 @@
-"""The operations of random programs by torch, on real tensors; `operations.py` has the same names for the model."""
+"""The operations of random programs by torch; `operations.py` has the same names for the model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A model of CUDA in plain Python and numpy: memory spaces, buffers in them, tensors as views of buffers.
 
-Nothing here knows of torch. An operation is a method; what it returns is a new tensor, or the same object where torch
-returns the same; what CUDA refuses raises `RefusedError` with words of torch's message.
+Nothing here knows of torch. What CUDA refuses raises `RefusedError` with words of torch's message.
 """
 
 from __future__ import annotations
@@ -148,4 +147,4 @@ def same_device(*tensors: Tensor) -> str:
 def writable(target: Tensor) -> None:
     """Raises `RefusedError` where torch does not write."""
     if rules.overlaps_itself(target.sizes, target.strides):
-        raise RefusedError("more than one element of the written-to tensor refers to a single memory location")
+        raise RefusedError("more than one element of the written-to tensor refers to a single")

@@ -1,6 +1,6 @@
-"""The operations of random programs as CUDA has them, by the model: each takes and returns the model's tensors.
+"""The operations of random programs as CUDA has them: each takes and returns the model's tensors.
 
-`execution.py` has the same names for torch.
+One returns the same object where torch does. `execution.py` has the same names for torch.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tests.software.random_programs import strides as rules
 from tests.software.random_programs.model import (
     DEVICES,
     HOST,
+    MIXED,
     Memory,
     RefusedError,
     Storage,
     Tensor,
     borrowed,
     copied,
-
     fresh,
     full_index,
     same_device,
@@ -88,7 +88,11 @@ def type_cuda(x: Tensor) -> Tensor:
 def pin_memory(x: Tensor) -> Tensor:
     if x.space != HOST:
         raise RefusedError("only dense CPU tensors can be pinned")
-    return x if x.storage.memory.pinned else fresh(x.view.copy(), HOST, x.strides, pinned=True)
+    if x.storage.memory.pinned:
+        return x
+    made = fresh(x.view.copy(), HOST, x.strides, pinned=True)
+    made.storage.resizable = False
+    return made
 
 
 def share_memory_(x: Tensor) -> Tensor:
@@ -180,19 +184,13 @@ def add(x: Tensor, y: Tensor) -> Tensor:
 
 def cat(x: Tensor, y: Tensor) -> Tensor:
     if x.space != y.space:
-        raise RefusedError(MIXED_ALWAYS)
+        raise RefusedError(MIXED)
     return fresh(np.concatenate([x.view, y.view]), x.space)
 
 
-MIXED_ALWAYS = "same device"
-
-
 def add_(x: Tensor, y: Tensor) -> Tensor:
-    if y.sizes or not x.sizes:
-        if x.space != y.space:
-            raise RefusedError(MIXED_ALWAYS)
-    else:
-        same_device(x, y)
+    if x.space != y.space and (y.sizes or y.space != HOST):
+        raise RefusedError(MIXED)
     writable(x)
     x.view[...] += y.view
     return x
@@ -233,7 +231,7 @@ def put(x: Tensor, indices: Tensor, y: Tensor) -> None:
     """``x[indices] = y``, where a number of the host may be put anywhere."""
     _check_indices(x, indices)
     if x.space != y.space and y.sizes:
-        raise RefusedError(MIXED_ALWAYS)
+        raise RefusedError(MIXED)
     writable(x)
     x.view[indices.view] = y.view
 
@@ -355,6 +353,3 @@ def share_storage(x: Tensor) -> Tensor:
 
 def item(x: Tensor) -> None:
     """``x.sum().item()``, which changes nothing."""
-
-
-

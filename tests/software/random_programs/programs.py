@@ -1,31 +1,25 @@
-"""Makes random programs and runs them by the model and by torch.
-
-``python -m morph --backend cpu -m tests.software.random_programs.programs 5000`` tries the first 5000.
-"""
+"""Random programs: what one is, and how torch runs it."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
 from tests.software.random_programs import execution, operations
-from tests.software.random_programs import strides as rules
-from tests.software.random_programs.model import DEVICES, HOST, RefusedError, Tensor
+from tests.software.random_programs.model import RefusedError, Tensor
 
-SPACES = (HOST, "cuda", *DEVICES)
-DTYPES = ("float32", "int64", "float64")
 STEPS = 14
+
+
+Made = tuple[Any, ...] | None  # the name of an operation with its arguments; None where it does not fit
+Choice = Callable[["Program"], Made]
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One statement; a variable among the arguments is a `Variable`, what it returns is named by its number."""
+    """One statement; a variable among the arguments is a `Variable`."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -49,6 +43,7 @@ class Program:
 
     Args:
         seed: Two programs of one seed are the same.
+        choices: Propose the steps; the first makes a tensor.
 
     Attributes:
         steps: The statements.
@@ -58,7 +53,7 @@ class Program:
         refusals: What the model refuses, by the number of the step.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, choices: Sequence[Choice]) -> None:
         self.steps: list[Step] = []
         self.variables: list[Tensor] = []
         self.arrays: set[int] = set()
@@ -67,11 +62,10 @@ class Program:
         self._random = random.Random(seed)
         self._count = 0
         while len(self.steps) < STEPS:
-            self._extend()
+            self._extend(choices[0] if len(self.variables) < 2 else self._random.choice(choices))
 
-    def _extend(self) -> None:
-        choices = [_make] if len(self.variables) < 2 else _CHOICES
-        made = self._random.choice(choices)(self)
+    def _extend(self, choice: Choice) -> None:
+        made = choice(self)
         if made is None:
             return
         step = Step(made[0], tuple(made[1:]))
@@ -92,7 +86,11 @@ class Program:
         for place, each in enumerate(x for x in results if x is not None):
             number, copies = len(self.variables), step.name in ("deepcopy", "pickled", "saved")
             same = any(each is self.variables[n] for n in self.parameters)
-            if same or step.arguments[-1:] == ("parameter",) or (copies and sources[place] in self.parameters):
+            if (
+                same
+                or step.arguments[-1:] == ("parameter",)
+                or (copies and sources[place] in self.parameters)
+            ):
                 self.parameters.add(number)
             if step.name == "numpy":
                 self.arrays.add(number)
@@ -128,7 +126,7 @@ class Program:
         return Variable(self._random.choice(numbers)) if numbers else None
 
     def owns(self, x: Tensor) -> bool:
-        """Tells whether a tensor's storage may move: whoever else saw its memory would be left with nothing."""
+        """Tells whether a tensor's storage may move, since nobody else sees its memory."""
         numbered = enumerate(self.variables)
         sharing = [(n, y.storage) for n, y in numbered if y.storage.memory is x.storage.memory]
         return all(storage is x.storage and n not in self.arrays for n, storage in sharing)
@@ -138,265 +136,8 @@ class Program:
         return self.variables[variable.number]
 
 
-Made = tuple[Any, ...] | None
-
-
-def _make(p: Program) -> Made:
-    sizes = [p.number(1, 3) for _ in range(p.number(0, 3))]
-    space = p.one_of(SPACES)
-    pinned = space == HOST and p.number(0, 3) == 0
-    return "new", tuple(sizes), p.next_start(), p.one_of(("float32", "float32", *DTYPES)), space, pinned
-
-
-def _unary(name: str, *arguments: Callable[[Program], Any], fits: Any = lambda x: True) -> Callable[..., Made]:
-    def choose(p: Program) -> Made:
-        x = p.tensor(fits)
-        return x and (name, x, *(argument(p) for argument in arguments))
-
-    return choose
-
-
-def _dense(x: Tensor) -> bool:
-    return rules.is_dense(x.sizes, x.strides)
-
-
-def _no_overlap(x: Tensor) -> bool:
-    """Whether writing has one meaning: dense, or seen by torch to overlap."""
-    places = np.arange(len(x.storage.memory.data))
-    seen = np.lib.stride_tricks.as_strided(places, x.sizes, [stride * 8 for stride in x.strides])
-    return len(np.unique(seen)) == seen.size or rules.overlaps_itself(x.sizes, x.strides)
-
-
-def _with_dimensions(least: int) -> Callable[[Tensor], bool]:
-    return lambda x: len(x.sizes) >= least
-
-
-def _to(p: Program) -> Made:
-    x = p.tensor()
-    dtype = p.one_of((None, None, *DTYPES))
-    return x and ("to", x, p.one_of((None, *SPACES)), dtype, p.number(0, 2) == 0, p.number(0, 1) == 1)
-
-
-def _cuda(p: Program) -> Made:
-    x = p.tensor()
-    return x and ("cuda", x, p.one_of((None, None, 0, 1)), p.number(0, 1))
-
-
-def _narrow(p: Program) -> Made:
-    x = p.tensor(_with_dimensions(1))
-    if x is None:
-        return None
-    dimension = p.number(0, len(p.of(x).sizes) - 1)
-    start = p.number(0, p.of(x).sizes[dimension] - 1)
-    return "narrow", x, dimension, start, p.number(start + 1, p.of(x).sizes[dimension]), p.number(1, 2)
-
-
-def _select(p: Program) -> Made:
-    x = p.tensor(_with_dimensions(1))
-    if x is None:
-        return None
-    dimension = p.number(0, len(p.of(x).sizes) - 1)
-    return "select", x, dimension, p.number(0, p.of(x).sizes[dimension] - 1)
-
-
-def _permute(p: Program) -> Made:
-    x = p.tensor(_with_dimensions(2))
-    if x is None:
-        return None
-    order = list(range(len(p.of(x).sizes)))
-    return "permute", x, tuple(sorted(order, key=lambda _: p.number(0, 99)))
-
-
-def _unsqueeze(p: Program) -> Made:
-    x = p.tensor(lambda x: len(x.sizes) < 4)
-    return x and ("unsqueeze", x, p.number(0, len(p.of(x).sizes)))
-
-
-def _sizes(p: Program, count: int) -> tuple[int, ...]:
-    first = p.one_of([each for each in range(1, count + 1) if count % each == 0])
-    return p.one_of([(count,), (first, count // first), (first, 1, count // first)])  # type: ignore[no-any-return]
-
-
-def _view(p: Program) -> Made:
-    x = p.tensor()
-    return x and (p.one_of(("view", "reshape")), x, _sizes(p, p.of(x).numel))
-
-
-def _as_strided(p: Program) -> Made:
-    x = p.tensor()
-    if x is None:
-        return None
-    room = p.of(x).storage.size
-    offset = p.number(0, room - 1)
-    size = p.number(1, room - offset)
-    step = p.number(1, max(1, (room - offset - 1) // max(size - 1, 1)))
-    return "as_strided", x, (size,), (step if size > 1 else 1,), offset
-
-
-def _pair(name: str, alike: Callable[[Tensor, Tensor], bool], fits: Any = _no_overlap) -> Callable[..., Made]:
-    def choose(p: Program) -> Made:
-        x = p.tensor(fits)
-        if x is None:
-            return None
-        mine = p.of(x)
-        separate = lambda y: y.storage.memory is not mine.storage.memory and alike(mine, y)  # noqa: E731
-        y = p.tensor(separate)
-        return y and (name, x, y)
-
-    return choose
-
-
-def _same(x: Tensor, y: Tensor) -> bool:
-    return (x.sizes, x.dtype) == (y.sizes, y.dtype)
-
-
-def _same_or_number(x: Tensor, y: Tensor) -> bool:
-    return x.dtype == y.dtype and y.sizes in ((), x.sizes)
-
-
-def _cat(x: Tensor, y: Tensor) -> bool:
-    return bool(x.sizes) and (x.sizes[1:], x.dtype, len(x.sizes)) == (y.sizes[1:], y.dtype, len(y.sizes))
-
-
-def _assign(p: Program) -> Made:
-    x = p.tensor(lambda x: bool(x.sizes) and _no_overlap(x))
-    if x is None:
-        return None
-    mine = p.of(x)
-    y = p.tensor(lambda y: y.storage.memory is not mine.storage.memory and y.sizes == mine.sizes[1:])
-    return "assign", x, p.number(0, mine.sizes[0] - 1), y or p.number(1, 9)
-
-
-def _indices(p: Program, size: int) -> Variable | None:
-    fit = lambda x: x.dtype == operations.INDICES and len(x.sizes) == 1 and x.view.max() < size  # noqa: E731
-    return p.tensor(lambda x: fit(x) and x.view.min() >= 0 and len(np.unique(x.view)) == x.numel)
-
-
-def _take(p: Program) -> Made:
-    x = p.tensor(lambda x: len(x.sizes) == 1)
-    indices = x and _indices(p, p.of(x).sizes[0])
-    return indices and ("take", x, indices)
-
-
-def _put(p: Program) -> Made:
-    x = p.tensor(lambda x: len(x.sizes) == 1 and _no_overlap(x))
-    indices = x and _indices(p, p.of(x).sizes[0])
-    if x is None or indices is None:
-        return None
-    mine, many = p.of(x), p.of(indices).sizes
-    apart = lambda y: y.storage.memory is not mine.storage.memory and y.dtype == mine.dtype  # noqa: E731
-    y = p.tensor(lambda y: apart(y) and y.sizes in ((), many))
-    if y is None or p.of(indices).storage.memory is mine.storage.memory:
-        return None
-    return "put", x, indices, y
-
-
-def _make_indices(p: Program) -> Made:
-    return "new", (p.number(1, 2),), p.number(0, 1), "int64", p.one_of(SPACES), False
-
-
-def _resize(p: Program) -> Made:
-    sizes = tuple(p.number(1, 3) for _ in range(p.number(1, 3)))
-
-    def fits(x: Tensor) -> bool:
-        memory = x.storage.memory
-        if not _dense(x) or any(p.variables[n].storage.memory is memory for n in p.parameters):
-            return False
-        may_grow = x.storage.resizable and p.owns(x) and not memory.shared
-        return may_grow or x.offset + math.prod(sizes) <= x.storage.size
-
-    numbers = [n for n, x in enumerate(p.variables) if n not in p.arrays and fits(x)]
-    return ("resize_", Variable(p.one_of(numbers)), sizes, p.number(1, 9)) if numbers else None
-
-
-def _share(p: Program) -> Made:
-    x = p.tensor(p.owns)
-    return x and ("share_memory_", x)
-
-
-def _several(name: str) -> Callable[..., Made]:
-    def choose(p: Program) -> Made:
-        chosen = [x for x in (p.tensor() for _ in range(p.number(1, 3))) if x]
-        return (name, *chosen) if chosen else None
-
-    return choose
-
-
-def _deepcopy(p: Program) -> Made:
-    chosen = [x for x in (p.tensor() for _ in range(p.number(1, 3))) if x]
-    return ("deepcopy", tuple(x.number in p.parameters for x in chosen), *chosen) if chosen else None
-
-
-def _saved(p: Program) -> Made:
-    chosen = [x for x in (p.tensor() for _ in range(p.number(1, 3))) if x]
-    where = p.one_of((None, None, *SPACES, {"cuda:0": "cuda:1"}, {"cuda:1": "cpu", "cpu": "cuda:0"}))
-    return ("saved", where, *chosen) if chosen else None
-
-
-def _parameters(name: str, *first: Any, fits: Any = lambda x: True) -> Callable[..., Made]:
-    def choose(p: Program) -> Made:
-        chosen = [x for x in (p.parameter(fits) for _ in range(p.number(1, 2))) if x]
-        return (name, *(each(p) for each in first), *chosen) if chosen else None
-
-    return choose
-
-
-def _load_state(p: Program) -> Made:
-    x = p.parameter(_no_overlap)
-    if x is None:
-        return None
-    mine = p.of(x)
-    y = p.tensor(lambda y: y.storage.memory is not mine.storage.memory and y.sizes == mine.sizes)
-    return y and ("load_state_dict", x, y)
-
-
-def _from_numpy(p: Program) -> Made:
-    array = p.array()
-    return array and ("from_numpy", array)
-
-
-def _space(p: Program) -> Any:
-    return p.one_of(SPACES)
-
-
-def _how(p: Program) -> Any:
-    return p.one_of(("detach", "data", "view_as", "parameter", "parameter"))
-
-
-def _small(p: Program) -> int:
-    return p.number(1, 9)
-
-
-def _even(x: Tensor) -> bool:
-    if not x.sizes or x.sizes[-1] != 2 or x.strides[-1] != 1 or x.dtype.kind != "f" or x.offset % 2:
-        return False
-    return all(stride % 2 == 0 for stride in x.strides[:-1]) and x.storage.size % 2 == 0
-
-
-_CHOICES: list[Callable[[Program], Made]] = [
-    _make, _make, _make_indices, _to, _to, _to, _cuda, _cuda, _unary("cpu"), _unary("cpu"),
-    _pair("to_other", lambda x, y: True), _unary("type_cuda"), _unary("pin_memory", fits=_dense),
-    _share, _unary("zeros_like"),
-    _unary("new_zeros", lambda p: (p.number(1, 3), 2)), _unary("numpy"), _unary("numpy"), _from_numpy, _from_numpy,
-    _unary("through_dlpack"), _unary("clone"), _unary("contiguous"), _unary("alias", _how), _unary("alias", _how),
-    _unary("alias", _how), _select, _narrow, _narrow, _permute, _permute, _unsqueeze, _view, _view, _as_strided,
-    _unary("expand", lambda p: p.number(2, 3), fits=lambda x: len(x.sizes) < 3),
-    _unary("diagonal", fits=_with_dimensions(2)), _unary("real_view", fits=_even), _unary("plus", _small),
-    _pair("add", _same, lambda x: True), _pair("add", _same_or_number, lambda x: True), _pair("cat", _cat),
-    _pair("add_", _same), _pair("add_", _same_or_number), _unary("plus_", _small, fits=_no_overlap),
-    _unary("plus_", _small, fits=_no_overlap), _unary("fill_", _small, fits=_no_overlap),
-    _pair("copy_", lambda x, y: x.sizes == y.sizes), _pair("copy_", lambda x, y: x.sizes == y.sizes), _assign, _assign,
-    _take, _put, _pair("set_data", lambda x, y: x.dtype == y.dtype), _pair("set_", lambda x, y: x.dtype == y.dtype),
-    _resize, _pair("swap", lambda x, y: x.dtype == y.dtype), _deepcopy, _several("pickled"), _saved,
-    _saved, _parameters("move_module", _space), _parameters("move_module", _space), _parameters("state_dict"),
-    _load_state, _parameters("optimize", fits=lambda x: _dense(x) and x.dtype.kind == "f"),
-    _unary("packed", _space, fits=_with_dimensions(1)), _unary("through_sparse", _space, fits=_with_dimensions(1)),
-    _unary("share_storage"), _unary("item"),
-]  # fmt: skip
-
-
 def run(program: Program, steps: int | None = None) -> tuple[list[Any], dict[int, str]]:
-    """Runs a program by torch.
+    """Runs a program by torch, which must not record gradients.
 
     Args:
         program: The program.
@@ -407,19 +148,18 @@ def run(program: Program, steps: int | None = None) -> tuple[list[Any], dict[int
     """
     variables: list[Any] = []
     refusals: dict[int, str] = {}
-    with torch.no_grad():
-        for number, step in enumerate(program.steps[:steps]):
-            arguments = [variables[a.number] if isinstance(a, Variable) else a for a in step.arguments]
-            try:
-                result = getattr(execution, step.name)(*arguments)
-            except (RuntimeError, TypeError, IndexError, BufferError) as error:
-                refusals[number] = f"{type(error).__name__}: {error}"
-                if number not in program.refusals:
-                    break
-                continue
-            if number in program.refusals:
+    for number, step in enumerate(program.steps[:steps]):
+        arguments = [variables[a.number] if isinstance(a, Variable) else a for a in step.arguments]
+        try:
+            result = getattr(execution, step.name)(*arguments)
+        except (RuntimeError, TypeError, IndexError, BufferError) as error:
+            refusals[number] = f"{type(error).__name__}: {error}"
+            if number not in program.refusals:
                 break
-            variables += [x for x in (result if isinstance(result, list) else [result]) if x is not None]
+            continue
+        if number in program.refusals:
+            break
+        variables += [x for x in (result if isinstance(result, list) else [result]) if x is not None]
     return variables, refusals
 
 

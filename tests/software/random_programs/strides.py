@@ -25,7 +25,9 @@ def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
 def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     """Tells whether some order of the dimensions makes it contiguous."""
     expected = 1
-    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides, strict=True) if size > 1):
+    for stride, size in sorted(
+        (stride, size) for size, stride in zip(sizes, strides, strict=True) if size > 1
+    ):
         if stride != expected:
             return False
         expected *= size
