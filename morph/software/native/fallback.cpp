@@ -132,7 +132,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
   IValue* values = stack->data() + (stack->size() - schema.arguments().size());
   if (on_several_devices(schema, values)) return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   Call call(schema.name().c_str(), takes_host_tensors(schema.name().c_str()), schema.arguments().size());
-  consider(call, {values, schema.arguments().size()});
+  consider(call, at::ArrayRef<IValue>(values, schema.arguments().size()));
   std::vector<IValue> devices = to_host(call, op, values);
   {
     std::optional<SeededDefault> seeded;
