@@ -3,6 +3,7 @@
 #include "fallback.h"
 #include "operators.h"
 
+#include <ATen/ops/fill_native.h>
 #include <torch/library.h>
 
 namespace software {
@@ -49,6 +50,10 @@ void install_indexing() {
   for (const char* name : {"index.Tensor", "index.Tensor_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
   library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
+  // By it, a number of the host is put into elements that share memory too.
+  library.impl("fill_.Tensor", static_cast<Tensor& (*)(Tensor&, const Tensor&)>(&at::native::fill_));
+  // Composed of a kernel that torch looks up in the table of a build for CUDA.
+  library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 
 }  // namespace software

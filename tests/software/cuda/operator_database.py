@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 DEVICE = "cuda"
 OPERATORS = {op.full_name: op for op in op_db}
+FACTORIES = {"arange", "linspace", "logspace", "full", "ones", "zeros", "eye", "empty"}
 # what their results hold is nobody's business
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 UNINITIALISED |= {"resize_", "resize_as_"}
@@ -141,8 +142,7 @@ def _compare_one(
     op: Any, dtype: torch.dtype, sample: Any, call: Callable[..., Any], label: str, tally: Tally
 ) -> None:
     here, there = _inputs(sample, "cpu"), _inputs(sample, DEVICE)
-    with Drawing() as drawing:
-        expected = _called(call, here)
+    expected = _called(call, here)
     actual = _called(call, there)
     if isinstance(expected, Exception) or isinstance(actual, Exception):
         if type(expected) is type(actual):
@@ -152,8 +152,8 @@ def _compare_one(
         return
     tally.samples += 1
     try:
-        drawn = drawing.seen or op.name in UNINITIALISED
-        _check(expected, actual, values=not drawn)
+        drawn = op.name in UNINITIALISED or _draws(op, sample)
+        _check(expected, actual, values=not drawn, device=_device_of(op, there))
         if drawn:
             _check_determinism(op, call, sample)
         elif _backward(op, expected, actual, here, there):
@@ -195,6 +195,18 @@ def _called(call: Callable[..., Any], inputs: tuple[tuple[Any, ...], Mapping[str
         return error
 
 
+def _device_of(op: Any, inputs: Any) -> str:
+    """Names the device of results: of what makes a tensor from numbers, the host's unless a device is given."""
+    given = any(isinstance(each, torch.device) for each in _pytree.tree_leaves(inputs))
+    return DEVICE if given or op.name not in FACTORIES else "cpu"
+
+
+def _draws(op: Any, sample: Any) -> bool:
+    with Drawing() as drawing:
+        _called(op, _inputs(sample, "cpu"))
+    return drawing.seen
+
+
 def _told(outcome: Any) -> str:
     if isinstance(outcome, Exception):
         return f"{type(outcome).__name__} {str(outcome).splitlines()[0][:200] if str(outcome) else ''}"
@@ -209,18 +221,18 @@ def _tensors(outcome: Any) -> list[Any]:
     return [each for each in _pytree.tree_leaves(outcome) if isinstance(each, torch.Tensor)]
 
 
-def _check(expected: Any, actual: Any, *, values: bool) -> None:
+def _check(expected: Any, actual: Any, *, values: bool, device: str = DEVICE) -> None:
     pairs = zip(_pytree.tree_leaves(expected), _pytree.tree_leaves(actual), strict=True)
     for one, other in pairs:
         if isinstance(one, torch.Tensor):
-            _check_tensor(one, other, values=values)
+            _check_tensor(one, other, values=values, device=device)
         elif values and isinstance(one, (int, float, complex, bool, str, torch.dtype, torch.Size)):
             same = one == other or one != one
             assert same, f"{other} for {one}"
 
 
-def _check_tensor(one: torch.Tensor, other: torch.Tensor, *, values: bool) -> None:
-    assert other.device.type == DEVICE, f"the result is on {other.device}"
+def _check_tensor(one: torch.Tensor, other: torch.Tensor, *, values: bool, device: str) -> None:
+    assert other.device.type == device, f"the result is on {other.device}"
     for what in ("dtype", "shape", "layout", "requires_grad"):
         assert getattr(one, what) == getattr(other, what), f"{what} {getattr(other, what)}"
     if one.layout is torch.strided and not one.is_nested:

@@ -87,7 +87,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 def alias(x: Tensor, how: str) -> Tensor:
     if how == "parameter":
-        return nn.Parameter(x, requires_grad=x.is_floating_point())
+        return nn.Parameter(x, requires_grad=False)  # what autograd refuses is not of CUDA's making
     if how == "data":
         return x.data
     return x.view_as(x) if how == "view_as" else x.detach()

@@ -216,7 +216,8 @@ def copy_(x: Tensor, y: Tensor) -> Tensor:
 def assign(x: Tensor, index: int, y: Tensor | int) -> None:
     """``x[index] = y``, which copies from any device."""
     target = select(x, 0, index)
-    if isinstance(y, Tensor) and (y.sizes or y.space != HOST):
+    number = not isinstance(y, Tensor) or (not y.sizes and y.space == HOST)
+    if not number or x.space == HOST:
         writable(target)  # else it is filled
     target.view[...] = y.view if isinstance(y, Tensor) else y
 
@@ -228,9 +229,9 @@ def take(x: Tensor, indices: Tensor) -> Tensor:
 
 
 def put(x: Tensor, indices: Tensor, y: Tensor) -> None:
-    """``x[indices] = y``, where a number of the host may be put anywhere."""
+    """``x[indices] = y``, where a number may be put anywhere; Python drops leading dimensions of size one."""
     _check_indices(x, indices)
-    if x.space != y.space and y.sizes:
+    if x.space != y.space and set(y.sizes) - {1}:
         raise RefusedError(MIXED)
     writable(x)
     x.view[indices.view] = y.view
