@@ -3,7 +3,6 @@
 #include "fallback.h"
 #include "operators.h"
 
-#include <ATen/ops/fill_native.h>
 #include <torch/library.h>
 
 namespace software {
@@ -43,6 +42,14 @@ void write(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack
   fallback(op, keys, stack);
 }
 
+// A number of the host is not copied, so elements may share memory.
+Tensor& fill(Tensor& self, const Tensor& value) {
+  TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+              " dimensions.");
+  if (self.device() != value.device()) return self.fill_(value.item());
+  return self.copy_(self.is_alias_of(value) ? value.clone() : value);
+}
+
 }  // namespace
 
 void install_indexing() {
@@ -50,8 +57,7 @@ void install_indexing() {
   for (const char* name : {"index.Tensor", "index.Tensor_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
   library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
-  // By it, a number of the host is put into elements that share memory too.
-  library.impl("fill_.Tensor", static_cast<Tensor& (*)(Tensor&, const Tensor&)>(&at::native::fill_));
+  library.impl("fill_.Tensor", &fill);
   // Composed of a kernel that torch looks up in the table of a build for CUDA.
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
