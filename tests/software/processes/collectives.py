@@ -244,10 +244,10 @@ def objects(rank: int, size: int) -> None:
 
 def functions(rank: int, size: int) -> None:
     total = combined(size, torch.float32, operator.add)
-    group = list(range(size))
+    group = dist.group.WORLD
     same(functional.all_reduce(of(rank).cuda(), "sum", group) + 0, total, "functional all_reduce")
     gathered = functional.all_gather_tensor(of(rank).cuda(), 0, group)
-    same(gathered + 0, torch.cat([of(each) for each in group]), "functional all_gather_tensor")
+    same(gathered + 0, torch.cat([of(each) for each in range(size)]), "functional all_gather_tensor")
     scattered = functional.reduce_scatter_tensor(of(rank, numel=3 * size).cuda(), "avg", 0, group)
     expected = (combined(size, torch.float32, operator.add, 3 * size) / size).chunk(size)[rank]
     same(scattered + 0, expected, "functional reduce_scatter_tensor")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,7 +19,12 @@ from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision, Mix
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
-from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    ParallelStyle,
+    RowwiseParallel,
+    parallelize_module,
+)
 from torch.nn.parallel import DistributedDataParallel
 
 from tests.software.processes import ranks
@@ -115,7 +119,7 @@ def without_synchronizing(rank: int, size: int) -> None:
 
 
 def hooks(rank: int, size: int) -> None:
-    def by_hand(state: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    def by_hand(state, bucket):  # type: ignore[no-untyped-def]  # torch reads annotations, as objects
         work = dist.all_reduce(bucket.buffer().div_(size), async_op=True)
         assert work is not None
         return work.get_future().then(lambda done: done.value()[0])
@@ -206,9 +210,14 @@ def fully_sharded_before(rank: int, size: int) -> None:
         assert mixed(share(rank, size)[0]).dtype == torch.bfloat16
 
 
+def plan() -> dict[str, ParallelStyle]:
+    spare = ColwiseParallel(output_layouts=Replicate())
+    return {"up": ColwiseParallel(), "down": RowwiseParallel(), "spare": spare}
+
+
 def tensor_parallel(rank: int, size: int) -> None:
     mesh = init_device_mesh("cuda", (size,))
-    model = parallelize_module(Network().cuda(), mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    model = parallelize_module(Network().cuda(), mesh, plan())
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     for step in range(3):
         inputs, targets = (part.cuda() for part in batch(step))
@@ -255,9 +264,7 @@ def pipeline_parallel(rank: int, size: int) -> None:
 def combined(rank: int, size: int) -> None:
     """Tensor parallel within pairs, data parallel between them."""
     mesh = init_device_mesh("cuda", (size // 2, 2), mesh_dim_names=("dp", "tp"))
-    model = parallelize_module(
-        copy.deepcopy(Network()).cuda(), mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()}
-    )
+    model = parallelize_module(Network().cuda(), mesh["tp"], plan())
     fully_shard(model, mesh=mesh["dp"])
     train(model, mesh["dp"].get_local_rank(), size // 2)
     agree(model, trained(), "two dimensions")
