@@ -6,7 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 import torch
-from torch._inductor import config
+from torch._library.utils import get_layout_constraint_tag, is_builtin
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
@@ -61,11 +61,20 @@ def define(excursion: Excursion) -> OpOverload:
     original = _find(excursion.operator)
     name = "_".join([excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)])
     _, _, signature = str(original._schema).partition("(")
-    _library().define(f"{name}({signature}", tags=tuple(original.tags))
+    _library().define(f"{name}({signature}", tags=_tags(original))
     _library().impl(name, _runner(original, excursion), "CompositeExplicitAutograd")
     torch.library.register_fake(f"{NAMESPACE}::{name}", _faker(original, excursion), lib=_library())
     operator: OpOverload = getattr(torch.ops, NAMESPACE).__getattr__(name).default
     return operator
+
+
+def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
+    """Gives an operator's tags, with the one that says which strides it asks for, whose default goes by name."""
+    if get_layout_constraint_tag(original, with_default=False) is not None:
+        return tuple(original.tags)
+    fixed = is_builtin(original)
+    strides = torch.Tag.needs_fixed_stride_order if fixed else get_layout_constraint_tag(original)
+    return (*original.tags, strides)
 
 
 @functools.cache

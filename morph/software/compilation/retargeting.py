@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -187,7 +187,7 @@ class _Retargeting:
 
     def _retarget_call(self, node: fx.Node) -> None:
         if isinstance(node.target, HigherOrderOperator):
-            node.args = fx.node.map_aggregate(node.args, partial(self._operator_inside, node))  # type: ignore[assignment]
+            node.args = fx.node.map_aggregate(node.args, functools.partial(self._operator_inside, node))  # type: ignore[assignment]
         elif node.target is prims.inductor_seeds.default:
             _draw_seeds(node)
         if isinstance(node.target, OpOverload):
@@ -206,7 +206,15 @@ class _Retargeting:
         index = next(iter(_indices(node)), int(started().native.current_device()))
         excursion = Excursion(operator.name(), index, host)
         self.excursions[excursion] = None
-        return excursions.define(excursion)
+        return _called_as_it_is(excursions.define(excursion))
+
+
+@functools.cache
+def _called_as_it_is(operator: OpOverload) -> OpOverload:
+    from torch._inductor.lowering import make_fallback
+
+    make_fallback(operator, warn=False)
+    return operator
 
 
 def _needs_excursion(operator: object) -> bool:

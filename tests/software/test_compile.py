@@ -1,0 +1,153 @@
+"""`torch.compile` on the software device: what inductor makes computes as what runs, on the same memory."""
+
+import copy
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests import platforms
+from tests.worker import Worker, Workers
+
+
+@pytest.fixture(scope="module")
+def worker(worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory) -> Worker:
+    """A process under morph with two software devices, whose inductor remembers nothing."""
+    platforms.build_software_device()
+    remembered = str(tmp_path_factory.mktemp("inductor"))
+    variables = {"MORPH_DEVICES": "2", "TORCHINDUCTOR_CACHE_DIR": remembered}
+    return worker_pool.on(platforms.platform("cpu", variables), morph=True)
+
+
+@pytest.fixture(autouse=True)
+def on_two_devices(worker: Worker) -> None:
+    """Puts the worker among the fixtures of every test, which makes it run there."""
+
+
+def compiled(function, **options):
+    warnings.simplefilter("ignore")  # Dynamo's own and inductor's, about what they import and trace
+    torch.compiler.reset()
+    return torch.compile(function, fullgraph=True, **options)
+
+
+def test_a_module_trains_as_one_that_runs():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.Flatten(), nn.Linear(64, 2)).cuda()
+    twin, images = copy.deepcopy(model), torch.randn(2, 3, 6, 6, device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        losses = [step(images).float().square().sum() for step in (compiled(model), twin)]
+    for loss in losses:
+        loss.backward()
+    assert losses[0].device == torch.device("cuda:0")
+    torch.testing.assert_close(losses[0], losses[1], rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(dict(model.named_buffers()), dict(twin.named_buffers()), rtol=2e-2, atol=2e-2)
+    for mine, its in zip(model.parameters(), twin.parameters(), strict=True):
+        assert mine.grad.device == mine.device
+        torch.testing.assert_close(mine.grad, its.grad, rtol=5e-2, atol=5e-2)
+
+
+def test_dropout_draws_from_the_devices_generator():
+    drop = compiled(lambda tensor: F.dropout(tensor.sin(), 0.5))
+    ones, host = torch.ones(1000, device="cuda", requires_grad=True), torch.get_rng_state()
+
+    def draw(seed):
+        torch.cuda.manual_seed(seed)
+        return [drop(ones), drop(ones)]
+
+    first, second = draw(1)
+    assert not torch.equal(first, second)
+    assert all(map(torch.equal, draw(1), [first, second]))
+    assert 400 < first.count_nonzero() < 600
+    assert torch.equal(torch.get_rng_state(), host)
+    first.sum().backward()
+    assert torch.equal(ones.grad == 0, first == 0)
+
+
+def test_what_is_written_in_place_moved_and_viewed():
+    def body(mine, host):
+        moved, back = host.cuda(), mine.cpu()
+        mine.add_(1)
+        host.add_(1)
+        fresh = mine * 2
+        return moved, back, mine[1:], fresh, fresh.view(-1)
+
+    mine, host = torch.zeros(2, 3, device="cuda"), torch.zeros(2, 3)
+    moved, back, rows, fresh, flat = compiled(body)(mine, host)
+    assert [each.device.type for each in (moved, back, rows, fresh, flat)] == ["cuda", "cpu", "cuda", "cuda", "cuda"]
+    assert (moved.sum(), back.sum(), mine.sum(), host.sum(), fresh.sum()) == (0, 0, 6, 6, 12)
+    mine.zero_()
+    fresh.zero_()
+    assert (rows.sum(), flat.sum()) == (0, 0)
+
+
+def test_custom_operators_run_on_the_device():
+    seen = []
+
+    @torch.library.custom_op("morph_tests::only_cuda", mutates_args={"target"}, device_types="cuda")
+    def only_cuda(target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+        seen.append((target.device, source.device))
+        target.add_(source)
+        return target + 1
+
+    only_cuda.register_fake(lambda target, source: torch.empty_like(target))
+
+    def body(target, source):
+        return only_cuda(target, source * 2) * 3
+
+    target = torch.zeros(2, device="cuda:1")
+    assert compiled(body)(target, torch.ones(2, device="cuda:1")).tolist() == [9, 9]
+    assert target.tolist() == [2, 2]
+    assert seen[-1] == (torch.device("cuda:1"), torch.device("cuda:1"))
+
+
+def test_shapes_may_change_and_memory_is_the_devices():
+    step = compiled(lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True, mode="reduce-overhead")
+    for rows in (2, 5, 1 << 12):
+        ones = torch.ones(rows, 64, device="cuda:1")
+        before = torch.cuda.memory_allocated(1)
+        result = step(ones)
+        assert torch.cuda.memory_allocated(1) - before == 2 * ones.nbytes
+        assert result.device == ones.device
+        assert (result[0, 0], result[-1, -1]) == (1 + rows, 2 + rows)
+    torch.cuda.set_per_process_memory_fraction(1e-4, 1)
+    try:
+        with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
+            step(ones)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1, 1)
+
+
+def test_devices_may_differ():
+    def body(first, second):
+        return first + second.to("cuda:0"), torch.rand(3, device="cuda:1")
+
+    first, second = compiled(body)(torch.ones(3, device="cuda:0"), torch.ones(3, device="cuda:1"))
+    assert (first.device.index, second.device.index, first.tolist()) == (0, 1, [2, 2, 2])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "cudagraphs"])
+def test_other_backends(backend):
+    model = nn.Linear(2, 2).cuda()
+    step, ones = compiled(model, backend=backend), torch.ones(1, 2, device="cuda")
+    for _ in range(3):
+        model.zero_grad()
+        step(ones).sum().backward()
+    assert torch.equal(step(ones), model(ones))
+    assert model.weight.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_graph_that_inductor_cannot_have_runs():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    query, key, value = torch.randn(3, 1, 2, 16, 8, device="cuda").unbind()
+    expected = F.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(compiled(flex_attention)(query, key, value), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_ahead_of_time_is_refused_by_name():
+    warnings.simplefilter("ignore")
+    program = torch.export.export(nn.Linear(2, 2).cuda(), (torch.ones(1, 2, device="cuda"),))
+    with pytest.raises(NotImplementedError, match="AOTInductor"):
+        torch._inductor.aoti_compile_and_package(program)
