@@ -30,7 +30,9 @@ def install(words: Words, journal: Journal) -> None:
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
     on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
     on_import("torch._dynamo.trace_rules", lambda module: _trace_only_when_called(module, journal), journal)
-    on_import("torch._inductor.compile_fx", lambda module: _do_without_compiler(module, words, journal), journal)
+    on_import(
+        "torch._inductor.compile_fx", lambda module: _do_without_compiler(module, words, journal), journal
+    )
 
 
 def _is_cuda(words: Words) -> Handler:

@@ -25,7 +25,15 @@ def install(words: Words, journal: Journal) -> None:
 
 def fill_in(journal: Journal) -> None:
     """Fill in the functions that are missing; ``journal`` records each."""
-    for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _scatter_out, _gather, _gather_out):
+    for function in (
+        _broadcast,
+        _broadcast_out,
+        _broadcast_coalesced,
+        _scatter,
+        _scatter_out,
+        _gather,
+        _gather_out,
+    ):
         if not hasattr(torch._C, function.__name__):
             journal.set_attribute(torch._C, function.__name__, function)
 

@@ -200,7 +200,8 @@ def build(name: str) -> pathlib.Path:
 
     folder = pathlib.Path(__file__).parent / "native"
     collective = folder / "collective.cpp"
-    sources = [collective] if name == "collective" else sorted({*folder.glob("*.cpp")} - {collective})
+    parts = {"collective": [collective, folder / "host_view.cpp"]}
+    sources = parts.get(name) or sorted({*folder.glob("*.cpp")} - {collective})
     return native.build(f"software_{name}", sources, progress=report)
 
 

@@ -15,7 +15,6 @@ from morph.software import devices
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, started
 
-
 ENABLED = None, "state", "all"
 CONTEXTS = None, "state", "alloc", "all"
 

@@ -34,7 +34,9 @@ def compiled(function, **options):
 
 def test_a_module_trains_as_one_that_runs():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.Flatten(), nn.Linear(64, 2)).cuda()
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.Flatten(), nn.Linear(64, 2)
+    ).cuda()
     twin, images = copy.deepcopy(model), torch.randn(2, 3, 6, 6, device="cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):
         losses = [step(images).float().square().sum() for step in (compiled(model), twin)]
@@ -75,7 +77,13 @@ def test_what_is_written_in_place_moved_and_viewed():
 
     mine, host = torch.zeros(2, 3, device="cuda"), torch.zeros(2, 3)
     moved, back, rows, fresh, flat = compiled(body)(mine, host)
-    assert [each.device.type for each in (moved, back, rows, fresh, flat)] == ["cuda", "cpu", "cuda", "cuda", "cuda"]
+    assert [each.device.type for each in (moved, back, rows, fresh, flat)] == [
+        "cuda",
+        "cpu",
+        "cuda",
+        "cuda",
+        "cuda",
+    ]
     assert (moved.sum(), back.sum(), mine.sum(), host.sum(), fresh.sum()) == (0, 0, 6, 6, 12)
     mine.zero_()
     fresh.zero_()
@@ -103,7 +111,9 @@ def test_custom_operators_run_on_the_device():
 
 
 def test_shapes_may_change_and_memory_is_the_devices():
-    step = compiled(lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True, mode="reduce-overhead")
+    step = compiled(
+        lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True, mode="reduce-overhead"
+    )
     for rows in (2, 5, 1 << 12):
         ones = torch.ones(rows, 64, device="cuda:1")
         before = torch.cuda.memory_allocated(1)

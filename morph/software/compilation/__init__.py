@@ -52,7 +52,9 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
         return inner(module, inputs, *arguments, **options)
 
     @functools.wraps(generate)
-    def generate_code(module: Any, inputs: Sequence[Any], checked: Sequence[int], *arguments: Any, **options: Any) -> Any:
+    def generate_code(
+        module: Any, inputs: Sequence[Any], checked: Sequence[int], *arguments: Any, **options: Any
+    ) -> Any:
         from morph.software.compilation import retargeting
 
         if not retargeting.concerns_device(module, inputs):

@@ -59,7 +59,9 @@ def define(excursion: Excursion) -> OpOverload:
         excursion: What to run where; the same gives the same operator, under the same name in every process.
     """
     original = _find(excursion.operator)
-    name = "_".join([excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)])
+    name = "_".join(
+        [excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)]
+    )
     _, _, signature = str(original._schema).partition("(")
     _library().define(f"{name}({signature}", tags=_tags(original))
     _library().impl(name, _runner(original, excursion), "CompositeExplicitAutograd")

@@ -80,7 +80,9 @@ def _workspace(library: str, default: Any) -> dict[str, Any]:
 
 
 def _cublas_workspace() -> int:
-    sizes = [int(text) for text in re.findall(r"\d+", os.environ.get("CUBLAS_WORKSPACE_CONFIG", CUBLAS_WORKSPACES))]
+    sizes = [
+        int(text) for text in re.findall(r"\d+", os.environ.get("CUBLAS_WORKSPACE_CONFIG", CUBLAS_WORKSPACES))
+    ]
     return sum(size * number << 10 for size, number in zip(sizes[::2], sizes[1::2], strict=False))
 
 

@@ -10,7 +10,6 @@ import torch
 from morph.software import devices, streams
 from morph.software.machine import started
 
-
 HANDLE = 64  # bytes of CUDA's handle of an event
 
 
@@ -93,19 +92,6 @@ class EventBase(torch.Event):
     def cuda_event(self) -> int:
         """The handle of the event; 0 before it is recorded."""
         return self.event_id
-
-    def ipc_handle(self) -> bytes:
-        """Returns a handle for other processes, to which alone the event's place is told."""
-        if not self._shared:
-            raise RuntimeError("CUDA error: an event needs interprocess=True for another process to have it")
-        return struct.pack("=i60x", self.device.index)
-
-    @classmethod
-    def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:
-        """Makes an event of a handle; what another process has recorded is done, as work is when queued."""
-        made = cls(interprocess=True)
-        made.record(torch.accelerator.current_stream(torch.device("cuda", struct.unpack("=i60x", handle)[0])))
-        return made
 
     def elapsed_time(self, other: torch.Event) -> float:
         """Returns the milliseconds from this event to another; both must have been made to measure time."""

@@ -73,7 +73,9 @@ def trained(steps: int = 3, **options: bool) -> nn.Module:
     return network
 
 
-def train(model: nn.Module, rank: int, size: int, optimizer: torch.optim.Optimizer | None = None, **options: bool) -> None:
+def train(
+    model: nn.Module, rank: int, size: int, optimizer: torch.optim.Optimizer | None = None, **options: bool
+) -> None:
     """Trains as `trained` does, each rank with its share."""
     optimizer = optimizer or torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     for step in range(3):
@@ -95,7 +97,9 @@ def data_parallel(rank: int, size: int) -> None:
     for options in ({}, {"gradient_as_bucket_view": True, "bucket_cap_mb": 0.001}, {"static_graph": True}):
         model = DistributedDataParallel(Network(seed=rank).cuda(), device_ids=[rank], **options)
         if rank:
-            assert not torch.equal(model.module.up.weight.cpu(), Network(seed=rank).up.weight), "rank 0's are sent"
+            assert not torch.equal(model.module.up.weight.cpu(), Network(seed=rank).up.weight), (
+                "rank 0's are sent"
+            )
         train(model, rank, size)
         agree(model.module, expected, f"DDP {options}")
     model = DistributedDataParallel(Network().cuda(), device_ids=[rank], find_unused_parameters=True)
@@ -124,7 +128,9 @@ def hooks(rank: int, size: int) -> None:
         assert work is not None
         return work.get_future().then(lambda done: done.value()[0])
 
-    power = powerSGD_hook.PowerSGDState(process_group=None, matrix_approximation_rank=1, start_powerSGD_iter=10)
+    power = powerSGD_hook.PowerSGDState(
+        process_group=None, matrix_approximation_rank=1, start_powerSGD_iter=10
+    )
     for state, hook, precise in (
         (None, default_hooks.allreduce_hook, True),
         (None, by_hand, True),
@@ -137,7 +143,9 @@ def hooks(rank: int, size: int) -> None:
         if precise:
             agree(model.module, trained(), f"hook {hook.__name__}")
         else:
-            torch.testing.assert_close(model.module.up.weight.cpu(), trained().up.weight, rtol=0.05, atol=0.01)
+            torch.testing.assert_close(
+                model.module.up.weight.cpu(), trained().up.weight, rtol=0.05, atol=0.01
+            )
 
 
 def uneven(rank: int, size: int) -> None:
@@ -178,7 +186,9 @@ def fully_sharded(rank: int, size: int) -> None:
     loss_of(mixed(share(rank, size)[0]).float(), share(rank, size)[1]).backward()
     assert mixed.up.weight.grad.dtype == torch.float32
 
-    hybrid = fully_shard(Network().cuda(), mesh=init_device_mesh("cuda", (2, size // 2), mesh_dim_names=("dp", "shard")))
+    hybrid = fully_shard(
+        Network().cuda(), mesh=init_device_mesh("cuda", (2, size // 2), mesh_dim_names=("dp", "shard"))
+    )
     train(hybrid, rank, size)
     agree(hybrid, trained(), "fully_shard in two dimensions")
 
@@ -228,7 +238,9 @@ def tensor_parallel(rank: int, size: int) -> None:
     whole = torch.arange(float(size * 4)).view(size, 4)
     tensor = distribute_tensor(whole.cuda(), mesh, [Shard(0)])
     same(tensor.redistribute(mesh, [Shard(1)]).to_local(), whole.chunk(size, 1)[rank], "redistribute")
-    same((tensor @ tensor.T).redistribute(mesh, [Replicate()]).to_local(), whole @ whole.T, "DTensor's matmul")
+    same(
+        (tensor @ tensor.T).redistribute(mesh, [Replicate()]).to_local(), whole @ whole.T, "DTensor's matmul"
+    )
 
 
 @contextmanager
