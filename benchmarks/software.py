@@ -137,7 +137,8 @@ def main() -> None:
     for row in rows:
         scale, unit = (1e-6, "MB") if "memory" in str(row["name"]) else (1e6, "us")
         figures = [float(str(row[side])) * scale for side in ("software", "plain")]
-        print(f"{row['name']:30} {figures[0]:10,.1f} / {figures[1]:10,.1f} {unit} {row['ratio']:6.2f}x", end="")
+        times = f"{figures[0]:10,.1f} / {figures[1]:10,.1f} {unit}"
+        print(f"{row['name']:30} {times} {row['ratio']:6.2f}x", end="")
         print(f"  (best {row['of_best']:5.2f}x)" if "of_best" in row else "")
 
 

@@ -49,7 +49,8 @@ class Residual(nn.Module):
         super().__init__()
         parts: list[nn.Module] = []
         for _ in range(2):
-            parts += [nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU()]
+            convolution = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+            parts += [convolution, nn.BatchNorm2d(channels), nn.ReLU()]
         self.body = nn.Sequential(*parts[:-1])
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -65,7 +66,8 @@ def resnet(device: str) -> Work:
 
 
 def _stage(channels: int) -> list[nn.Module]:
-    first = nn.Conv2d(3 if channels == 32 else channels // 2, channels, 3, stride=1 if channels == 32 else 2, padding=1)
+    incoming, stride = (3, 1) if channels == 32 else (channels // 2, 2)
+    first = nn.Conv2d(incoming, channels, 3, stride=stride, padding=1)
     return [first, nn.BatchNorm2d(channels), nn.ReLU(), Residual(channels), Residual(channels)]
 
 

@@ -67,7 +67,7 @@ class Load:
         self._percent = 0
 
     def percent(self) -> int:
-        """Return the percentage since the last call; the first one takes a moment, to have something to tell."""
+        """Return the percentage since the last call; the first one takes a moment."""
         if self._last is None:
             self._last = psutil.cpu_times()
             time.sleep(SAMPLE)

@@ -1,4 +1,4 @@
-"""``torch._C._cuda_*``: what programs ask of torch's C++ about devices and streams, answered by the vendor's module."""
+"""``torch._C._cuda_*``: questions about devices and streams, answered by the vendor's module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def set_device(device: int) -> None:
 
 
 def exchange_device(device: int) -> int:
-    """Answer ``torch._C._cuda_exchangeDevice(device)``: the device that was current; a negative one changes nothing."""
+    """Answer ``torch._C._cuda_exchangeDevice``: the device that was current; -1 changes nothing."""
     if device < 0:
         return -1
     previous = get_device()

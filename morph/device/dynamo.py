@@ -65,7 +65,7 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
 
 
 def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> None:
-    """Have inductor run a graph for a device that it has no compiler for, instead of failing in its middle."""
+    """Have inductor run a graph for a device that it has no compiler for, instead of failing."""
     compile_fx: Callable[..., Any] = vars(module)["compile_fx"]
     own = words.backend.device_type
 
@@ -87,7 +87,7 @@ def _say_without_compiler(own: str) -> None:
 
 
 def _concerns(own: str, model: Any, inputs: Any) -> bool:
-    """Tell whether a graph takes or makes tensors of the vendor's device; AOTInductor's are its own affair."""
+    """Tell whether a graph takes or makes tensors of the vendor's device; AOTInductor's do not count."""
     from torch._inductor.virtualized import V
 
     nodes = model.graph.nodes if isinstance(model, torch.fx.GraphModule) else ()

@@ -61,7 +61,7 @@ def _scatter(
 
 
 def _scatter_out(tensor: Tensor, out: Tensors, dim: int, streams: object) -> Tensors:
-    for target, chunk in zip(out, tensor.split([each.size(dim) for each in out], dim), strict=True):
+    for target, chunk in zip(out, torch.split(tensor, [each.size(dim) for each in out], dim), strict=True):
         target.copy_(chunk)
     return out
 

@@ -15,21 +15,9 @@ def _product() -> Tensor:
     return torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
 
 
-def test_the_low_precision_is_bfloat16_where_none_is_named() -> None:
-    with pytest.warns(FutureWarning, match="torch.cuda.amp.autocast"), torch.cuda.amp.autocast():
-        assert _product().dtype is torch.bfloat16
-    with torch.autocast("cuda"):
-        assert _product().dtype is torch.bfloat16
-
-
 def test_half_precision_is_used_where_it_is_named() -> None:
     with torch.autocast("cuda", dtype=torch.float16):
         assert _product().dtype is torch.float16
-
-
-def test_a_function_is_decorated() -> None:
-    assert torch.autocast("cuda")(_product)().dtype is torch.bfloat16
-    assert torch.autocast("cuda", enabled=False)(_product)().dtype is torch.float32
 
 
 def test_casts_of_a_function_of_ones_own_are_made() -> None:
@@ -97,15 +85,3 @@ def test_nothing_is_said_to_be_disabled() -> None:
         warnings.simplefilter("always")
         assert torch.cuda.amp.GradScaler().is_enabled()
     assert [str(warning.message)[:31] for warning in caught] == ["`torch.cuda.amp.GradScaler(args"]
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_recurrent_layers_take_every_low_precision(dtype: torch.dtype) -> None:
-    torch.manual_seed(0)
-    model, given = nn.LSTM(8, 8, num_layers=2, bidirectional=True).cuda(), torch.randn(5, 2, 8, device="cuda")
-    with torch.autocast("cuda", dtype=dtype):
-        output, (hidden, _) = model(given)
-    assert output.dtype is hidden.dtype is dtype
-    torch.testing.assert_close(output.float(), model(given)[0], rtol=0.05, atol=0.05)
-    output.float().sum().backward()
-    assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())

@@ -19,7 +19,8 @@ def shift(tensor: torch.Tensor) -> torch.Tensor:
 
 shift.register_fake(lambda tensor: torch.empty_like(tensor))
 offsets = torch.arange(3.0, device="cuda")
-step = torch.compile(lambda tensor: (shift(tensor) + torch.rand(3, device="cuda").floor() + offsets, tensor.cpu()))
+noise = lambda: torch.rand(3, device="cuda").floor()
+step = torch.compile(lambda tensor: (shift(tensor) + noise() + offsets, tensor.cpu()))
 result, back = step(torch.zeros(3, device="cuda"))
 assert (result.device.type, back.device.type, result.tolist()) == ("cuda", "cpu", [1, 2, 3])
 print(counters["inductor"]["fxgraph_cache_hit"])

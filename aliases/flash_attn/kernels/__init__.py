@@ -153,8 +153,9 @@ def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:
 def _kernels(device_type: str) -> Any:
     """Return the kernels of a type of devices, or None; they are the CPU's where that is CUDA's device."""
     backend = backends.active()
-    own = backend is not None and backend.device_type == device_type
-    return _KERNELS.get(backend.name if own else device_type)
+    if backend is not None and backend.device_type == device_type:
+        device_type = backend.name
+    return _KERNELS.get(device_type)
 
 
 def _at_once(attention: Attention, query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> bool:

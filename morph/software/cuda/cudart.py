@@ -1,4 +1,4 @@
-"""``torch._C._cudart`` and ``torch._C._nvtx``: the functions of CUDA's runtime and of its marks that torch binds."""
+"""``torch._C._cudart`` and ``torch._C._nvtx``: what torch binds of CUDA's runtime and of its marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _module(name: str, values: dict[str, Any]) -> ModuleType:
 
 
 def _marks() -> dict[str, Any]:
-    """Gives the functions that mark ranges, which nobody reads here: depths and numbers are as NVTX counts them."""
+    """Gives the functions that mark ranges; depths and numbers are as NVTX counts them."""
     numbers, open_ranges = itertools.count(1), [0]
 
     def push(message: str) -> int:

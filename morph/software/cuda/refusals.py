@@ -1,4 +1,4 @@
-"""What a torch that is built for CUDA has in ``torch._C`` and software cannot do; each refuses when it is called."""
+"""The names of ``torch._C`` that software cannot serve; each refuses when it is called."""
 
 from __future__ import annotations
 

@@ -89,7 +89,8 @@ def _streams() -> dict[str, Any]:
 def set_sync_debug_mode(mode: int | str) -> None:
     """Answers ``torch._C._cuda_set_sync_debug_mode``: whether waits of the host are warned of, or refused."""
     warnings.warn(
-        "Synchronization debug mode is a prototype feature and does not yet detect all synchronizing operations",
+        "Synchronization debug mode is a prototype feature and does not yet detect all "
+        "synchronizing operations",
         stacklevel=3,
     )
     level = WATCHED.get(mode, -1) if isinstance(mode, str) else mode

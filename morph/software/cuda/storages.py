@@ -25,7 +25,7 @@ def place(journal: Journal) -> None:
         "resize_": resize,
         "_share_cuda_": share,
         "_new_shared_cuda": classmethod(opened),
-        "_release_ipc_counter_cuda": classmethod(let_go),
+        "_release_ipc_counter_cuda": staticmethod(let_go),
     }
     for name, method in methods.items():
         journal.set_attribute(torch.UntypedStorage, name, method)
@@ -84,6 +84,6 @@ def opened(
     return sharing.open_shared(Place(process, file, segment, offset, counts, counter), size, device)
 
 
-def let_go(cls: type, counters: bytes, counter: int, **options: Any) -> None:
+def let_go(counters: bytes, counter: int, **options: Any) -> None:
     """Answers ``_release_ipc_counter_cuda``: this process has the storage from before."""
     sharing.let_go(*_COUNTERS.unpack(counters), counter)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import torch
@@ -80,7 +79,7 @@ class EventBase(torch.Event):
         return made
 
     def ipc_handle(self) -> bytes:
-        """Returns what another process makes this event of: the time when it happens, by the host's one clock."""
+        """Returns what another process makes this event of: its time, by the host's one clock."""
         if not self._between_processes:
             raise torch.AcceleratorError("CUDA error: invalid argument")
         if not self.event_id:

@@ -9,6 +9,7 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/lstm_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
@@ -103,9 +104,10 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
 using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
 
-// Where the CPU takes oneDNN's fused layer; it is made of differentiable parts.
+// Where the CPU takes oneDNN's fused layer; it is made of differentiable parts. Autocast casts in the cells of the other.
 bool fused_on_host(const Tensor& input, at::TensorList hidden, at::TensorList parameters) {
   auto fits = [](const Tensor& tensor) { return on_device(tensor) && tensor.scalar_type() == at::kFloat; };
+  if (at::autocast::is_autocast_enabled(settings().type)) return false;
   return Fused::DEFAULT && at::globalContext().userEnabledMkldnn() && hidden.size() == 2 && fits(input) && input.numel() != 0 &&
          std::all_of(hidden.begin(), hidden.end(), fits) && std::all_of(parameters.begin(), parameters.end(), fits) &&
          !hidden[0].unsafeGetTensorImpl()->has_symbolic_sizes_strides() && hidden[0].size(2) == hidden[1].size(2);

@@ -11,7 +11,7 @@ DEVICE = "cuda:1"
 
 
 def change(queue, answers, released):
-    """What the other process does: it changes what it gets, answers with a tensor of its own, and holds on."""
+    """The other process: it changes what it gets, answers with a tensor of its own, and holds on."""
     whole, view, again, parameter, empty = queue.get()
     assert (whole.device, view.device) == (torch.device(DEVICE), torch.device(DEVICE))
     assert (

@@ -41,7 +41,7 @@ def _begin(rank: int, size: int, store: str, backend: str, work: Callable[[int, 
 
 
 def same(found: object, expected: object, what: str) -> None:
-    """Checks that two tensors, or lists of them, have the same numbers, the first on this process's device."""
+    """Checks that tensors, or lists of them, have the same numbers, the first on this process's device."""
     if isinstance(found, list):
         for one, other in zip(found, expected, strict=True):  # type: ignore[call-overload]
             same(one, other, what)
