@@ -70,7 +70,8 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
 def _know_storage_classes(journal: Journal) -> None:
     """Adds torch.cuda's classes of storages to those that torch.is_storage() knows."""
     legacy_class = torch.storage._LegacyStorage
-    classes = [each for each in vars(torch.cuda).values() if isinstance(each, type)]
+    # by type(), which does not import what torch.cuda has lazily
+    classes = [each for each in vars(torch.cuda).values() if issubclass(type(each), type)]
     storages = {each for each in classes if issubclass(each, legacy_class)} - {legacy_class}
     torch._storage_classes.update(storages)
     journal.on_undo(lambda: torch._storage_classes.difference_update(storages))

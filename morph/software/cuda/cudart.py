@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -22,17 +23,21 @@ def _module(name: str, values: dict[str, Any]) -> ModuleType:
     return module
 
 
+class _Ranges(threading.local):
+    open = 0  # of this thread's ranges
+
+
 def _marks() -> dict[str, Any]:
     """Gives the functions that mark ranges; depths and numbers are as NVTX counts them."""
-    numbers, open_ranges = itertools.count(1), [0]
+    numbers, ranges = itertools.count(1), _Ranges()
 
     def push(message: str) -> int:
-        open_ranges[0] += 1
-        return open_ranges[0] - 1
+        ranges.open += 1
+        return ranges.open - 1
 
     def pop() -> int:
-        open_ranges[0] -= 1
-        return open_ranges[0]
+        ranges.open -= 1
+        return ranges.open
 
     return {
         "rangePushA": push,

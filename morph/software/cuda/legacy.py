@@ -34,4 +34,4 @@ def place(native: Any, journal: Journal) -> None:
 
 def _types(module: ModuleType) -> dict[str, Any]:
     kind = type(torch.FloatTensor)
-    return {name: value for name, value in vars(module).items() if isinstance(value, kind)}
+    return {name: value for name, value in vars(module).items() if type(value) is kind}

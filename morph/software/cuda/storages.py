@@ -86,4 +86,5 @@ def opened(
 
 def let_go(counters: bytes, counter: int, **options: Any) -> None:
     """Answers ``_release_ipc_counter_cuda``: this process has the storage from before."""
-    sharing.let_go(*_COUNTERS.unpack(counters), counter)
+    process, counts = _COUNTERS.unpack(counters)
+    sharing.let_go(process, counts, counter)
