@@ -59,7 +59,8 @@ def plan(platform: str) -> Plan:
     left = served - {*uses, *aliases, *untried}
     unexplained = sorted(name for name in left if not is_private(name))
     same = {name: above for name, above in aliases.items() if above in uses}
-    refusals = statuses.keys() - served - untried.keys()
+    # where torch.cuda is torch's own, a name that software lacks is there, and refuses when it is used
+    refusals = set() if backend.facts.native_cuda else statuses.keys() - served - untried.keys()
     return Plan(uses, same, tuple(sorted(refusals)), tuple(unexplained))
 
 
