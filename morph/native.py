@@ -20,6 +20,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import filelock
@@ -33,6 +34,7 @@ Progress = Callable[[str], None]
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
+COMPILER_MEMORY = 3 << 29  # bytes
 
 
 class BuildError(MorphError):
@@ -153,7 +155,7 @@ def _build(name: str, sources: list[pathlib.Path], library: pathlib.Path, progre
         raise BuildError(f"the C++ part {name!r} did not build before; delete {log} to try again")
     command = compiler()
     if progress is not None:
-        progress(f"building {name} for torch {torch.__version__}, once (some 20 seconds)")
+        progress(f"building {name} for torch {torch.__version__}, once (minutes on few cores)")
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=name) as scratch:
         built = pathlib.Path(scratch) / library.name
         try:
@@ -178,13 +180,24 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
 
 
 def _run_together(commands: list[list[str]]) -> None:
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
-    for process, command in zip(running, commands, strict=True):
-        _, errors = process.communicate()
-        if process.returncode:
-            for other in running:
-                other.kill()
-            raise subprocess.CalledProcessError(process.returncode, command, stderr=errors)
+    """Run commands, as many at once as there are cores for and memory: a compiler takes up to 1.5 GiB here."""
+    with ThreadPoolExecutor(_jobs()) as pool:
+        done = [pool.submit(_run, command) for command in commands]
+        try:
+            for each in done:
+                each.result()
+        except subprocess.CalledProcessError:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _jobs() -> int:
+    memory = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(len(os.sched_getaffinity(0)), memory // COMPILER_MEMORY))
 
 
 def _include_folders() -> list[pathlib.Path]:

@@ -42,6 +42,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("platform", names, indirect=True, scope="session")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Builds the software device, once for all processes of tests, before any of these has a time limit."""
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+        platforms.build_software_device()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if WORKERS in item.config.stash:

@@ -134,10 +134,11 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
 
 
 def build_software_device() -> None:
-    """Builds the simulated device unless it is cached, before a process with a time limit has to."""
+    """Builds morph's native parts unless they are cached, before a process with a time limit has to."""
     machine = importlib.import_module("morph.software.machine")
     for name in ("device", "collective"):
         machine.build(name)
+    importlib.import_module("morph.seam.native").NativeSeam()
 
 
 def describe(process: subprocess.CompletedProcess[str]) -> str:
