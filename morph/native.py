@@ -34,7 +34,7 @@ Progress = Callable[[str], None]
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
-COMPILER_MEMORY = 3 << 29  # bytes
+COMPILER_MEMORY = 3 << 29  # bytes that one compiler takes, of torch's headers mostly
 
 
 class BuildError(MorphError):
@@ -180,7 +180,7 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
 
 
 def _run_together(commands: list[list[str]]) -> None:
-    """Run commands, as many at once as there are cores for and memory: a compiler takes up to 1.5 GiB here."""
+    """Run commands, as many at once as there are cores and memory for."""
     with ThreadPoolExecutor(_jobs()) as pool:
         done = [pool.submit(_run, command) for command in commands]
         try:
