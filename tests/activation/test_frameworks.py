@@ -13,7 +13,7 @@ from tests.platforms import Platform
 PROGRAM = """
 import importlib.util, json, sys
 import torch
-if torch.device("cuda").type == "cuda":
+if torch.device("cuda").type != "npu":
     sys.modules["torch_npu"] = None  # as on a machine without it
 
 def accelerate():

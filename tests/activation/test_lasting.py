@@ -34,6 +34,8 @@ THREADS = """
 import importlib, sys, threading, time, traceback
 import torch, morph
 
+morph.activate(BACKEND)  # torch.cuda is executed again, which is the main thread's to wait for
+morph.deactivate()
 own, until, problems = torch.cuda, time.monotonic() + float(sys.argv[1]), []
 
 def activate():

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from tests.platforms import ACCELERATORS
+
 
 def test_matmul_may_use_tf32() -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
@@ -133,6 +135,7 @@ def test_the_plan_cache_of_a_device_is_the_vendors() -> None:
     assert torch.backends.cuda.cufft_plan_cache["cuda:0"].size == 0
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_hints_for_cudas_libraries_are_taken() -> None:
     for name in ("cusolver", "magma", "default"):
         assert torch.backends.cuda.preferred_linalg_library(name) == torch._C._LinalgBackend.Default

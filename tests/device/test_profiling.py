@@ -6,8 +6,11 @@ import json
 import pathlib
 import warnings
 
+import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+from tests.platforms import ACCELERATORS
 
 
 def work() -> None:
@@ -24,6 +27,7 @@ def test_cuda_activities_record_and_tabulate() -> None:
         assert "a step" in profiler.key_averages().table(sort_by=order, row_limit=10)
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_cuda_alone_is_an_activity() -> None:
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         work()
@@ -46,6 +50,7 @@ def test_schedules_and_traces(tmp_path: pathlib.Path) -> None:
     assert "a step" in names
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_the_older_profiler() -> None:
     for options in ({"use_cuda": True}, {"use_device": "cuda"}):
         with torch.autograd.profiler.profile(**options) as profiler:
@@ -53,6 +58,7 @@ def test_the_older_profiler() -> None:
         assert "a step" in profiler.key_averages().table(sort_by="cuda_time_total")
 
 
+@pytest.mark.platforms(*ACCELERATORS)
 def test_ranges_for_nvidias_tools_do_nothing() -> None:
     ranges = torch.autograd.profiler.emit_nvtx()
     assert not ranges.enabled

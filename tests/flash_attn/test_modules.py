@@ -41,7 +41,7 @@ def test_attention_with_and_without_flash_attn():
             same_weights(flash, plain)
             assert distance(flash(x), plain(x)) < 0.02, options
         else:
-            assert flash.to(torch.bfloat16)(x).shape == x.shape
+            assert flash.to("cuda", torch.bfloat16)(x).shape == x.shape
 
 
 def test_alibi_windows_and_sequences():

@@ -56,6 +56,7 @@ def _serve_gloo(module: ModuleType, journal: Journal) -> None:
     def register(group: Any, device: Any, kind: Any, backend: Any = None) -> None:
         if device.type == "cuda" and type(backend) is module.ProcessGroupGloo:
             backend = distributed.over(backend, "gloo", backend.options)
+            kind = module.ProcessGroup.BackendType.CUSTOM  # a group has one backend of each other type
         register_backend(group, device, kind, backend)
 
     if module.is_gloo_available():

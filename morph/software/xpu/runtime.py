@@ -6,14 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from morph.software import devices, generators
+from morph.software import devices, generators, memory
 from morph.software.machine import Machine, started
 from morph.software.xpu import graphs, pools, properties, streams
 
 COUNTED = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes")
 ARCHITECTURES = "pvc bmg dg2-g10"
 
-_skipped: set[str] = set()  # kinds of events that the history leaves out
 
 
 def names(machine: Machine) -> dict[str, Any]:
@@ -117,10 +116,7 @@ def memory_snapshot(pool: pools.PoolId | None) -> dict[str, Any]:
     """Answers ``torch._C._xpu_memorySnapshot``: the segments, of one pool if given, and the history."""
     native = started().native
     segments = [each for each in native.memory_snapshot() if pool in (None, each["segment_pool_id"])]
-    traces = [
-        [each for each in events if each["action"] not in _skipped] for events in native.memory_traces()
-    ]
-    return {"segments": segments, "device_traces": traces}
+    return {"segments": segments, "device_traces": native.memory_traces()}
 
 
 def record_memory_history(
@@ -131,7 +127,7 @@ def record_memory_history(
     clear_history: bool,
     skip_actions: Sequence[str],
 ) -> None:
-    """Answers ``torch._C._xpu_recordMemoryHistory``: the events, of which nobody keeps the stacks."""
-    _skipped.clear()
-    _skipped.update(skip_actions)
-    started().native.record_memory_history(max_entries if enabled == "all" else 0)
+    """Answers ``torch._C._xpu_recordMemoryHistory``."""
+    memory.record_history(
+        enabled, context, stacks, max_entries, clear_history=clear_history, skip_actions=skip_actions
+    )
