@@ -134,3 +134,11 @@ def test_operators_of_the_hosts_alone_are_refused_by_name():
             torch.ops.semantics_test.twice(torch.ones(1, device="cuda"))
         library.impl("twice", lambda x: x * 2, "CUDA")
         assert torch.ops.semantics_test.twice(torch.ones(1, device="cuda")).tolist() == [2]
+
+
+@pytest.mark.parametrize("operator", [torch.gcd, torch.bitwise_and, torch.heaviside])
+def test_operators_without_kernels_of_their_own_look_at_devices(operator):
+    first, second = (torch.tensor([6, 4], device="cuda:1") for _ in range(2))
+    assert operator(first, second).device == torch.device("cuda:1")
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        operator(first, second.to("cuda:0"))
