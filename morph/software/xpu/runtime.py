@@ -14,7 +14,6 @@ COUNTED = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes
 ARCHITECTURES = "pvc bmg dg2-g10"
 
 
-
 def names(machine: Machine) -> dict[str, Any]:
     """Gives the names of ``torch._C``, with what each is.
 
