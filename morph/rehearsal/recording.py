@@ -14,9 +14,7 @@ from dataclasses import asdict, dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
-MORPH = pathlib.Path(__file__).parents[2]
-
-
+MORPH = pathlib.Path(__file__).parents[1]
 OWN = tuple(f"{folder}{os.sep}" for folder in (MORPH, MORPH.parent / "finders", MORPH.parent / "aliases"))
 IMPORTING = "<frozen importlib"
 FEW = 100

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
+import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from morph.importing import put_first, take_away
@@ -46,6 +49,31 @@ class Reexecuted:
         else:
             _execute(self._loaded())
             complete(sys.modules[self._name])
+
+    def between_calls(self, work: Callable[[], object], patience: float = 1.0) -> None:
+        """Calls a function while no other thread is inside the modules' functions.
+
+        Args:
+            work: The function; it must not wait for another thread.
+            patience: Seconds after which it is called in any case.
+        """
+        interval, until = sys.getswitchinterval(), time.monotonic() + patience
+        sys.setswitchinterval(patience)  # no thread goes on between the last look and the work
+        try:
+            while self._other_threads_inside() and time.monotonic() < until:
+                time.sleep(interval)
+            work()
+        finally:
+            sys.setswitchinterval(interval)
+
+    def _other_threads_inside(self) -> bool:
+        threads = sys._current_frames()
+        del threads[threading.get_ident()]
+        stacks = map(traceback.walk_stack, threads.values())
+        return any(self._is_inside(frame) for stack in stacks for frame, _ in stack)
+
+    def _is_inside(self, frame: FrameType) -> bool:
+        return f"{frame.f_globals.get('__name__')}.".startswith(f"{self._name}.")
 
     def _put_back(self, own: Contents) -> None:
         self._contents = _contents({name: sys.modules[name] for name in own})

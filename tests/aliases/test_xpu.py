@@ -154,7 +154,7 @@ def test_memory_history_takes_the_parameters_of_cuda() -> None:
     assert actions == ["free_requested", "free_completed"]  # the last two of three
     with pytest.warns(UserWarning, match="compile_context=True"):
         torch.cuda.memory._record_memory_history(compile_context=True)
-    torch.cuda.memory._record_memory_history(skip_actions=["alloc", "free_requested"])
+    torch.cuda.memory._record_memory_history(clear_history=True, skip_actions=["alloc", "free_requested"])
     del [torch.ones(1, device="cuda")][0]
     assert {event["action"] for event in torch.cuda.memory._snapshot()["device_traces"][0]} == {
         "free_completed"

@@ -128,7 +128,7 @@ def test_shapes_may_change_and_memory_is_the_devices():
         with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
             step(ones)
     finally:
-        torch.cuda.set_per_process_memory_fraction(1, 1)
+        torch.cuda.set_per_process_memory_fraction(1.0, 1)
 
 
 def test_devices_may_differ():

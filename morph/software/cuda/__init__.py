@@ -33,8 +33,7 @@ def place_cuda(machine: Machine, journal: Journal) -> None:
     """
     if torch._C._has_cuda:
         return
-    for name, value in libraries.names().items():
-        journal.set_attribute(torch._C, name, value)
+    _place_members(libraries.names(), journal)
     libraries.place(journal)
     _place(machine, journal, CUDA)
 
@@ -53,8 +52,7 @@ def place_hip(machine: Machine, journal: Journal) -> None:
 def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> None:
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
-    for name, value in {**refusals.names(), **runtime.names(machine)}.items():
-        journal.set_attribute(torch._C, name, value)
+    _place_members({**refusals.names(), **runtime.names(machine)}, journal)
     for name, version in versions.items():
         journal.set_attribute(torch.version, name, version)
     storages.place(journal)
@@ -65,6 +63,14 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     _know_storage_classes(journal)
     collectives.register(journal)
     compilation.place(journal)
+
+
+def _place_members(members: Mapping[str, object], journal: Journal) -> None:
+    """Puts members into ``torch._C``; undone while no other thread is in a call of torch.cuda."""
+    placed = Journal()
+    for name, value in members.items():
+        placed.set_attribute(torch._C, name, value)
+    journal.on_undo(lambda: _reexecuted.between_calls(placed.undo))
 
 
 def _know_storage_classes(journal: Journal) -> None:

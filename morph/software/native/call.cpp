@@ -4,6 +4,7 @@
 #include "host_view.h"
 #include "sparse.h"
 
+#include <ATen/ops/_efficientzerotensor.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 
@@ -85,9 +86,7 @@ Tensor& Call::to_host(const Tensor& tensor, bool written) {
       pair.written |= written;
       return pair.host;
     }
-  bool strided = tensor.layout() == c10::kStrided;
-  sparse_ |= !strided;
-  pairs_.push_back({device, strided ? host_view(tensor, host_storage(tensor)) : sparse_host_view(tensor), written});
+  pairs_.push_back({device, view(tensor), written});
   return pairs_.back().host;
 }
 
@@ -96,8 +95,14 @@ Tensor Call::element_to_host(const Tensor& tensor) {
     if (tensor.defined()) refuse_unless_scalar(tensor, false);
     return tensor;
   }
+  return view(tensor);
+}
+
+Tensor Call::view(const Tensor& tensor) {
   sparse_ |= tensor.layout() != c10::kStrided;
-  return tensor.layout() == c10::kStrided ? host_view(tensor, host_storage(tensor)) : sparse_host_view(tensor);
+  if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
+  if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
+  return host_view(tensor, host_storage(tensor));
 }
 
 void Call::write_back() {
@@ -162,7 +167,14 @@ c10::Storage Call::host_storage(const Tensor& tensor) {
 
 void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
   if (tensor.device().type() != c10::kCPU || (tensor.dim() == 0 && !written)) return;
-  if (!takes_host_tensors_) mixed(tensor.device());
+  if (takes_host_tensors_) return;
+  refuse_generator();
+  mixed(tensor.device());
+}
+
+void Call::refuse_generator() const {
+  std::string type = c10::DeviceTypeName(settings().type, true);
+  TORCH_CHECK(device_.index() >= 0, "Expected a 'cpu' device type for generator but found '", type, "'");
 }
 
 void Call::mixed(c10::Device other) const {

@@ -55,8 +55,10 @@ class Call {
     device_ = wanted;
   }
   Pair* of_host(const c10::StorageImpl* storage);
+  at::Tensor view(const at::Tensor& tensor);
   c10::Storage host_storage(const at::Tensor& tensor);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
+  void refuse_generator() const;  // which alone has brought a call without the device's tensors here
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
   void to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);

@@ -42,7 +42,6 @@ void install(Settings wanted) {
   install_ctc();
   install_products();
   install_fused_attention();
-  install_generators();
   install_neural_operators();
   install_attention();
   install_profiler();

@@ -15,7 +15,6 @@ void install_cudnn();          // cudnn.cpp
 void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
 void install_fused_attention();  // fused_attention.cpp
-void install_generators();     // generators.cpp
 
 // legacy_types.cpp, by their addresses: lets torch.cuda.FloatTensor and so on make tensors, and be the default type.
 void allow_tensor_types(bool allowed, const std::vector<void*>& types);

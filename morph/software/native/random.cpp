@@ -25,32 +25,6 @@ at::CPUGeneratorImpl& host_default() {
   return *static_cast<at::CPUGeneratorImpl*>(at::detail::getDefaultCPUGenerator().unsafeGetGeneratorImpl());
 }
 
-uint64_t mixed(uint64_t& state) {  // splitmix64
-  uint64_t z = state += 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
-
-// The engine's own seeding takes longer than the numbers of a small tensor.
-void seed_quickly(at::CPUGeneratorImpl& generator, uint64_t seed) {
-  static const at::mt19937& any = *new at::mt19937;
-  at::mt19937_data_pod state = any.data();
-  state.seed_ = seed;
-  state.left_ = at::MERSENNE_STATE_N;  // its numbers can be drawn at once
-  state.next_ = 0;
-  for (size_t i = 0; i < state.state_.size(); i += 2) {
-    uint64_t two = mixed(seed);
-    state.state_[i] = uint32_t(two);
-    state.state_[i + 1] = uint32_t(two >> 32);
-  }
-  at::mt19937 engine = any;
-  engine.set_data(state);
-  generator.set_engine(engine);
-  generator.set_next_float_normal_sample(std::nullopt);
-  generator.set_next_double_normal_sample(std::nullopt);
-}
-
 void copy_state(at::CPUGeneratorImpl& from, at::CPUGeneratorImpl& to) {
   to.set_engine(from.engine());
   to.set_next_float_normal_sample(from.next_float_normal_sample());
@@ -65,7 +39,7 @@ at::Generator seeded_generator(const Wanted& wanted, c10::Device device) {
   thread_local at::Generator generator = at::detail::createCPUGenerator();
   uint64_t seed = next_seed(wanted, device);
   std::lock_guard<std::mutex> lock(generator.mutex());
-  seed_quickly(*static_cast<at::CPUGeneratorImpl*>(generator.unsafeGetGeneratorImpl()), seed);
+  generator.set_current_seed(seed);
   return generator;
 }
 
@@ -73,7 +47,7 @@ SeededDefault::SeededDefault(c10::Device device) : alone_(one_at_a_time) {
   uint64_t seed = next_seed(std::nullopt, device);
   std::lock_guard<std::mutex> lock(host_default().mutex_);
   copy_state(host_default(), saved_);
-  seed_quickly(host_default(), seed);
+  host_default().set_current_seed(seed);
 }
 
 SeededDefault::~SeededDefault() {
