@@ -50,7 +50,7 @@ class Reexecuted:
             _execute(self._loaded())
             complete(sys.modules[self._name])
 
-    def between_calls(self, work: Callable[[], object], patience: float = 1.0) -> None:
+    def between_calls(self, work: Callable[[], object], patience: float = 2.0) -> None:
         """Calls a function while no other thread is inside the modules' functions.
 
         Args:
@@ -58,8 +58,9 @@ class Reexecuted:
             patience: Seconds after which it is called in any case.
         """
         interval, until = sys.getswitchinterval(), time.monotonic() + patience
-        sys.setswitchinterval(patience)  # no thread goes on between the last look and the work
+        sys.setswitchinterval(2 * interval)  # so that no thread goes on between the last look and the work
         try:
+            time.sleep(interval)  # from here on the threads wait for so long
             while self._other_threads_inside() and time.monotonic() < until:
                 time.sleep(interval)
             work()
