@@ -14,7 +14,12 @@ from morph.software.machine import Machine, started
 
 def values(machine: Machine) -> dict[str, Any]:
     """Gives the vendor's names on this subject that are not defined here."""
-    return {"default_generators": tuple(machine.native.default_generator(i) for i in range(machine.count))}
+    return {"default_generators": of_all_devices()}
+
+
+def of_all_devices() -> tuple[torch.Generator, ...]:
+    """Returns the generators that the devices use by default."""
+    return tuple(get_default_generator(index) for index in range(started().count))
 
 
 def get_default_generator(device_index: int) -> torch.Generator:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import pathlib
+import warnings
 import weakref
 from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar
@@ -10,11 +12,14 @@ from typing import Any, ClassVar
 import torch
 import torch.xpu.graphs
 
-from morph.aliases.torch_cuda.capture import Capture, Step, replay
 from morph.software import devices, generators, memory, pools, streams
+from morph.software.capture import Capture, Step, replay
 from morph.software.machine import Machine, started
 
 MODES = ("global", "thread_local", "relaxed")
+EMPTY = (
+    "The {} Graph is empty. This usually means that the graph was attempted to be captured on wrong device or stream."
+)
 
 
 def values(machine: Machine) -> dict[str, Any]:
@@ -40,6 +45,8 @@ class Graph:
         self._steps: list[Step] | None = None
         self._pool: pools.Id | None = None
         self._device = -1
+        self._is_debugged = False
+        self._generators: list[torch.Generator] = []
 
     def capture_begin(self, pool: pools.Id | None = None, capture_error_mode: str = "global") -> None:
         """Begins to capture the work of this thread's current stream, which may not be the default one."""
@@ -47,6 +54,11 @@ class Graph:
         if capture_error_mode not in MODES:
             names = "`global`, `thread_local`, or `relaxed`"
             raise RuntimeError(f"Unknown capture error mode. Expected {names}, got {capture_error_mode}")
+        if self._steps is not None:
+            raise RuntimeError(
+                f"This {title}Graph instance already owns a captured graph. "
+                "To capture a new graph, create a new instance."
+            )
         if streams.capturing.stream is not None:
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
         stream = torch.accelerator.current_stream()
@@ -62,32 +74,51 @@ class Graph:
 
     def replay(self) -> None:
         """Runs the captured work again, on what its inputs hold now."""
-        if self._steps is None:
-            title = started().character.title
-            raise RuntimeError(f"Called {title}Graph::replay without a preceding successful capture.")
-        replay(self._steps)
+        replay(self._captured("replay"))
 
     def reset(self) -> None:
-        """Forgets what was captured."""
-        self._steps = None
+        """Forgets what was captured, and lets go of the pool."""
+        self._steps = self._capture = None
+        self._generators.clear()
+        self._finish()
 
     def pool(self) -> pools.Id:
         """Returns the token of the pool that the graph's memory is from."""
         if self._pool is None:
-            title = started().character.title
-            raise RuntimeError(f"Called {title}Graph::pool() without a preceding successful capture.")
+            self._captured("pool")
+        assert self._pool is not None
         return self._pool
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Takes a generator; every replay draws anew from each."""
+        """Takes a generator; every replay draws anew from the state that it has now."""
+        self._generators.append(generator.graphsafe_get_state())
 
     def enable_debug_mode(self) -> None:
-        """Changes nothing."""
+        """Lets ``debug_dump`` write."""
+        self._is_debugged = True
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Writes the graph's nodes in Graphviz's language."""
+        if not self._is_debugged:
+            warnings.warn("Graphs debug not enabled, set with [graph].enable_debug_mode()", stacklevel=2)
+            return
+        names = (f'  n{place} [label="{step.operation}"];' for place, step in enumerate(self._captured("debug_dump")))
+        text = "\n".join(["digraph graph_1 {", *names, "}", ""])
+        pathlib.Path(debug_path).write_text(text, encoding="utf-8")
+
+    def _captured(self, asked: str) -> list[Step]:
+        if self._steps is None:
+            title = started().character.title
+            raise RuntimeError(f"Called {title}Graph::{asked} without a preceding successful capture.")
+        return self._steps
+
+    def _finish(self) -> None:
+        """Lets go of the pool; the program's end does so too."""
 
     def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
         self._hold(pool)
-        states = generators.get_rng_state_all, generators.set_rng_state_all
-        self._capture = Capture(started().device_type, started().character.title, *states)
+        defaults = generators.of_all_devices()
+        self._capture = Capture(pool, [*defaults, *self._generators])
         streams.capturing.stream = stream
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 
@@ -98,39 +129,15 @@ class Graph:
         started().native.end_pool(self._device, self._pool)
         capture.finish()
         self._steps = capture.steps
+        if not capture.steps:
+            warnings.warn(EMPTY.format(started().character.title), stacklevel=5)
 
     def _hold(self, pool: pools.Id) -> None:
         native, self._device, self._pool = started().native, devices.current_device(), pool
-        native.begin_pool(self._device, pool, native.Reach.THREAD)
-        weakref.finalize(self, native.let_go_of_pool, self._device, pool)
-
-
-class KeptGraph(Graph):
-    """A graph that is instantiated by itself, or by the program where it asks to keep it."""
-
-    def __new__(cls, keep_graph: bool = False) -> KeptGraph:
-        """Makes an empty graph."""
-        made = super().__new__(cls)
-        made._is_kept, made._is_ready = keep_graph, False
-        return made
-
-    _is_kept: bool
-    _is_ready: bool
-
-    def __init__(self, keep_graph: bool = False) -> None:
-        super().__init__()
-
-    def instantiate(self) -> None:
-        """Makes the graph ready for its replay."""
-        if self._steps is None:
-            title = started().character.title
-            raise RuntimeError(f"Called {title}Graph::instantiate without a preceding successful capture.")
-        self._is_ready = True
-
-    def replay(self) -> None:
-        """Runs the captured work again, on what its inputs hold now."""
-        super().replay()
-        self._is_ready = True
+        native.begin_pool(self._device, pool, native.Reach.CAPTURE)
+        self._finish = weakref.finalize(  # type: ignore[method-assign]
+            self, native.let_go_of_pool, self._device, pool
+        )
 
 
 class graph:

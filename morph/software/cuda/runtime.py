@@ -8,8 +8,9 @@ import warnings
 from typing import Any
 
 from morph.aliases.torch_cuda import collectives
-from morph.software import devices, generators, graphs
-from morph.software.cuda import cudart, libraries, memory, properties, streams
+from morph.software import devices, generators
+from morph.software import graphs as captured
+from morph.software.cuda import cudart, graphs, libraries, memory, properties, streams
 from morph.software.machine import Machine, started
 
 COLLECTIVES = "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"
@@ -80,9 +81,9 @@ def _streams() -> dict[str, Any]:
         "_cuda_getCurrentRawStream": lambda index: streams.current(index)[0],
         "_cuda_getStreamFromExternal": streams.from_handle,
         "_cuda_setStream": streams.set_current,
-        "_CUDAGraph": graphs.KeptGraph,
-        "_graph_pool_handle": graphs.graph_pool_handle,
-        "_cuda_isCurrentStreamCapturing": graphs.is_current_stream_capturing,
+        "_CUDAGraph": graphs.GraphBase,
+        "_graph_pool_handle": captured.graph_pool_handle,
+        "_cuda_isCurrentStreamCapturing": captured.is_current_stream_capturing,
     }
 
 

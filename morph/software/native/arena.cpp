@@ -40,7 +40,7 @@ void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
 
 Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t size = std::max(kRound, rounded(requested + settings().padding, kRound));
+  size_t size = std::max(kRound, rounded_as_set(requested + settings().padding, kRound));
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);

@@ -45,6 +45,7 @@ void install(Settings wanted) {
   install_neural_operators();
   install_attention();
   install_profiler();
+  install_allocator_settings();
   install_pinned_memory();
   install_autocast();
   install_operators();

@@ -46,6 +46,8 @@ void install_fallback();
 void install_neural_operators();
 void install_attention();
 void install_profiler();
+void install_allocator_settings();
+size_t rounded_as_set(size_t bytes, size_t unit);  // by PYTORCH_ALLOC_CONF's roundup_power2_divisions
 
 // The first use of a device; refused in a process forked from one that had used it.
 void initialize();
@@ -87,6 +89,7 @@ c10::DeviceAllocator* allocator();
 void set_memory_fraction(c10::DeviceIndex index, double fraction);
 double memory_fraction(c10::DeviceIndex index);
 c10::DeviceIndex owner_of(const void* pointer);  // -1: not device memory
+c10::MempoolId_t pool_of(const void* pointer);  // {0, 0}: none of its own
 struct BlockView { size_t address, size, requested; bool used; };
 struct SegmentView {
   c10::DeviceIndex device;
@@ -104,10 +107,12 @@ int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 
 // pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
-enum class Reach { kStream, kThread, kProcess };  // whose memory: the current stream's, this thread's, everybody's
+// Whose memory: the current stream's, this thread's, both of these, everybody's.
+enum class Reach { kStream, kThread, kCapture, kProcess };
 void begin_pool(c10::DeviceIndex index, c10::MempoolId_t pool, Reach reach);
 void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
 c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
+at::Tensor borrow(const at::Tensor& tensor, c10::MempoolId_t pool);  // without holding what lies in the pool
 
 // host.cpp
 at::HostAllocator* pinned_allocator();
@@ -120,6 +125,7 @@ int32_t unregister_host_memory(const void* pointer);              // both give t
 // hooks.cpp: whether torch asks this device where it knows the device type by itself
 void engage_hooks();
 void disengage_hooks();
+size_t generator_state(const at::Generator& generator);  // what tells the states of generators apart
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
 // sharing.cpp: memory in the hands of other processes

@@ -51,6 +51,7 @@ struct Generator final : c10::GeneratorImpl {
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
     return c10::make_intrusive<Generator>(device().index(), state_);
   }
+  size_t state() const { return size_t(state_.get()); }
   Generator* clone_impl() const override {
     return new Generator(device().index(), std::make_shared<State>(*state_));
   }
@@ -175,6 +176,11 @@ void resize_storage(const c10::Storage& storage, size_t bytes) {
   if (bytes && storage.data()) std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
   storage.set_data_ptr_noswap(std::move(fresh));
   storage.set_nbytes(bytes);
+}
+
+size_t generator_state(const at::Generator& generator) {
+  auto* ours = dynamic_cast<Generator*>(generator.unsafeGetGeneratorImpl());
+  return ours ? ours->state() : 0;
 }
 
 void install_hooks() {

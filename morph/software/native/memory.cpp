@@ -114,6 +114,12 @@ DeviceIndex owner_of(const void* pointer) {
   return segment ? segment->device : -1;
 }
 
+c10::MempoolId_t pool_of(const void* pointer) {
+  for (auto& each : arenas)
+    if (const Segment* segment = each->segment_of(pointer)) return segment->pool;
+  return {0, 0};
+}
+
 void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
 void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
 int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }

@@ -60,6 +60,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("is_in_bad_fork", &is_in_bad_fork);
   module.def("settle_autograd_threads", &settle_autograd_threads, py::call_guard<py::gil_scoped_release>());
   module.def("default_generator", &default_generator);
+  module.def("generator_state", &generator_state);
   module.def("current_device", [] { return int(current_device()); });
   module.def("set_device", [](int index) {
     set_current_device(index_of(index));

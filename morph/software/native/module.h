@@ -4,8 +4,8 @@
 #include "device.h"
 
 #include <pybind11/functional.h>
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
 
 namespace py = pybind11;
 

@@ -212,12 +212,15 @@ void bind_pools(py::module& module) {
   py::enum_<Reach>(module, "Reach")
       .value("STREAM", Reach::kStream)
       .value("THREAD", Reach::kThread)
+      .value("CAPTURE", Reach::kCapture)
       .value("PROCESS", Reach::kProcess);
   using Id = c10::MempoolId_t;
   module.def("begin_pool", [](int index, Id pool, Reach reach) { begin_pool(index_of(index), pool, reach); });
   module.def("end_pool", [](int index, Id pool) { end_pool(index_of(index), pool); });
   module.def("hold_pool", [](int index, Id pool) { hold_pool(index_of(index), pool); });
   module.def("let_go_of_pool", [](int index, Id pool) { let_go_of_pool(index_of(index), pool); });
+  module.def("borrow", &borrow);
+  module.def("lies_in_pool", [](size_t address, Id pool) { return pool_of(pointer(address)) == pool; });
   module.def("holders_of_pool", [](int index, Id pool) { return holders_of_pool(index_of(index), pool); });
 }
 

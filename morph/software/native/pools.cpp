@@ -1,6 +1,9 @@
 // Which pool memory is taken from: the innermost block that a pool was begun for and that reaches the asking stream.
 #include "device.h"
 
+#include <ATen/ops/_neg_view.h>
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -17,8 +20,13 @@ struct Route {
 
   bool reaches(c10::DeviceIndex index, c10::StreamId asking) const {
     if (device != index) return false;
-    if (reach == Reach::kStream) return asking == stream;
-    return reach == Reach::kProcess || thread == std::this_thread::get_id();
+    bool same_thread = thread == std::this_thread::get_id(), same_stream = asking == stream;
+    switch (reach) {
+      case Reach::kStream: return same_stream;
+      case Reach::kThread: return same_thread;
+      case Reach::kCapture: return same_thread || same_stream;
+      default: return true;
+    }
   }
 };
 
@@ -48,6 +56,18 @@ c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
   auto found = std::find_if(routes.rbegin(), routes.rend(),
                             [&](const Route& route) { return route.reaches(index, stream); });
   return found == routes.rend() ? c10::MempoolId_t{0, 0} : found->pool;
+}
+
+at::Tensor borrow(const at::Tensor& tensor, c10::MempoolId_t pool) {
+  bool dense = tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.unsafeGetTensorImpl()->is_python_dispatch();
+  if (!dense || !tensor.storage().data() || pool_of(tensor.storage().data()) != pool) return tensor;
+  c10::DataPtr memory(tensor.storage().mutable_data(), tensor.device());
+  c10::Storage storage(c10::Storage::use_byte_size_t(), tensor.storage().nbytes(), std::move(memory));
+  at::Tensor borrowed = at::empty({0}, tensor.options());
+  borrowed.set_(storage, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+  if (tensor.is_conj()) borrowed = borrowed.conj();
+  if (tensor.is_neg()) borrowed = borrowed._neg_view();
+  return borrowed;
 }
 
 }  // namespace software

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map
+
+from morph.software import generators
+from morph.software.machine import started
 
 # Operations whose result decides what the program does next cannot be replayed; CUDA refuses them too
 _WAITING = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
@@ -26,19 +28,40 @@ class Step:
         args: Its arguments; tensors without their history, so that a replay leaves autograd alone.
         kwargs: As ``args``.
         outputs: The tensors that it created, which each replay fills again.
+        state: A generator with the state that the operator draws from where it names no generator.
     """
 
     operation: Callable[..., Any]
     args: Any
     kwargs: Any
     outputs: tuple[torch.Tensor | None, ...]
+    state: torch.Generator | None
 
     def replay(self) -> None:
         """Run the operation again, into the same outputs."""
-        fresh = self.operation(*self.args, **self.kwargs)
+        with _Drawing(self.state):
+            fresh = self.operation(*self.args, **self.kwargs)
         for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
             if output is not None:
                 output.copy_(value)
+
+
+class _Drawing:
+    """Has the default generator of the current device draw from another state."""
+
+    def __init__(self, state: torch.Generator | None) -> None:
+        self._state = state
+        self._own: torch.Generator | None = None
+
+    def __enter__(self) -> None:
+        if self._state is not None:
+            generator = generators.get_default_generator(self._state.device.index)
+            self._own = generator.graphsafe_get_state()
+            generator.graphsafe_set_state(self._state)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._own is not None:
+            generators.get_default_generator(self._own.device.index).graphsafe_set_state(self._own)
 
 
 class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -48,26 +71,20 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     the capture, and in the generators, is put back at its end: on CUDA a capture computes nothing.
 
     Args:
-        device_type: Of the device; what only the host works on is not captured.
-        title: The device in error messages.
-        get_states: Returns the states of the device's generators.
-        set_states: Sets them.
+        pool: The pool that the graph's memory is from. Its memory is not held by the steps, so that it is used
+            again within the capture, and by later graphs of the pool, as on CUDA.
+        states: Generators with the states that the graph may draw from.
     """
 
-    def __init__(
-        self,
-        device_type: str = "cpu",
-        title: str = "CUDA",
-        get_states: Callable[[], Any] = torch.get_rng_state,
-        set_states: Callable[[Any], None] = torch.set_rng_state,
-    ) -> None:
+    def __init__(self, pool: tuple[int, int], states: Iterable[torch.Generator]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
-        self._device_type = device_type
-        self._title = title
-        self._created: dict[int, torch.UntypedStorage] = {}
+        self._pool = pool
+        self._native = started().native
+        self._device_type = started().device_type
         self._before: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        self._put_generators_back = partial(set_states, get_states())
+        self._states = [(generator, generator.get_state()) for generator in states]
+        self._drawn_from = {self._native.generator_state(generator) for generator, _ in self._states}
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -88,35 +105,57 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         with torch.inference_mode():
             for tensor, value in self._before.values():
                 tensor.copy_(value)
-        self._put_generators_back()
+        for generator, state in self._states:
+            generator.set_state(state)
 
     def _has_part_in(self, values: Any) -> bool:
         return any(tensor.device.type == self._device_type for tensor in _tensors(values))
 
     def _refusal(self, reason: str) -> RuntimeError:
-        return RuntimeError(
-            f"{self._title} error: operation not permitted when stream is capturing: {reason}"
-        )
+        title = started().character.title
+        return RuntimeError(f"{title} error: operation not permitted when stream is capturing: {reason}")
 
     def _keep(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
-        if storage._cdata not in self._created and storage._cdata not in self._before:
+        if not self._native.lies_in_pool(storage.data_ptr(), self._pool) and storage._cdata not in self._before:
             whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
             self._before[storage._cdata] = whole, whole.clone()
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
-        if self._device_type != "cpu" and any(map(_is_pageable, _tensors(result))):
+        if any(map(_is_pageable, _tensors(result))):
             raise self._refusal(f"the program must wait for {func} to memory that is not pinned")
         given = {tensor.untyped_storage()._cdata for tensor in _tensors((args, kwargs))}
         outputs = []
         for value in tree_iter(result):
             new = isinstance(value, torch.Tensor) and value.untyped_storage()._cdata not in given
-            outputs.append(_bare(value) if new else None)
-            if new:
-                self._created[value.untyped_storage()._cdata] = value.untyped_storage()
+            outputs.append(self._bare(value) if new else None)
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
         if writes or func.namespace != "aten":  # else it only made views, which keep looking at their memory
-            self.steps.append(Step(func, tree_map(_bare, args), tree_map(_bare, kwargs), tuple(outputs)))
+            bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
+            self.steps.append(Step(func, *bare, tuple(outputs), self._default_state(func, result)))
+
+    def _bare(self, value: Any) -> Any:
+        """Return what a replay passes on: memory without history, and a generator's state of now."""
+        if isinstance(value, torch.Tensor):
+            return self._native.borrow(value.data, self._pool)
+        return self._registered(value) if isinstance(value, torch.Generator) else value
+
+    def _registered(self, generator: torch.Generator) -> torch.Generator:
+        if generator.device.type == self._device_type:
+            if self._native.generator_state(generator) not in self._drawn_from:
+                title = started().character.title
+                raise RuntimeError(
+                    f"Attempt to increase offset for a {title} generator not in capture mode: "
+                    "register it with the graph's register_generator_state"
+                )
+            return generator.graphsafe_get_state()
+        return generator
+
+    def _default_state(self, func: Any, result: Any) -> torch.Generator | None:
+        if torch.Tag.nondeterministic_seeded not in func.tags:
+            return None
+        index = next(tensor.device.index for tensor in _tensors(result) if tensor.device.type == self._device_type)
+        return self._registered(generators.get_default_generator(index))
 
 
 def replay(steps: Iterable[Step]) -> None:
@@ -124,11 +163,6 @@ def replay(steps: Iterable[Step]) -> None:
     with torch.inference_mode():
         for step in steps:
             step.replay()
-
-
-def _bare(value: Any) -> Any:
-    """Return a tensor of the same memory without history and with a version counter of its own."""
-    return value.data if isinstance(value, torch.Tensor) else value
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:
