@@ -1,0 +1,120 @@
+"""Graphs: memory, generators and refusals as CUDA's have them."""
+
+from __future__ import annotations
+
+import gc
+import pathlib
+
+import pytest
+import torch
+
+
+def captured(work, graph=None):
+    """Captures what a function does; returns the graph and its result."""
+    graph = graph or torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = work()
+    return graph, result
+
+
+def test_intermediate_results_take_no_memory_after_the_capture() -> None:
+    value = torch.ones(1 << 20, device="cuda")
+
+    def work() -> torch.Tensor:
+        result = value
+        for _ in range(6):
+            result = result + 1
+        return result
+
+    before = torch.cuda.memory_allocated()
+    graph, result = captured(work)
+    assert torch.cuda.memory_allocated() - before <= (4 << 20) + 1024
+    value.fill_(5)
+    graph.replay()
+    assert result.mean().item() == 11
+
+
+def test_graphs_of_one_pool_use_its_memory_in_turn() -> None:
+    value = torch.ones(1 << 20, device="cuda")
+    graph, first = captured(lambda: value + 1)
+    del first
+    second = torch.cuda.CUDAGraph()
+    before = torch.cuda.memory_reserved()
+    with torch.cuda.graph(second, pool=graph.pool()):
+        result = value + 2
+    assert torch.cuda.memory_reserved() == before
+    second.replay()
+    assert result.mean().item() == 3
+
+
+def test_a_result_outlives_its_graph() -> None:
+    graph, result = captured(lambda: torch.ones(3, device="cuda") * 4)
+    graph.replay()
+    del graph
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert result.tolist() == [4, 4, 4]
+
+
+def test_replays_draw_from_the_states_of_the_capture() -> None:
+    generator = torch.cuda.default_generators[0]
+    own, other = generator.graphsafe_get_state(), generator.clone_state()
+    other.manual_seed(5)
+    graph = torch.cuda.CUDAGraph()
+    graph.register_generator_state(other)
+
+    def draw() -> tuple[torch.Tensor, torch.Tensor]:
+        generator.graphsafe_set_state(other)
+        drawn = torch.rand(4, device="cuda")
+        generator.graphsafe_set_state(own)
+        return drawn, torch.rand(4, device="cuda")
+
+    graph, (first, second) = captured(draw, graph)
+    assert other.get_offset() == 0
+    generator.manual_seed(7)
+    graph.replay()
+    assert other.get_offset() > 0
+    torch.cuda.manual_seed(7)
+    assert torch.equal(second, torch.rand(4, device="cuda"))
+    assert torch.equal(first, torch.rand(4, device="cuda", generator=torch.Generator("cuda").manual_seed(5)))
+
+
+def test_a_generator_that_is_not_registered_is_refused() -> None:
+    generator = torch.Generator("cuda").manual_seed(1)
+    with pytest.raises(RuntimeError, match="generator not in capture mode"):
+        captured(lambda: torch.rand(2, device="cuda", generator=generator))
+
+
+def test_what_waits_is_refused_during_a_capture() -> None:
+    value = torch.ones(3, device="cuda")
+    for wait in (torch.cuda.synchronize, torch.cuda.current_stream().synchronize, value.tolist, value.nonzero):
+        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+            captured(wait)
+        assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_an_empty_graph_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="The CUDA Graph is empty"):
+        captured(lambda: None)
+
+
+def test_a_graph_is_written_for_graphviz(tmp_path: pathlib.Path) -> None:
+    graph = torch.cuda.CUDAGraph()
+    graph.enable_debug_mode()
+    value = torch.ones(3, device="cuda")
+    captured(lambda: value + 1, graph)
+    graph.debug_dump(str(tmp_path / "graph.dot"))
+    assert "aten.add" in (tmp_path / "graph.dot").read_text()
+
+
+def test_a_graph_is_captured_once_until_it_is_reset() -> None:
+    value = torch.ones(3, device="cuda")
+    graph, _ = captured(lambda: value + 1)
+    with pytest.raises(RuntimeError, match="already owns a captured graph"):
+        captured(lambda: value + 2, graph)
+    graph.reset()
+    _, result = captured(lambda: value + 3, graph)
+    graph.replay()
+    assert result.tolist() == [4, 4, 4]
+    with pytest.raises(NotImplementedError, match="raw_cuda_graph"):
+        graph.raw_cuda_graph()

@@ -1,0 +1,113 @@
+"""Queues that sleep: what CUDA's programs see of a device that is not done yet."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+MILLISECOND = 1_000_000  # cycles
+
+
+def test_an_event_after_a_sleep_happens_later() -> None:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    torch.cuda._sleep(30 * MILLISECOND)
+    end.record()
+    assert not end.query()
+    assert not torch.cuda.current_stream().query()
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: device not ready"):
+        start.elapsed_time(end)
+    end.synchronize()
+    assert end.query()
+    assert 30 <= start.elapsed_time(end) < 2000
+
+
+def test_a_stream_waits_for_another() -> None:
+    first, second, third = (torch.cuda.Stream() for _ in range(3))
+    with torch.cuda.stream(first):
+        torch.cuda._sleep(30 * MILLISECOND)
+    second.wait_stream(first)
+    assert not second.query()
+    assert third.query()
+    torch.cuda.synchronize()
+    assert second.query()
+
+
+@pytest.mark.parametrize("wait", ["item", "cpu", "synchronize", "copy"])
+def test_who_needs_a_result_waits(wait: str) -> None:
+    value, host = torch.ones((), device="cuda"), torch.zeros(())
+    begin = time.monotonic()
+    torch.cuda._sleep(20 * MILLISECOND)
+    actions = {
+        "item": value.item,
+        "cpu": value.cpu,
+        "synchronize": torch.cuda.current_stream().synchronize,
+        "copy": lambda: host.copy_(value),
+    }
+    actions[wait]()
+    assert time.monotonic() - begin >= 0.02
+
+
+def test_memory_on_a_stream_that_sleeps_is_not_given_out_again() -> None:
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        tensor = torch.ones(4, device="cuda")
+    address = tensor.data_ptr()
+    tensor.record_stream(torch.cuda.current_stream())
+    torch.cuda._sleep(20 * MILLISECOND)
+    del tensor
+    with torch.cuda.stream(side):
+        assert torch.ones(4, device="cuda").data_ptr() != address
+        torch.cuda.current_stream(0).synchronize()
+        torch.cuda.default_stream().synchronize()
+        assert torch.ones(4, device="cuda").data_ptr() == address
+
+
+def test_pinned_memory_is_given_out_again_when_no_copy_reads_it() -> None:
+    tensor = torch.zeros(7).pin_memory()
+    address = tensor.data_ptr()
+    del tensor
+    tensor = torch.zeros(7).pin_memory()
+    assert tensor.data_ptr() == address
+    torch.cuda._sleep(20 * MILLISECOND)
+    target = torch.zeros(7, device="cuda").copy_(tensor, non_blocking=True)
+    del tensor
+    assert torch.zeros(7).pin_memory().data_ptr() != address
+    assert target.tolist() == [0] * 7
+
+
+def test_waits_are_warned_of_and_refused() -> None:
+    value = torch.ones(3, device="cuda")
+    try:
+        with pytest.warns(UserWarning, match="prototype feature"):
+            torch.cuda.set_sync_debug_mode("error")
+        assert torch.cuda.get_sync_debug_mode() == 2
+        with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
+            value.cpu()
+        value + 1
+    finally:
+        with pytest.warns(UserWarning, match="prototype feature"):
+            torch.cuda.set_sync_debug_mode(0)
+
+
+def test_streams_are_given_out_again_after_thirty_two() -> None:
+    ids = [torch.cuda.Stream().stream_id for _ in range(33)]
+    assert len(set(ids)) == 32
+    assert ids[0] == ids[-1]
+    low, high = torch.cuda.Stream.priority_range()
+    assert torch.cuda.Stream(priority=high - 5).priority == high
+    assert torch.cuda.Stream(priority=low).priority == low
+    with pytest.raises(RuntimeError, match="less than or equal to 0"):
+        torch.cuda.Stream(priority=1)
+
+
+def test_an_event_goes_to_another_process_by_its_handle() -> None:
+    event = torch.cuda.Event(interprocess=True)
+    event.record()
+    other = torch.cuda.Event.from_ipc_handle(torch.device("cuda:0"), event.ipc_handle())
+    other.synchronize()
+    assert other.query()
+    with pytest.raises(torch.AcceleratorError, match="invalid argument"):
+        torch.cuda.Event().ipc_handle()

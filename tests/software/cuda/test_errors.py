@@ -1,0 +1,79 @@
+"""CUDA's errors, in type and text."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+ORDINAL = "CUDA error: invalid device ordinal\nGPU device may be out of range"
+
+
+def test_a_device_that_is_not_there() -> None:
+    for use in (
+        lambda: torch.zeros(1, device="cuda:5"),
+        lambda: torch.zeros(1).to("cuda:5"),
+        lambda: torch.cuda.set_device(7),
+        lambda: torch.cuda.synchronize(7),
+        lambda: torch.cuda.set_device(300),
+    ):
+        with pytest.raises(torch.AcceleratorError, match=ORDINAL) as caught:
+            use()
+        assert caught.value.error_code == 101
+
+
+def test_more_memory_than_there_is() -> None:
+    with pytest.raises(
+        torch.OutOfMemoryError,
+        match=r"CUDA out of memory. Tried to allocate 800000000.00 GiB. GPU 0 has a total capacity of .* GiB of which",
+    ):
+        torch.empty((1 << 30) * 800000000, dtype=torch.int8, device="cuda")
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate more than 1EB memory"):
+        torch.empty((1 << 30) * 8000000000, dtype=torch.int8, device="cuda")
+    assert torch.ones(2, device="cuda").sum().item() == 2
+
+
+def test_more_memory_than_the_process_may_have() -> None:
+    torch.cuda.set_per_process_memory_fraction(0.001)
+    total = torch.cuda.get_device_properties(0).total_memory
+    try:
+        with pytest.raises(torch.OutOfMemoryError, match="allowed; Of the allocated memory"):
+            torch.empty(total // 500, dtype=torch.int8, device="cuda")
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def test_an_observer_is_told_of_memory_that_was_not_there() -> None:
+    seen: list[tuple[int, ...]] = []
+    torch._C._cuda_attach_out_of_memory_observer(lambda *figures: seen.append(figures))
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.empty(1 << 50, dtype=torch.int8, device="cuda")
+    [(device, wanted, total, free)] = seen
+    assert (device, wanted) == (0, 1 << 50)
+    assert 0 < free <= total
+
+
+def test_codes_of_the_runtime_have_its_words() -> None:
+    with pytest.raises(torch.cuda.CudaError, match=r"out of memory \(2\)"):
+        torch.cuda.check_error(2)
+    assert torch.cuda.cudart().cudaGetErrorString(torch.cuda.cudart().cudaError(0)) == "no error"
+
+
+def test_host_memory_is_registered_once() -> None:
+    runtime, tensor = torch.cuda.cudart(), torch.ones(20)
+    size = tensor.numel() * tensor.element_size()
+    assert not tensor.is_pinned()
+    assert int(runtime.cudaHostRegister(tensor.data_ptr(), size, 0)) == 0
+    assert tensor.is_pinned()
+    assert int(runtime.cudaHostRegister(tensor.data_ptr(), size, 0)) == 712
+    assert int(runtime.cudaHostUnregister(tensor.data_ptr())) == 0
+    assert int(runtime.cudaHostUnregister(tensor.data_ptr())) == 713
+    assert not tensor.is_pinned()
+
+
+def test_what_software_cannot_do_is_refused_by_name() -> None:
+    for name in ("_cuda_tunableop_enable", "_cuda_customAllocator", "_cuda_jiterator_compile_and_launch_kernel"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(torch._C, name)(True)
+    with pytest.raises(NotImplementedError, match="_CUDAPluggableAllocator"):
+        torch._C._CUDAPluggableAllocator()
+    assert not torch.cuda.tunable.is_enabled()

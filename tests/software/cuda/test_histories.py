@@ -1,0 +1,112 @@
+"""Memory's history and figures, and what torch's profilers see of the device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import torch
+
+
+def record(**options: object) -> None:
+    """Records the memory's events from now on."""
+    torch.cuda.memory._record_memory_history(stacks="python", clear_history=True, **options)
+
+
+def allocate() -> torch.Tensor:
+    """Makes what the frames are looked for of."""
+    return torch.ones(1 << 19, device="cuda")
+
+
+def test_events_and_blocks_have_the_frames_that_led_to_them() -> None:
+    torch.cuda.empty_cache()
+    record(max_entries=100)
+    try:
+        tensor = allocate()
+        snapshot = torch.cuda.memory._snapshot()
+        frames = torch.cuda.memory._allocation_traceback(tensor.data_ptr())
+        del tensor
+        events = torch.cuda.memory._snapshot()["device_traces"][0]
+    finally:
+        torch.cuda.memory._record_memory_history(None)
+    assert [event["action"] for event in events][-3:] == ["alloc", "free_requested", "free_completed"]
+    blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
+    for each in (frames, events[-3]["frames"], next(block["frames"] for block in blocks if block["frames"])):
+        assert any(frame["name"] == "allocate" for frame in each)
+    assert torch.cuda.memory._snapshot()["device_traces"] == [[], []]
+
+
+def test_events_carry_what_the_program_says_of_them() -> None:
+    record(context=None, skip_actions=["free_requested"])
+    try:
+        torch.cuda.memory._set_memory_metadata("step 3")
+        allocate()
+        events = torch.cuda.memory._snapshot()["device_traces"][0]
+    finally:
+        torch.cuda.memory._set_memory_metadata("")
+        torch.cuda.memory._record_memory_history(None)
+    assert {event["user_metadata"] for event in events} == {"step 3"}
+    assert "free_requested" not in {event["action"] for event in events}
+
+
+def test_pinned_memory_is_counted_as_held_and_in_use() -> None:
+    torch._C._host_emptyCache()
+    before = torch.cuda.host_memory_stats()
+    tensor = torch.empty(10, dtype=torch.uint8, pin_memory=True)
+    during = torch.cuda.host_memory_stats()
+    del tensor
+    after = torch.cuda.host_memory_stats()
+    assert during["active_bytes.current"] - before["active_bytes.current"] == 16
+    assert during["num_host_alloc"] - before["num_host_alloc"] == 1
+    assert after["allocated_bytes.current"] - before["allocated_bytes.current"] == 16
+    assert after["active_requests.current"] == before["active_requests.current"]
+    torch._C._host_emptyCache()
+    assert torch.cuda.host_memory_stats()["allocations.current"] == before["allocations.current"]
+
+
+def test_allocations_are_rounded_as_the_settings_say() -> None:
+    try:
+        torch._C._accelerator_setAllocatorSettings("roundup_power2_divisions:4")
+        before = torch.cuda.memory_allocated()
+        tensor = torch.empty(21 << 20, dtype=torch.uint8, device="cuda")
+        assert torch.cuda.memory_allocated() - before == 24 << 20
+        del tensor
+    finally:
+        torch._C._accelerator_setAllocatorSettings("")
+
+
+def test_torchs_profilers_measure_the_device() -> None:
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profile:
+        torch.ones(64, 64, device="cuda") @ torch.ones(64, 64, device="cuda")
+    products = [event for event in profile.key_averages() if event.key == "aten::mm"]
+    assert products[0].device_time_total > 0
+    with torch.autograd.profiler.emit_nvtx(), torch.cuda.nvtx.range("add"):
+        torch.ones(2, device="cuda") + 1
+
+
+def test_libraries_are_chosen_and_their_settings_kept() -> None:
+    torch.backends.cuda.preferred_linalg_library("cusolver")
+    torch.backends.cuda.preferred_linalg_library("default")
+    torch.backends.cuda.preferred_blas_library("cublaslt")
+    torch.backends.cuda.preferred_blas_library("default")
+    torch.backends.cudnn.benchmark_limit, before = 4, torch.backends.cudnn.benchmark_limit
+    assert torch.backends.cudnn.benchmark_limit == 4
+    torch.backends.cudnn.benchmark_limit = before
+    torch.backends.cuda.cufft_plan_cache[1].max_size = 11
+    assert torch.backends.cuda.cufft_plan_cache[1].max_size == 11
+
+
+SEEN = """
+import os, torch
+first = torch.cuda.device_count()
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+torch.zeros(1, device="cuda")
+os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+print(first, torch.cuda.device_count(), torch._C._cuda_hasPrimaryContext(0))
+"""
+
+
+def test_the_devices_are_those_that_are_seen_at_the_first_use() -> None:
+    output = subprocess.run([sys.executable, "-c", SEEN], check=True, capture_output=True, text=True).stdout
+    assert output.split() == ["2", "1", "True"]
