@@ -115,9 +115,8 @@ DeviceIndex owner_of(const void* pointer) {
 }
 
 c10::MempoolId_t pool_of(const void* pointer) {
-  for (auto& each : arenas)
-    if (const Segment* segment = each->segment_of(pointer)) return segment->pool;
-  return {0, 0};
+  const Segment* segment = segment_of(pointer);
+  return segment ? segment->pool : c10::MempoolId_t{0, 0};
 }
 
 void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
