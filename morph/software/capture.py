@@ -71,14 +71,19 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     the capture, and in the generators, is put back at its end: on CUDA a capture computes nothing.
 
     Args:
-        pool: The pool that the graph's memory is from. Its memory is not held by the steps, so that it is used
-            again within the capture, and by later graphs of the pool, as on CUDA.
+        pool: The pool that the graph's memory is from. Its memory is not held by the steps, so that it is
+            used again within the capture, and by later graphs of the pool, as on CUDA.
         states: Generators with the states that the graph may draw from.
+
+    Attributes:
+        steps: What a replay does.
+        is_broken_off: Whether the program asked for what a capture cannot hold.
     """
 
     def __init__(self, pool: tuple[int, int], states: Iterable[torch.Generator]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
+        self.is_broken_off = False
         self._pool = pool
         self._native = started().native
         self._device_type = started().device_type
@@ -112,12 +117,14 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return any(tensor.device.type == self._device_type for tensor in _tensors(values))
 
     def _refusal(self, reason: str) -> RuntimeError:
+        self.is_broken_off = True
         title = started().character.title
         return RuntimeError(f"{title} error: operation not permitted when stream is capturing: {reason}")
 
     def _keep(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
-        if not self._native.lies_in_pool(storage.data_ptr(), self._pool) and storage._cdata not in self._before:
+        is_inside = self._native.lies_in_pool(storage.data_ptr(), self._pool)
+        if not is_inside and storage._cdata not in self._before:
             whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
             self._before[storage._cdata] = whole, whole.clone()
 
@@ -154,7 +161,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _default_state(self, func: Any, result: Any) -> torch.Generator | None:
         if torch.Tag.nondeterministic_seeded not in func.tags:
             return None
-        index = next(tensor.device.index for tensor in _tensors(result) if tensor.device.type == self._device_type)
+        devices = (tensor.device for tensor in _tensors(result))
+        index = next(device.index for device in devices if device.type == self._device_type)
         return self._registered(generators.get_default_generator(index))
 
 

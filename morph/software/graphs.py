@@ -18,7 +18,8 @@ from morph.software.machine import Machine, started
 
 MODES = ("global", "thread_local", "relaxed")
 EMPTY = (
-    "The {} Graph is empty. This usually means that the graph was attempted to be captured on wrong device or stream."
+    "The {} Graph is empty. This usually means that the graph was attempted to be captured on "
+    "wrong device or stream."
 )
 
 
@@ -102,7 +103,8 @@ class Graph:
         if not self._is_debugged:
             warnings.warn("Graphs debug not enabled, set with [graph].enable_debug_mode()", stacklevel=2)
             return
-        names = (f'  n{place} [label="{step.operation}"];' for place, step in enumerate(self._captured("debug_dump")))
+        operations = (step.operation for step in self._captured("debug_dump"))
+        names = (f'  n{place} [label="{operation}"];' for place, operation in enumerate(operations))
         text = "\n".join(["digraph graph_1 {", *names, "}", ""])
         pathlib.Path(debug_path).write_text(text, encoding="utf-8")
 
@@ -124,13 +126,19 @@ class Graph:
 
     def _end(self) -> None:
         assert self._capture is not None
-        capture, self._capture, streams.capturing.stream = self._capture, None, None
-        capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        started().native.end_pool(self._device, self._pool)
-        capture.finish()
+        capture, self._capture = self._capture, None
+        try:
+            streams.capturing.stream = None
+        finally:
+            capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+            started().native.end_pool(self._device, self._pool)
+            capture.finish()
+        title = started().character.title
+        if capture.is_broken_off:
+            raise RuntimeError(f"{title} error: operation failed due to a previous error during capture")
         self._steps = capture.steps
         if not capture.steps:
-            warnings.warn(EMPTY.format(started().character.title), stacklevel=5)
+            warnings.warn(EMPTY.format(title), stacklevel=5)
 
     def _hold(self, pool: pools.Id) -> None:
         native, self._device, self._pool = started().native, devices.current_device(), pool

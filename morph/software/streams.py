@@ -30,8 +30,8 @@ class _Capturing(threading.local):
     @stream.setter
     def stream(self, stream: torch.Stream | None) -> None:
         place = None if stream is None else (stream.stream_id, stream.device_index)
-        started().native.capture_stream(place)
         self._stream = stream
+        started().native.capture_stream(place)
 
 
 capturing = _Capturing()  # the stream whose work this thread captures into a graph

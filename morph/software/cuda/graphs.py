@@ -76,11 +76,13 @@ class GraphBase(graphs.Graph):
 
     def raw_cuda_graph_exec(self) -> int:
         """Is refused: there is no ``cudaGraphExec_t``."""
-        raise NotSimulatedError("torch.cuda.CUDAGraph.raw_cuda_graph_exec", "its graphs are no cudaGraphExec_t")
+        name = "torch.cuda.CUDAGraph.raw_cuda_graph_exec"
+        raise NotSimulatedError(name, "its graphs are no cudaGraphExec_t")
 
     def begin_capture_to_if_node(self, scalar_cuda_pred_tensor: torch.Tensor) -> None:
         """Is refused: what is captured runs whole."""
-        raise NotSimulatedError("torch.cuda.CUDAGraph.begin_capture_to_if_node", "its graphs have no branches")
+        name = "torch.cuda.CUDAGraph.begin_capture_to_if_node"
+        raise NotSimulatedError(name, "its graphs have no branches")
 
     end_capture_to_conditional_node = begin_capture_to_if_node
 

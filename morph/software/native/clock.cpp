@@ -21,15 +21,12 @@ std::map<Queue, Clock::time_point>& sleeping = *new std::map<Queue, Clock::time_
 std::atomic<Clock::rep> last{0};  // until when any queue sleeps
 std::atomic<Waits> mode{Waits::kAllowed};
 thread_local std::optional<Stream> captured;
+thread_local bool broken_off = false;
 std::array<std::atomic<bool>, 128> contexts{};
 
 Queue queue(Stream stream) { return {stream.device_index(), stream.id()}; }
 
 bool anything_sleeps() { return last.load() && !is_past(Clock::time_point(Clock::duration(last.load()))); }
-
-void refuse_in_capture() {
-  if (captured) refuse(kCaptureUnsupported);
-}
 
 void note_wait() {
   refuse_in_capture();
@@ -87,7 +84,17 @@ void wait_for_copy(DeviceIndex index) {
   if (is_watched()) wait_for(current_stream(index));
 }
 
-void set_capturing(std::optional<Stream> stream) { captured = stream; }
+void set_capturing(std::optional<Stream> stream) {
+  captured = stream;
+  if (std::exchange(broken_off, false)) refuse(kCaptureInvalidated);
+}
+
+void refuse_in_capture() {
+  if (!captured) return;
+  broken_off = true;
+  refuse(kCaptureUnsupported);
+}
+
 bool is_capturing() { return captured.has_value(); }
 bool is_capturing(Stream stream) { return captured && *captured == stream; }
 

@@ -25,8 +25,9 @@ void wait_for_device(c10::DeviceIndex index);   // as cudaDeviceSynchronize
 void wait_for_copy(c10::DeviceIndex index);     // of a copy between host and device that was not said to be non-blocking
 bool is_watched();                              // whether the host's waits matter just now: a queue sleeps, or a mode is set
 
-// The stream whose work this thread captures into a graph.
+// The stream whose work this thread captures into a graph; refuses, once it is ended, a capture that broke off.
 void set_capturing(std::optional<c10::Stream> stream);
+void refuse_in_capture();  // what a capture cannot hold: it breaks off
 bool is_capturing(c10::Stream stream);
 bool is_capturing();
 

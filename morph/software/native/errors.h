@@ -16,6 +16,7 @@ enum : int32_t {
   kAlreadyRegistered = 712,
   kNotRegistered = 713,
   kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
 };
 
 std::string error_text(int32_t code);              // "invalid device ordinal"

@@ -38,7 +38,7 @@ void bind_streams(py::module& module) {
   module.def("sleep", &sleep_on_current);
   module.def("capture_stream", &capture_stream);
   module.def("is_capturing", [] { return is_capturing(); });
-  module.def("refuse_in_capture", [] { if (is_capturing()) refuse(kCaptureUnsupported); });
+  module.def("refuse_in_capture", &refuse_in_capture);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
   module.def("watched_waits", [] { return int(watched_waits()); });
 }

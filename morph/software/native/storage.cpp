@@ -4,6 +4,7 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/resize_native.h>
@@ -96,6 +97,12 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
   return copy_from(source, target, false);
 }
 
+// What an item() of the program reads: it waits for the queue.
+at::Scalar read_scalar(const Tensor& self) {
+  wait_for_copy(self.device().index());
+  return at::_local_scalar_dense(host_view(self));
+}
+
 void record_stream(Tensor& self, c10::Stream stream) { allocator()->recordStream(self.storage().data_ptr(), stream); }
 
 // What lets `parameter.data = moved` keep the parameter: torch asks it of every two dense tensors.
@@ -126,6 +133,7 @@ void install_storage_operators() {
   if (known_to_torch()) library->impl("copy_", &copy_);
   library->impl("_copy_from", &copy_from);
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
+  library->impl("_local_scalar_dense", &read_scalar);
   library->impl("record_stream", &record_stream);
   library->impl("_has_compatible_shallow_copy_type", &exchangeable);
   // Copying reads conjugate and negative views as they are; resolving one is a copy.

@@ -77,7 +77,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   bool queryEvent(void* event) const override { return is_past(time_of(event)); }
   void synchronizeEvent(void* event) const override {
-    if (is_capturing()) refuse(kCaptureUnsupported);
+    refuse_in_capture();
     wait_until(time_of(event));
   }
   void destroyEvent(void* event, const DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }

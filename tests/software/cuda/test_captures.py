@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pathlib
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -81,16 +82,31 @@ def test_replays_draw_from_the_states_of_the_capture() -> None:
 
 def test_a_generator_that_is_not_registered_is_refused() -> None:
     generator = torch.Generator("cuda").manual_seed(1)
-    with pytest.raises(RuntimeError, match="generator not in capture mode"):
+    with (
+        pytest.warns(UserWarning, match="The CUDA Graph is empty"),
+        pytest.raises(RuntimeError, match="generator not in capture mode"),
+    ):
         captured(lambda: torch.rand(2, device="cuda", generator=generator))
+
+
+def waits(value: torch.Tensor) -> list[Callable[[], object]]:
+    """Lists what has the program wait for the device."""
+    stream, event = torch.cuda.current_stream(), torch.cuda.Event()
+    event.record()
+    device = [torch.cuda.synchronize, stream.synchronize, event.synchronize]
+    return [*device, value.tolist, value.sum().item, value.nonzero]
 
 
 def test_what_waits_is_refused_during_a_capture() -> None:
     value = torch.ones(3, device="cuda")
-    for wait in (torch.cuda.synchronize, torch.cuda.current_stream().synchronize, value.tolist, value.nonzero):
-        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+    for wait in waits(value):
+        with pytest.raises(RuntimeError, match="failed due to a previous error during capture") as caught:
             captured(wait)
+        assert "operation not permitted when stream is capturing" in str(caught.value.__context__)
         assert not torch.cuda.is_current_stream_capturing()
+    graph, result = captured(lambda: value + 1)
+    graph.replay()
+    assert result.tolist() == [2, 2, 2]
 
 
 def test_an_empty_graph_is_warned_of() -> None:

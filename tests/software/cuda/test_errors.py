@@ -24,7 +24,8 @@ def test_a_device_that_is_not_there() -> None:
 def test_more_memory_than_there_is() -> None:
     with pytest.raises(
         torch.OutOfMemoryError,
-        match=r"CUDA out of memory. Tried to allocate 800000000.00 GiB. GPU 0 has a total capacity of .* GiB of which",
+        match=r"CUDA out of memory. Tried to allocate 800000000.00 GiB. "
+        r"GPU 0 has a total capacity of .* GiB of which",
     ):
         torch.empty((1 << 30) * 800000000, dtype=torch.int8, device="cuda")
     with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate more than 1EB memory"):
@@ -71,7 +72,8 @@ def test_host_memory_is_registered_once() -> None:
 
 
 def test_what_software_cannot_do_is_refused_by_name() -> None:
-    for name in ("_cuda_tunableop_enable", "_cuda_customAllocator", "_cuda_jiterator_compile_and_launch_kernel"):
+    jiterator = "_cuda_jiterator_compile_and_launch_kernel"
+    for name in ("_cuda_tunableop_enable", "_cuda_customAllocator", jiterator):
         with pytest.raises(NotImplementedError, match=name):
             getattr(torch._C, name)(True)
     with pytest.raises(NotImplementedError, match="_CUDAPluggableAllocator"):
