@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement, configuration, startup
+from morph import announcement, configuration, ending, startup
 from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.finders.packages import packages as served_packages
@@ -259,4 +259,5 @@ def _begin(request: Request) -> None:
     except BaseException:
         journal.undo()
         raise
+    ending.end_cleanly()
     announcement.announce(_current.backend, _current.seam, journal)

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
-ABORTED = "terminate called without an active exception"
-ATTEMPTS = 5
 NAMES = ("cpu", "npu", "simulated-npu")
 # the vendors whose device tests run on the simulated device, and few others
 EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
@@ -89,28 +87,19 @@ class Platform:
         what = [str(program)] if isinstance(program, pathlib.Path) else ["-c", program]
         command = [*self.command(morph=morph), *what, *map(str, arguments)]
         variables = {**self.environment, **(environment or {})}
-        done = self.complete(command, env=variables, cwd=cwd, timeout=timeout)
+        done = complete(command, env=variables, cwd=cwd, timeout=timeout)
         if check:
             assert done.returncode == 0, f"{describe(done)}"
         return done
 
-    def complete(
-        self, command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
-    ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, and again where a thread of torch's aborted its end.
 
-        A thread that wants the interpreter while that ends aborts the process: of autograd's, which begins
-        with the first backward, in about one process of fifty on a busy machine; and of gloo's, which lets go
-        of the tensors of collectives after a barrier, in up to a third of the programs of two processes that
-        end with one. Without morph they do so too.
-        """
-        for _ in range(ATTEMPTS):
-            done = subprocess.run(
-                command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
-            )
-            if done.returncode == 0 or ABORTED not in done.stderr:
-                break
-        return done
+def complete(
+    command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, with its output as text."""
+    return subprocess.run(
+        command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
+    )
 
 
 def platform(name: str, variables: Mapping[str, str]) -> Platform:

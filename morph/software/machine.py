@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib
 import os
@@ -216,7 +215,6 @@ def library(name: str) -> ModuleType:
 def _install(machine: Machine) -> None:
     if not machine.character.place:
         _add_to_torch(machine)
-    atexit.register(_let_threads_finish)
 
 
 def _add_to_torch(machine: Machine) -> None:
@@ -233,11 +231,3 @@ def _add_to_torch(machine: Machine) -> None:
     distributed.register(machine)
     sharing.register(machine)
     machine.character.patch(modules)
-
-
-def _let_threads_finish() -> None:
-    """Has autograd's device threads drop what the last backward pass held while there is an interpreter.
-
-    One that asks for it while the interpreter ends aborts the process.
-    """
-    started().native.settle_autograd_threads()

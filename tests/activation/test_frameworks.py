@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
+import sys
 
 import pytest
 
-from tests.platforms import Platform
+from tests.platforms import Platform, complete, describe
+
+TRAINING = pathlib.Path(__file__).parent / "frameworks.py"
 
 PROGRAM = """
 import importlib.util, json, sys
@@ -71,3 +75,20 @@ def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> N
     if chosen.keys() != expected.keys():
         reason = f"{', '.join(expected.keys() - chosen.keys())} not installed (extra test-frameworks)"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize(
+    "name", ["accelerate", "transformers", "pytorch_lightning", "lightning_fabric", "deepspeed"]
+)
+def test_training_on_the_path_of_cuda_ends_as_on_the_cpu(platform: Platform, name: str) -> None:
+    if importlib.util.find_spec(name) is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not installed (extra test-frameworks)")
+    alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
+    variables = {**alone, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    plain = [sys.executable, str(TRAINING), name, "cpu"]
+    expected = complete(plain, env={**platform.environment, **variables}, timeout=120)
+    assert expected.returncode == 0, describe(expected)
+    done = platform.run(TRAINING, name, "gpu", environment=variables)
+    losses = [float(each.stdout.splitlines()[-1]) for each in (done, expected)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

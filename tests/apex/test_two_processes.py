@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "two_processes.py"
 
@@ -22,7 +22,7 @@ def test_two_processes(platform: Platform) -> None:
     """A script trains, and data and tensors in parts give what one process gives that has them whole."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command = [*platform.command(morph=True), *torchrun, str(PROGRAM)]
-    done = platform.complete(command, env={**platform.environment, "OMP_NUM_THREADS": "1"}, timeout=110)
+    done = complete(command, env={**platform.environment, "OMP_NUM_THREADS": "1"}, timeout=110)
     assert done.returncode == 0, describe(done)
     accuracies = re.findall(r"accuracy ([\d.]+)", done.stdout)
     assert len(accuracies) == 2

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 PROGRAM = """
 import subprocess, sys
@@ -26,7 +26,7 @@ if sys.argv[1:]:
 
 def report(platform: Platform, program: pathlib.Path, name: str) -> subprocess.CompletedProcess[str]:
     command = [*platform.command(morph=True), "--report", name, str(program), "parent"]
-    return platform.complete(command, env=platform.environment, cwd=program.parent, timeout=120)
+    return complete(command, env=platform.environment, cwd=program.parent, timeout=120)
 
 
 @pytest.mark.platforms("cpu", "npu")
@@ -79,6 +79,6 @@ def test_what_cannot_be_reported_is_refused(platform: Platform, options: list[st
 @pytest.mark.platforms("cpu")
 def test_a_program_without_torch(platform: Platform, tmp_path: pathlib.Path) -> None:
     command = [*platform.command(morph=True), "--report", "report.json", "-c", "print(1)"]
-    done = platform.complete(command, env=platform.environment, cwd=tmp_path, timeout=120)
+    done = complete(command, env=platform.environment, cwd=tmp_path, timeout=120)
     assert done.stdout == "1\n"
     assert "there is nothing to report in report.json: the program did not import torch" in done.stderr

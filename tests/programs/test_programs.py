@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import platforms
-from tests.platforms import ACCELERATORS, Platform, describe
+from tests.platforms import ACCELERATORS, Platform, complete, describe
 
 FOLDER = pathlib.Path(__file__).parent
 TIMEOUT = 180
@@ -80,7 +80,7 @@ def run(
     command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(FOLDER / script)]
     # one thread, so that a sum has one order whichever way it is spelled
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
-    done = platform.complete([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
+    done = complete([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
     assert done.returncode == 0, describe(done)
     return done
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 RECORDED = pathlib.Path(__file__).parent.parent / "sensors" / "recorded"
 TABLE_WIDTH = "120"
@@ -31,7 +31,7 @@ def run(
     platform: Platform, *program: str, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     variables = {**platform.environment, "COLUMNS": TABLE_WIDTH, **(environment or {})}
-    done = platform.complete([*platform.command(morph=True), *program], env=variables, timeout=120)
+    done = complete([*platform.command(morph=True), *program], env=variables, timeout=120)
     assert done.returncode == 0, describe(done)
     return done
 

@@ -135,9 +135,6 @@ c10::Storage open_shared_storage(int process, const Shared& place, size_t bytes,
 void let_go_of_shared(int process, int counters, size_t counter);  // a receiver that has the storage already
 void collect_shared();  // frees what every receiver has let go of
 
-// autograd_threads.cpp: has them let go of what the last backward passes held; needs the interpreter released
-void settle_autograd_threads();
-
 // fallback.cpp: a copy of a host tensor
 at::Tensor to_device(const at::Tensor& host, c10::Device target);
 

@@ -58,7 +58,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("expect_no_call_of_torchs",
              [] { torch::utils::set_requires_device_init(settings().type, false); });
   module.def("is_in_bad_fork", &is_in_bad_fork);
-  module.def("settle_autograd_threads", &settle_autograd_threads, py::call_guard<py::gil_scoped_release>());
   module.def("default_generator", &default_generator);
   module.def("generator_state", &generator_state);
   module.def("current_device", [] { return int(current_device()); });

@@ -255,7 +255,7 @@ def functions(rank: int, size: int) -> None:
     exchanged = functional.all_to_all_single(of(rank, numel=size).cuda(), None, None, group)
     same(
         exchanged + 0,
-        torch.stack([of(each, numel=size)[rank] for each in group]),
+        torch.stack([of(each, numel=size)[rank] for each in range(size)]),
         "functional all_to_all_single",
     )
 

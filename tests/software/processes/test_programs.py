@@ -1,0 +1,19 @@
+"""The programs of several processes, each on a software device of its own."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.platforms import Platform
+
+FOLDER = pathlib.Path(__file__).parent
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("name", ["collectives", "parallelism", "hand_over"])
+def test_four_devices(platform: Platform, name: str) -> None:
+    variables = {"MORPH_DEVICES": "4", "PYTHONWARNINGS": "ignore"}
+    done = platform.run(FOLDER / f"{name}.py", environment=variables, timeout=300)
+    assert done.stdout.endswith("done\n")
