@@ -1,6 +1,7 @@
 // torch's device allocator over the arenas of the devices, and memory that another process may map.
 #include "addresses.h"
 #include "arena.h"
+#include "checkpoints.h"
 #include "clock.h"
 #include "memory.h"
 
@@ -50,6 +51,7 @@ struct Allocator final : c10::DeviceAllocator {
 
   bool initialized() override { return true; }
   void emptyCache(c10::MempoolId_t) override {
+    Remembered with(false);
     for (auto& each : arenas) each->release_cached();
   }
   void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
@@ -60,7 +62,7 @@ struct Allocator final : c10::DeviceAllocator {
   void resetPeakStats(DeviceIndex index) override { arena(index).reset_peaks(); }
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex index) override {
     size_t used = size_t(arena(index).stats().reserved_bytes[0].current);
-    return {settings().memory - used, settings().memory};
+    return {usable_memory() - used, settings().memory};
   }
 };
 
@@ -121,6 +123,9 @@ c10::MempoolId_t pool_of(const void* pointer) {
 
 void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
 void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
+void lay_out_pool(DeviceIndex index, c10::MempoolId_t pool, const std::vector<SegmentView>& as) {
+  arena(index).put_back(pool, as);
+}
 int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }
 
 void forget_memory_history() {
