@@ -29,6 +29,7 @@ class Step:
         kwargs: As ``args``.
         outputs: The tensors that it created, which each replay fills again.
         state: A generator with the state that the operator draws from where it names no generator.
+        is_for_backward: Whether gradients were asked for, for which some operators keep more.
     """
 
     operation: Callable[..., Any]
@@ -36,10 +37,11 @@ class Step:
     kwargs: Any
     outputs: tuple[torch.Tensor | None, ...]
     state: torch.Generator | None
+    is_for_backward: bool
 
     def replay(self) -> None:
         """Run the operation again, into the same outputs."""
-        with _Drawing(self.state):
+        with _Drawing(self.state), torch.set_grad_enabled(self.is_for_backward):
             fresh = self.operation(*self.args, **self.kwargs)
         for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
             if output is not None:
@@ -139,7 +141,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
         if writes or func.namespace != "aten":  # else it only made views, which keep looking at their memory
             bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
-            self.steps.append(Step(func, *bare, tuple(outputs), self._default_state(func, result)))
+            state = self._default_state(func, result)
+            self.steps.append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
 
     def _bare(self, value: Any) -> Any:
         """Return what a replay passes on: memory without history, and a generator's state of now."""

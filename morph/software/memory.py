@@ -172,7 +172,7 @@ def record_history(
     Args:
         enabled: ``"all"``, ``"state"`` for what is allocated only, or None to end.
         context: Of which events the lines of code are kept: ``"all"``, ``"alloc"``, ``"state"`` or None.
-        stacks: Makes no difference: the frames of C++, whose names take long to find, are not kept.
+        stacks: ``"python"``, or ``"all"`` for the frames of C++ too, whose names take seconds to find.
         max_entries: How many events of a device are kept, the last ones.
         device: Makes no difference: all devices are recorded.
         clear_history: Whether what was recorded before is forgotten.
@@ -189,7 +189,7 @@ def record_history(
         native.forget_memory_history()
     frames, entries = CONTEXTS.index(context), max_entries if enabled == "all" else 1
     native.record_memory_history(
-        enabled is not None, enabled is not None, frames, False, entries, set(skip_actions)
+        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions)
     )
 
 

@@ -38,7 +38,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_lock_mutex": _free_mutex.acquire,
         "_cuda_unlock_mutex": _free_mutex.release,
         "_cuda_CUDAAllocator": type("_cuda_CUDAAllocator", (), {}),
-        "_cuda_CUDAAllocator_AllocatorState": type("_cuda_CUDAAllocator_AllocatorState", (), {}),
+        "_cuda_CUDAAllocator_AllocatorState": native.PoolState,
         **_host(native),
         **_history(native),
         **_pools(native),
@@ -84,6 +84,9 @@ def _pools(native: Any) -> dict[str, Any]:
         "_cuda_endAllocateCurrentStreamToPool": native.end_pool,
         "_cuda_releasePool": native.let_go_of_pool,
         "_cuda_checkPoolLiveAllocations": holds_just,
+        "_cuda_getCheckpointState": native.pool_state,
+        "_cuda_setCheckpointPoolState": lambda index, *state: native.put_back_pool(*state),
+        "_free_And_Remove_DeleterFn": native.free_and_disown,
     }
 
 

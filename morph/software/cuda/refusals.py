@@ -9,15 +9,11 @@ from morph.software.machine import NotSimulatedError
 
 _ALLOCATOR = "its allocator is fixed"
 _TUNING = "it has no choice of matrix products to tune"
-_TREES = "the state of a pool cannot be put back; use torch.compile's default mode"
 REASONS = {
     "_cuda_changeCurrentAllocator": _ALLOCATOR,
     "_cuda_customAllocator": _ALLOCATOR,
     "_cuda_getAllocator": _ALLOCATOR,
     "_cuda_getCurrentSolverHandle": "there is no cuSOLVER behind it",
-    "_cuda_getCheckpointState": _TREES,
-    "_cuda_setCheckpointPoolState": _TREES,
-    "_free_And_Remove_DeleterFn": _TREES,
     "_cuda_jiterator_compile_and_launch_kernel": "it compiles CUDA C++",
     "_nccl_init_rank": "torch.distributed's nccl is there",
     "_cuda_record_untuned_enable": _TUNING,

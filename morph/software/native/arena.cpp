@@ -44,10 +44,7 @@ Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);
-  note("alloc", block->start, block->size, stream, pool);
-  block->used = true;
-  block->requested = requested;
-  count(block, +1);
+  make_used(block, requested);
   settle_inactive(block->segment->large);
   return block;
 }
@@ -56,15 +53,30 @@ void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
   Block* block = segment->block_at(pointer);
   TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
+  make_free(block);
+  settle_inactive(segment->large);
+}
+
+void Arena::make_used(Block* block, size_t requested) {
+  note("alloc", block->start, block->size, block->segment->stream, block->segment->pool);
+  block->used = true;
+  block->requested = requested;
+  count(block, +1);
+}
+
+void Arena::make_free(Block* block) {
   count(block, -1);
   for (const char* action : {"free_requested", "free_completed"})
-    note(action, block->start, block->size, segment->stream, segment->pool);
+    note(action, block->start, block->size, block->segment->stream, block->segment->pool);
   block->used = false;
   if (Block* left = block->before; left && !left->used) block = join(left, block, left);
   if (Block* right = block->after; right && !right->used) block = join(block, right, right);
-  segment->free->insert(block);
+  make_cached(block);
+}
+
+void Arena::make_cached(Block* block) {
+  block->segment->free->insert(block);
   if (block->before || block->after) count_inactive(block, +1);
-  settle_inactive(segment->large);
 }
 
 void Arena::release_cached() {
@@ -171,18 +183,18 @@ void Arena::release(Block* block) {
 size_t Arena::reserved() const { return size_t(stats_.reserved_bytes[0].current); }
 
 bool Arena::fits(size_t bytes) const {
-  return reserved() + bytes <= size_t(double(settings().memory) * fraction);
+  return reserved() + bytes <= std::min(usable_memory(), size_t(double(settings().memory) * fraction));
 }
 
 void Arena::refuse_as_torch(size_t size) {
   size_t total = settings().memory, allocated = size_t(stats_.allocated_bytes[0].current);
   if (settings().type == c10::DeviceType::CUDA)
-    refuse_memory({device_, segment_size(size), total, total - reserved(), size_t(double(total) * fraction), reserved(),
+    refuse_memory({device_, segment_size(size), total, usable_memory() - reserved(), size_t(double(total) * fraction), reserved(),
                    allocated});
   C10_THROW_ERROR(
       OutOfMemoryError,
       c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
-               " has a total capacity of ", readable(total), " of which ", readable(total - reserved()),
+               " has a total capacity of ", readable(total), " of which ", readable(usable_memory() - reserved()),
                " is free. Of the allocated memory ", readable(allocated), " is allocated by PyTorch, and ",
                readable(reserved() - allocated),
                " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
@@ -191,7 +203,7 @@ void Arena::refuse_as_torch(size_t size) {
 
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
-  note("oom", reinterpret_cast<void*>(settings().memory - reserved()), size, 0);
+  note("oom", reinterpret_cast<void*>(usable_memory() - reserved()), size, 0);
   if (known_to_torch()) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
@@ -199,7 +211,7 @@ void Arena::refuse(size_t size) {
       c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
                readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
                " already allocated; ", readable(size_t(stats_.active_bytes[0].current)), " current active; ",
-               readable(settings().memory - reserved()), " free; ", readable(reserved()),
+               readable(usable_memory() - reserved()), " free; ", readable(reserved()),
                " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
                "max_split_size_mb to avoid fragmentation."));
 }

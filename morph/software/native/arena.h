@@ -13,6 +13,12 @@
 
 namespace software {
 
+// What programs can have of a device's memory: a GPU's driver keeps some for itself.
+inline size_t usable_memory() {
+  size_t all = settings().memory;
+  return settings().type == c10::DeviceType::CUDA ? all - all / 128 : all;
+}
+
 class Arena {
  public:
   explicit Arena(c10::DeviceIndex device) : device_(device) {}
@@ -32,6 +38,9 @@ class Arena {
   void let_go(c10::MempoolId_t pool);
   int holders(c10::MempoolId_t pool);
 
+  // checkpoints.cpp: gives a pool the blocks that it had.
+  void put_back(c10::MempoolId_t pool, const std::vector<SegmentView>& state);
+
   void forget_history();
   std::vector<MemoryEvent> history();
   Context context_of(const void* block);
@@ -48,6 +57,11 @@ class Arena {
   Block* grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
   char* map(size_t bytes);
   void split(Block* block, size_t size);
+  void make_used(Block* block, size_t requested);
+  void make_free(Block* block);
+  void make_cached(Block* block);
+  void free_all(Segment& segment);
+  void lay_out(Segment& segment, const SegmentView& as);
   Block* join(Block* left, Block* right, Block* free);
   void release_unused_segments();
   void release(Block* block);

@@ -1,6 +1,7 @@
 // torch's device allocator over the arenas of the devices, and memory that another process may map.
 #include "addresses.h"
 #include "arena.h"
+#include "checkpoints.h"
 #include "clock.h"
 #include "memory.h"
 
@@ -17,6 +18,13 @@ std::vector<std::unique_ptr<Arena>>& arenas = *new std::vector<std::unique_ptr<A
 
 Arena& arena(DeviceIndex index) { return *arenas.at(size_t(checked(index))); }
 
+// torch's profilers want each block, and what a device holds with it; a negative size is a block that is freed.
+void report(DeviceIndex index, void* pointer, int64_t bytes) {
+  auto figures = arena(index).stats();
+  c10::reportMemoryUsageToProfiler(pointer, bytes, size_t(figures.allocated_bytes[0].current),
+                                   size_t(figures.reserved_bytes[0].current), device(index));
+}
+
 void* take(DeviceIndex index, size_t bytes) {
   constexpr size_t most = size_t(1) << 60;
   open_context(index);
@@ -26,7 +34,9 @@ void* take(DeviceIndex index, size_t bytes) {
                    " out of memory. Tried to allocate more than 1EB memory.");
   c10::StreamId stream = current_stream(index).id();
   try {
-    return arena(index).take(bytes, stream, pool_for(index, stream))->start;
+    Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
+    if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
+    return block->start;
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
     throw;
@@ -50,6 +60,7 @@ struct Allocator final : c10::DeviceAllocator {
 
   bool initialized() override { return true; }
   void emptyCache(c10::MempoolId_t) override {
+    Remembered with(false);
     for (auto& each : arenas) each->release_cached();
   }
   void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
@@ -60,7 +71,7 @@ struct Allocator final : c10::DeviceAllocator {
   void resetPeakStats(DeviceIndex index) override { arena(index).reset_peaks(); }
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex index) override {
     size_t used = size_t(arena(index).stats().reserved_bytes[0].current);
-    return {settings().memory - used, settings().memory};
+    return {usable_memory() - used, settings().memory};
   }
 };
 
@@ -86,7 +97,11 @@ void free_device_memory(void* pointer) {
   Remembered with(false);
   Segment* segment = segment_of(pointer);
   TORCH_INTERNAL_ASSERT(segment, "not memory of the software device");
-  arenas[size_t(segment->device)]->give_back(segment, pointer);
+  DeviceIndex index = segment->device;
+  const Block* block = segment->block_at(pointer);
+  int64_t bytes = block ? int64_t(block->size) : 0;
+  arenas[size_t(index)]->give_back(segment, pointer);
+  if (c10::memoryProfilingEnabled()) report(index, pointer, -bytes);
 }
 
 TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }
@@ -121,6 +136,9 @@ c10::MempoolId_t pool_of(const void* pointer) {
 
 void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
 void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
+void lay_out_pool(DeviceIndex index, c10::MempoolId_t pool, const std::vector<SegmentView>& as) {
+  arena(index).put_back(pool, as);
+}
 int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }
 
 void forget_memory_history() {

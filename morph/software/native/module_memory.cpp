@@ -1,4 +1,5 @@
 // What Python sees of the device's memory, and of pinned memory.
+#include "checkpoints.h"
 #include "history.h"
 #include "module.h"
 
@@ -155,6 +156,12 @@ Storage storage_at(size_t address) {  // what Python calls its _cdata
   return Storage::unsafe_reclaim_from_nonowning(reinterpret_cast<c10::StorageImpl*>(address));
 }
 
+Storages storages_at(const std::vector<size_t>& addresses) {
+  Storages all;
+  for (size_t address : addresses) all.push_back(reinterpret_cast<c10::StorageImpl*>(address));
+  return all;
+}
+
 void observe(py::function observer) {
   auto* kept = new py::function(std::move(observer));  // never dropped, as the device is not
   observe_refused_memory([kept](int64_t index, int64_t wanted, int64_t total, int64_t free) {
@@ -208,6 +215,16 @@ void bind_memory(py::module& module) {
   bind_pinned(module);
 }
 
+static void bind_checkpoints(py::module& module) {
+  py::class_<PoolState>(module, "PoolState");
+  module.def("pool_state", [](int index, c10::MempoolId_t pool) { return pool_state(index_of(index), pool); });
+  module.def("put_back_pool", [](const PoolState& state, const std::vector<size_t>& stale,
+                                 const std::vector<size_t>& owners) {
+    put_back(state, storages_at(stale), storages_at(owners));
+  });
+  module.def("free_and_disown", [](size_t storage) { free_and_disown(storages_at({storage})[0]); });
+}
+
 void bind_pools(py::module& module) {
   py::enum_<Reach>(module, "Reach")
       .value("STREAM", Reach::kStream)
@@ -221,6 +238,7 @@ void bind_pools(py::module& module) {
   module.def("let_go_of_pool", [](int index, Id pool) { let_go_of_pool(index_of(index), pool); });
   module.def("borrow", &borrow);
   module.def("lies_in_pool", [](size_t address, Id pool) { return pool_of(pointer(address)) == pool; });
+  bind_checkpoints(module);
   module.def("holders_of_pool", [](int index, Id pool) { return holders_of_pool(index_of(index), pool); });
 }
 

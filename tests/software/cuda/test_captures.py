@@ -57,6 +57,25 @@ def test_a_result_outlives_its_graph() -> None:
     assert result.tolist() == [4, 4, 4]
 
 
+def test_a_recurrent_network_learns_in_a_graph() -> None:
+    network = torch.nn.LSTM(5, 6, 2).cuda()
+    given = torch.rand(4, 3, 5, device="cuda")
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+
+    def learn() -> None:
+        network.zero_grad(set_to_none=False)
+        network(given)[0].square().sum().backward()
+
+    graph, _ = captured(learn)
+    given.uniform_()
+    graph.replay()
+    replayed = [parameter.grad.clone() for parameter in network.parameters()]
+    learn()
+    for gradient, parameter in zip(replayed, network.parameters(), strict=True):
+        torch.testing.assert_close(gradient, parameter.grad)
+
+
 def test_replays_draw_from_the_states_of_the_capture() -> None:
     generator = torch.cuda.default_generators[0]
     own, other = generator.graphsafe_get_state(), generator.clone_state()

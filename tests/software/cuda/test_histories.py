@@ -112,3 +112,13 @@ print(first, torch.cuda.device_count(), torch._C._cuda_hasPrimaryContext(0))
 def test_the_devices_are_those_that_are_seen_at_the_first_use() -> None:
     output = subprocess.run([sys.executable, "-c", SEEN], check=True, capture_output=True, text=True).stdout
     assert output.split() == ["2", "1", "True"]
+
+
+def test_profilers_see_what_the_device_allocates() -> None:
+    with torch.profiler.profile(profile_memory=True) as profile:
+        tensor = torch.empty(1000, device="cuda")
+        del tensor
+    [made] = [event for event in profile.events() if event.name == "aten::empty"]
+    assert made.device_memory_usage == 4096
+    freed = [event for event in profile.events() if event.name == "[memory]"]
+    assert [event.device_memory_usage for event in freed] == [-4096]
