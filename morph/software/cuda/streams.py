@@ -88,6 +88,11 @@ class EventBase(torch.Event):
         return time.to_bytes(8, "little").ljust(HANDLE, b"\0")
 
     @property
+    def device(self) -> torch.device | None:  # type: ignore[override]
+        """The device whose stream recorded the event; None before that."""
+        return super().device if self.event_id else None
+
+    @property
     def cuda_event(self) -> int:
         """The handle of the event; 0 before it is recorded."""
         return self.event_id
@@ -98,6 +103,8 @@ class EventBase(torch.Event):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self.event_id and other.event_id):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if self.device != other.device:
+            raise torch.AcceleratorError("CUDA error: invalid resource handle")
         return float(started().native.elapsed_time(self.event_id, other.event_id))
 
 

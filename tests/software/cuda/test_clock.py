@@ -111,3 +111,13 @@ def test_an_event_goes_to_another_process_by_its_handle() -> None:
     assert other.query()
     with pytest.raises(torch.AcceleratorError, match="invalid argument"):
         torch.cuda.Event().ipc_handle()
+
+
+def test_events_are_of_the_device_that_records_them() -> None:
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    assert [event.device for event in events] == [None, None]
+    for index, event in enumerate(events):
+        event.record(torch.cuda.Stream(index))
+        assert event.device == torch.device("cuda", index)
+    with pytest.raises(torch.AcceleratorError, match="invalid resource handle"):
+        events[0].elapsed_time(events[1])
