@@ -146,7 +146,7 @@ def _compare_one(
     expected = _called(call, here)
     actual = _called(call, there)
     if isinstance(expected, Exception) or isinstance(actual, Exception):
-        of_the_cpu = op.name in ONLY_ON_THE_CPU and isinstance(actual, NotImplementedError)
+        of_the_cpu = op.full_name in ONLY_ON_THE_CPU and isinstance(actual, NotImplementedError)
         if type(expected) is type(actual) or of_the_cpu:
             tally.refused += 1
         else:
@@ -182,9 +182,9 @@ def _moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Copies a tensor with its strides and offset, even where elements overlap."""
     if tensor.layout is not torch.strided or tensor.is_conj() or tensor.is_neg() or tensor.is_quantized:
         return tensor.detach().to(device, copy=True)
-    flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().cpu().untyped_storage())
-    if tensor.device.type != "cpu" or tensor.is_nested:
+    if tensor.is_nested:
         return tensor.detach().clone()
+    flat = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(tensor.detach().untyped_storage())
     return flat.to(device, copy=True).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
@@ -285,7 +285,8 @@ def _gradients(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> Any:
 def main(words: list[str]) -> None:
     """Compares what the words name, or everything, and tells the figures."""
     chosen = [word for word in words if word in OPERATORS] or sorted(OPERATORS)
-    wanted = [getattr(torch, word) for word in words if isinstance(getattr(torch, word, None), torch.dtype)]
+    others = [word for word in words if word not in OPERATORS]  # "half" and some more are both
+    wanted = [getattr(torch, word) for word in others if isinstance(getattr(torch, word, None), torch.dtype)]
     most = next((int(word) for word in words if word.isdigit()), None)
     total, started, clean = Tally(), time.monotonic(), 0
     for name in chosen:
