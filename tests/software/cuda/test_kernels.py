@@ -110,6 +110,16 @@ def test_cudnns_operators_are_torchs():
     assert_close(torch.cudnn_grid_sampler(x, grid), F.grid_sample(x, grid, align_corners=True))
 
 
+def test_gradients_of_mish_in_half_precision_are_the_kernels():
+    tensor = torch.linspace(-4, 4, 200, dtype=torch.float16)
+    grads = [torch.autograd.grad(F.mish(x).sum(), x)[0] for x in _leaves(tensor)]
+    assert torch.equal(grads[0], grads[1].cpu())
+
+
+def _leaves(tensor):
+    return [tensor.detach().to(where).requires_grad_() for where in ("cpu", CUDA)]
+
+
 @pytest.mark.parametrize("adjoint", [False, True])
 def test_a_lazy_conjugate_is_written_to_what_is_given(adjoint):
     factors, pivots = torch.linalg.lu_factor(torch.randn(3, 3, dtype=torch.complex64))
