@@ -58,6 +58,7 @@ void move(const Tensor& mine, const Tensor& host) {
 
 void write_back(const Tensor& mine, const Tensor& host) {
   if (mine.layout() != c10::kStrided) return write_back_sparse(mine, host);
+  if (mine.is_conj() != host.is_conj()) mine._set_conj(host.is_conj());  // linalg.lu_solve writes a lazy conjugate
   if (host.storage().data() != mine.storage().data()) return move(mine, host);
   if (host.sizes() == mine.sizes() && host.strides() == mine.strides()) return;
   mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());

@@ -25,6 +25,7 @@ torch.set_num_threads(1)
 for name, options, longest in ("fused", {}, 16384), ("in blocks", {"softcap": 20.0}, 8192):
     if sys.argv[1:] not in ([], [name]):
         continue
+    torch.cuda.reset_peak_memory_stats()
     attend(1024, **options)
     before = peak()
     for tokens in (longest // 2, longest):

@@ -110,6 +110,27 @@ def test_cudnns_operators_are_torchs():
     assert_close(torch.cudnn_grid_sampler(x, grid), F.grid_sample(x, grid, align_corners=True))
 
 
+def test_gradients_of_mish_in_half_precision_are_the_kernels():
+    tensor = torch.linspace(-4, 4, 200, dtype=torch.float16)
+    grads = [torch.autograd.grad(F.mish(x).sum(), x)[0] for x in _leaves(tensor)]
+    assert torch.equal(grads[0], grads[1].cpu())
+
+
+def _leaves(tensor):
+    return [tensor.detach().to(where).requires_grad_() for where in ("cpu", CUDA)]
+
+
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_a_lazy_conjugate_is_written_to_what_is_given(adjoint):
+    factors, pivots = torch.linalg.lu_factor(torch.randn(3, 3, dtype=torch.complex64))
+    right = torch.randn(2, 3, dtype=torch.complex64)
+    expected = torch.linalg.lu_solve(factors, pivots, right, left=False, adjoint=adjoint)
+    out = torch.empty(0, dtype=torch.complex64, device=CUDA)
+    given = [each.to(CUDA) for each in (factors, pivots, right)]
+    assert torch.linalg.lu_solve(*given, left=False, adjoint=adjoint, out=out) is out
+    assert_close(out.cpu(), expected)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_widen(dtype):
     a, b = (torch.randn(4, 4, device=CUDA).to(dtype) for _ in range(2))
@@ -119,6 +140,28 @@ def test_products_widen(dtype):
     assert_close(torch.addmm(a, a, b, out_dtype=torch.float32), expected + a.float())
     with pytest.raises(RuntimeError, match="out_dtype must be the same as input dtype or fp32"):
         torch.mm(a, b, out_dtype=torch.float64)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_widen_into_what_is_given(dtype):
+    a, b = (torch.randn(4, 4, device=CUDA).to(dtype) for _ in range(2))
+    out, batch = (torch.empty(*shape, device=CUDA) for shape in ((4, 4), (1, 4, 4)))
+    assert torch.mm(a, b, out_dtype=torch.float32, out=out) is out
+    assert_close(out, a.float() @ b.float())
+    assert_close(torch.addmm(a, a, b, out_dtype=torch.float32, out=out), a.float() @ b.float() + a.float())
+    assert_close(torch.bmm(a[None], b[None], out_dtype=torch.float32, out=batch)[0], a.float() @ b.float())
+    torch.baddbmm(a[None], a[None], b[None], out_dtype=torch.float32, out=batch)
+    assert_close(batch[0], out)
+    with pytest.raises(RuntimeError, match="the dtype of the provided out tensor"):
+        torch.mm(a, b, out_dtype=torch.float32, out=out.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float32])
+def test_physical_conjugates_in_place(dtype):
+    tensor = torch.randn(3, dtype=dtype, device=CUDA)
+    expected = tensor.cpu().conj().resolve_conj()
+    assert tensor.conj_physical_() is tensor
+    assert_close(tensor.cpu(), expected)
 
 
 FUSED = {
