@@ -1,4 +1,4 @@
-"""Trains one network with a framework of the index, on `sys.argv[2]`, "gpu" or "cpu"; prints its last loss."""
+"""Trains a network with the framework `sys.argv[1]` on `sys.argv[2]`, and prints the last loss."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import tempfile
 from typing import Any
 
-sys.modules["torch_npu"] = None  # type: ignore[assignment]  # as on a machine without it
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
@@ -106,8 +105,8 @@ def transformers(place: str) -> Any:
     from transformers import Trainer, TrainingArguments
 
     arguments = TrainingArguments(
-        *(tempfile.mkdtemp(),), num_train_epochs=EPOCHS, per_device_train_batch_size=16, report_to=[],
-        use_cpu=place == "cpu", disable_tqdm=True, save_strategy="no", learning_rate=0.01, optim="adamw_torch",
+        tempfile.mkdtemp(), num_train_epochs=EPOCHS, per_device_train_batch_size=16, learning_rate=0.01,
+        optim="adamw_torch", use_cpu=place == "cpu", disable_tqdm=True, save_strategy="no", report_to=[],
     )  # fmt: skip
     return Trainer(model=Network(), args=arguments, train_dataset=Points()).train().training_loss
 
@@ -132,4 +131,5 @@ def deepspeed(place: str) -> Any:
 
 
 if __name__ == "__main__":
+    sys.modules["torch_npu"] = None  # type: ignore[assignment]  # as on a machine without it
     print(globals()[sys.argv[1]](sys.argv[2]))

@@ -83,9 +83,9 @@ def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> N
 )
 def test_training_on_the_path_of_cuda_ends_as_on_the_cpu(platform: Platform, name: str) -> None:
     if importlib.util.find_spec(name) is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not installed (extra test-frameworks)")
-    alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
-    variables = {**alone, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is missing (extra test-frameworks)")
+    alone = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost"}
+    variables = {**alone, "MASTER_PORT": "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     plain = [sys.executable, str(TRAINING), name, "cpu"]
     expected = complete(plain, env={**platform.environment, **variables}, timeout=120)
     assert expected.returncode == 0, describe(expected)
