@@ -159,7 +159,13 @@ Block* Arena::join(Block* left, Block* right, Block* free) {
   return left;
 }
 
+int64_t Arena::releases() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return releases_;
+}
+
 void Arena::release_unused_segments() {
+  releases_++;
   for (auto& blocks : free_)
     for (Block* block : blocks->whole_segments())
       if (!holders_.count(block->segment->pool)) {
@@ -263,7 +269,7 @@ void Arena::reset_totals() {
   std::lock_guard<std::mutex> lock(mutex_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_accumulated();
-  stats_.num_alloc_retries = stats_.num_ooms = 0;
+  stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
 }
 
 void Arena::list(std::vector<SegmentView>& into) {

@@ -26,6 +26,7 @@ class Arena {
   Block* take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Segment* segment, void* pointer);
   void release_cached();
+  int64_t releases();  // how often it gave back what it could, before which a GPU waits for all streams
 
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peaks();
@@ -87,6 +88,7 @@ class Arena {
   std::map<const void*, Context> contexts_, segment_contexts_;
   int file_ = -1;
   size_t end_ = 0;
+  int64_t releases_ = 0;
 };
 
 }  // namespace software

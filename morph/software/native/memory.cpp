@@ -122,6 +122,7 @@ void install_memory() {
 }
 
 void set_memory_fraction(DeviceIndex index, double fraction) { arena(index).fraction = fraction; }
+int64_t releases_of_memory(DeviceIndex index) { return arena(index).releases(); }
 double memory_fraction(DeviceIndex index) { return arena(index).fraction; }
 
 DeviceIndex owner_of(const void* pointer) {

@@ -6,6 +6,7 @@
 namespace software {
 
 void free_device_memory(void* pointer);  // the deleter of all memory that an arena gave
+int64_t releases_of_memory(c10::DeviceIndex index);
 
 // What this thread allocates as host memory meanwhile is the device's, so that a result can become a tensor of it.
 class TakingFrom {

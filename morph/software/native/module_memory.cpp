@@ -1,6 +1,7 @@
 // What Python sees of the device's memory, and of pinned memory.
 #include "checkpoints.h"
 #include "history.h"
+#include "memory.h"
 #include "module.h"
 
 #include <ATen/core/CachingHostAllocator.h>
@@ -37,7 +38,8 @@ py::dict memory_stats(int index) {
   all["oversize_segments"] = stats_dict(stats.oversize_segments);
   all["num_alloc_retries"] = stats.num_alloc_retries, all["num_ooms"] = stats.num_ooms;
   all["num_device_alloc"] = stats.num_device_alloc, all["num_device_free"] = stats.num_device_free;
-  all["num_oom_rejections"] = 0, all["num_sync_all_streams"] = 0, all["max_split_size"] = -1;
+  all["num_oom_rejections"] = 0, all["max_split_size"] = -1;
+  all["num_sync_all_streams"] = releases_of_memory(c10::DeviceIndex(index));
   return all;
 }
 

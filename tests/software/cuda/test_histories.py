@@ -122,3 +122,14 @@ def test_profilers_see_what_the_device_allocates() -> None:
     assert made.device_memory_usage == 4096
     freed = [event for event in profile.events() if event.name == "[memory]"]
     assert [event.device_memory_usage for event in freed] == [-4096]
+
+
+def test_waits_for_all_streams_are_counted() -> None:
+    def waits() -> list[int]:
+        return [torch.cuda.memory_stats(index)["num_sync_all_streams"] for index in range(2)]
+
+    before = waits()
+    torch.cuda.empty_cache()
+    assert waits() == [count + 1 for count in before]
+    torch.cuda.reset_accumulated_memory_stats(1)
+    assert waits() == [before[0] + 1, 0]
