@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from morph.software import devices, memory, pools
-from morph.software.machine import Machine, NotSimulatedError, started
+from morph.software.machine import Machine, started
 
 _free_mutex = threading.Lock()
 
@@ -33,7 +33,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_cudaCachingAllocator_raw_alloc": lambda size, stream: native.allocate(size, -1),
         "_cuda_cudaCachingAllocator_raw_delete": native.deallocate,
         "_cuda_cudaCachingAllocator_is_enabled": lambda: True,
-        "_cuda_cudaCachingAllocator_enable": keep_caching,
+        "_cuda_cudaCachingAllocator_enable": native.set_caching,
         "_cuda_cudaCachingAllocator_set_allocator_settings": torch._C._accelerator_setAllocatorSettings,
         "_cuda_lock_mutex": _free_mutex.acquire,
         "_cuda_unlock_mutex": _free_mutex.release,
@@ -96,12 +96,6 @@ def _tensors(native: Any) -> dict[str, Any]:
         "_tensors_data_ptrs_at_indices_equal": lie_at,
         "_construct_CUDA_Tensor_From_Storage_And_Metadata": tensor_on,
     }
-
-
-def keep_caching(enabled: bool) -> None:
-    """Answers ``torch._C._cuda_cudaCachingAllocator_enable``; memory that is not cached is refused."""
-    if not enabled:
-        raise NotSimulatedError("torch.cuda.caching_allocator_enable(False)", "its memory is always cached")
 
 
 class MemPool(pools.MemPool):

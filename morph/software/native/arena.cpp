@@ -55,6 +55,7 @@ void Arena::give_back(Segment* segment, void* pointer) {
   TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
   make_free(block);
   settle_inactive(segment->large);
+  if (!caching) release_unused_segments();
 }
 
 void Arena::make_used(Block* block, size_t requested) {
@@ -81,6 +82,7 @@ void Arena::make_cached(Block* block) {
 
 void Arena::release_cached() {
   std::lock_guard<std::mutex> lock(mutex_);
+  releases_++;
   release_unused_segments();
 }
 
@@ -117,6 +119,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
   char* start = fits(bytes) ? map(bytes) : nullptr;
   if (!start) {
     stats_.num_alloc_retries++;
+    releases_++;
     release_unused_segments();
     start = fits(bytes) ? map(bytes) : nullptr;
   }
@@ -165,7 +168,6 @@ int64_t Arena::releases() {
 }
 
 void Arena::release_unused_segments() {
-  releases_++;
   for (auto& blocks : free_)
     for (Block* block : blocks->whole_segments())
       if (!holders_.count(block->segment->pool)) {

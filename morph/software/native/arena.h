@@ -49,6 +49,7 @@ class Arena {
   int file();  // the memory file that all segments lie in
 
   double fraction = 1.0;
+  bool caching = true;  // else segments go as soon as nothing lies in them
 
  private:
   using StatArray = c10::CachingAllocator::StatArray;
@@ -90,5 +91,7 @@ class Arena {
   size_t end_ = 0;
   int64_t releases_ = 0;
 };
+
+void set_caching(bool enabled);  // memory.cpp: of every device
 
 }  // namespace software

@@ -122,6 +122,10 @@ void install_memory() {
 }
 
 void set_memory_fraction(DeviceIndex index, double fraction) { arena(index).fraction = fraction; }
+void set_caching(bool enabled) {
+  for (auto& each : arenas) each->caching = enabled;
+}
+
 int64_t releases_of_memory(DeviceIndex index) { return arena(index).releases(); }
 double memory_fraction(DeviceIndex index) { return arena(index).fraction; }
 

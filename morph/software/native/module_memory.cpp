@@ -1,4 +1,5 @@
 // What Python sees of the device's memory, and of pinned memory.
+#include "arena.h"
 #include "checkpoints.h"
 #include "history.h"
 #include "memory.h"
@@ -205,6 +206,7 @@ void bind_memory(py::module& module) {
   module.def("reset_accumulated_memory_stats", [](int index) { allocator()->resetAccumulatedStats(index_of(index)); });
   module.def("mem_get_info", [](int index) { return allocator()->getMemoryInfo(index_of(index)); });
   module.def("memory_fraction", [](int index) { return memory_fraction(index_of(index)); });
+  module.def("set_caching", &set_caching);
   module.def("set_memory_fraction", [](int index, double fraction) { set_memory_fraction(index_of(index), fraction); });
   module.def("resize_storage", [](size_t storage, size_t bytes) { resize_storage(storage_at(storage), bytes); });
   module.def("allocate", &allocate, NoGil());

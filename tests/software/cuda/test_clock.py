@@ -51,6 +51,7 @@ def test_who_needs_a_result_waits(wait: str) -> None:
 
 
 def test_memory_on_a_stream_that_sleeps_is_not_given_out_again() -> None:
+    torch.cuda.empty_cache()  # so that there is no other free memory of this size
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         tensor = torch.ones(4, device="cuda")

@@ -133,3 +133,13 @@ def test_waits_for_all_streams_are_counted() -> None:
     assert waits() == [count + 1 for count in before]
     torch.cuda.reset_accumulated_memory_stats(1)
     assert waits() == [before[0] + 1, 0]
+
+
+def test_memory_without_a_cache_goes_as_soon_as_it_is_free() -> None:
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    with torch.cuda.caching_allocator_disabled():
+        tensor = torch.ones(8 << 20, device="cuda")
+        assert torch.cuda.memory_reserved() > before
+        del tensor
+        assert torch.cuda.memory_reserved() == before
