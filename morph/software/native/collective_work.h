@@ -1,6 +1,7 @@
 // The work of a collective on device tensors, carried out by another backend on host views of them.
 #pragma once
 
+#include <pybind11/pybind11.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 
 namespace software {
 
@@ -64,18 +66,24 @@ class HostWork final : public c10d::Work {
     for (const at::Tensor& tensor : results_)
       if (!tensor.is_cpu()) devices = {tensor.device()};
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), devices);
-    wait(kNoTimeout);
+    wait_without_interpreter();
     future->markCompleted(c10::IValue(results_));
     return future;
   }
   c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override {
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
-    wait(kNoTimeout);
+    wait_without_interpreter();
     future->markCompleted(c10::IValue(static_cast<int64_t>(c10d::WorkResult::SUCCESS)));
     return future;
   }
 
  private:
+  // Python's binding holds the interpreter when it asks for a future, and the other backend's threads may want it.
+  void wait_without_interpreter() {
+    std::optional<pybind11::gil_scoped_release> released;
+    if (PyGILState_Check()) released.emplace();
+    wait(kNoTimeout);
+  }
   static void wait_for(const Parts& parts, std::chrono::milliseconds timeout) {
     for (auto& part : parts) part->wait(timeout);
   }
