@@ -43,7 +43,7 @@ def _broadcast(tensor: Tensor, devices: Sequence[int]) -> list[Tensor]:
 
 
 def _broadcast_out(tensor: Tensor, out: Tensors) -> Tensors:
-    _refuse_elsewhere(out, "output tensor")
+    _refuse_elsewhere(out, "output")
     for place, each in enumerate(out):
         if each.shape != tensor.shape:
             raise RuntimeError(
@@ -75,7 +75,7 @@ def _scatter(
 
 def _scatter_out(tensor: Tensor, out: Tensors, dim: int, streams: object) -> Tensors:
     _refuse_none(out, "output tensor to scatter to")
-    _refuse_elsewhere(out, "output tensor")
+    _refuse_elsewhere(out, "output")
     length = tensor.size(dim)
     dim = dim % tensor.dim()
     for place, each in enumerate(out):
@@ -113,20 +113,20 @@ def _refuse_none(given: Sequence[object], what: str) -> None:
         raise RuntimeError(f"Expected at least one {what}")
 
 
-def _refuse_elsewhere(tensors: Tensors, what: str) -> None:
+def _refuse_elsewhere(tensors: Tensors, role: str) -> None:
     kind = torch.device(CUDA, 0).type
     for place, tensor in enumerate(tensors):
         if tensor.device.type != kind:
             raise RuntimeError(
-                f"Expected all {what.removesuffix(' tensor')} tensors to be CUDA tensors, "
-                f"but {what} at index {place} has device '{tensor.device}'"
+                f"Expected all {role} tensors to be CUDA tensors, "
+                f"but {role} tensor at index {place} has device '{tensor.device}'"
             )
 
 
 def _refuse_apart(tensors: Tensors, dim: int) -> None:
     """Refuse what cannot be gathered."""
     _refuse_none(tensors, "tensor to gather from")
-    _refuse_elsewhere(tensors, "input tensor")
+    _refuse_elsewhere(tensors, "input")
     first = tensors[0]
     for place, tensor in enumerate(tensors):
         if tensor.dim() != first.dim():
