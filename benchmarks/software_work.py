@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 Work = Callable[[], object]
+Step = tuple[nn.Module, Callable[[nn.Module], Tensor]]  # a network and its loss
 
 
 def small(operator: Callable[[Tensor, Tensor], object], device: str) -> Work:
@@ -35,11 +36,11 @@ def training(network: nn.Module, loss: Callable[[nn.Module], Tensor]) -> Work:
     return step
 
 
-def encoder_layer(device: str) -> Work:
+def encoder_layer(device: str) -> Step:
     """Return a training step of one encoder layer of a transformer."""
     inputs = torch.rand(4, 64, 256, device=device)
     layer = nn.TransformerEncoderLayer(256, 4, 512, batch_first=True).to(device)
-    return training(layer, lambda network: network(inputs).pow(2).mean())
+    return layer, lambda network: network(inputs).pow(2).mean()
 
 
 class Residual(nn.Module):
@@ -57,12 +58,12 @@ class Residual(nn.Module):
         return functional.relu(inputs + self.body(inputs))
 
 
-def resnet(device: str) -> Work:
+def resnet(device: str) -> Step:
     """Return a training step of a small residual network on 32 images of 32x32."""
     blocks = [module for channels in (32, 64) for module in _stage(channels)]
     network = nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).to(device)
     images, labels = torch.rand(32, 3, 32, 32, device=device), torch.arange(32, device=device) % 10
-    return training(network, lambda network: functional.cross_entropy(network(images), labels))
+    return network, lambda network: functional.cross_entropy(network(images), labels)
 
 
 def _stage(channels: int) -> list[nn.Module]:
@@ -89,7 +90,7 @@ class Block(nn.Module):
         return result
 
 
-def gpt(device: str) -> Work:
+def gpt(device: str) -> Step:
     """Return a training step of a small language model on 4 texts of 128 words."""
     words, width = 2000, 256
     parts = [nn.Embedding(words, width), *(Block(width) for _ in range(4)), nn.LayerNorm(width)]
@@ -100,21 +101,21 @@ def gpt(device: str) -> Work:
         guesses = network(texts[:, :-1])
         return functional.cross_entropy(guesses.flatten(0, 1), texts[:, 1:].flatten())
 
-    return training(network, loss)
+    return network, loss
 
 
-def lstm(device: str) -> Work:
+def lstm(device: str) -> Step:
     """Return a training step of an LSTM on 16 sequences of 32."""
     network = nn.LSTM(64, 128, num_layers=2, batch_first=True).to(device)
     inputs = torch.rand(16, 32, 64, device=device)
-    return training(network, lambda network: network(inputs)[0].pow(2).mean())
+    return network, lambda network: network(inputs)[0].pow(2).mean()
 
 
-def perceptron(device: str) -> Work:
+def perceptron(device: str) -> Step:
     """Return a training step of a small perceptron with dropout."""
     network = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Dropout(0.1), nn.Linear(256, 10)).to(device)
     inputs, labels = torch.rand(128, 64, device=device), torch.arange(128, device=device) % 10
-    return training(network, lambda network: functional.cross_entropy(network(inputs), labels))
+    return network, lambda network: functional.cross_entropy(network(inputs), labels)
 
 
 OPERATORS: dict[str, Callable[[Tensor, Tensor], object]] = {
@@ -126,7 +127,7 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], object]] = {
     "softmax": lambda left, right: left.softmax(1),
     "copy": lambda left, right: left.clone(),
 }
-STEPS: dict[str, Callable[[str], Work]] = {
+STEPS: dict[str, Callable[[str], Step]] = {
     function.__name__: function for function in (encoder_layer, resnet, gpt, lstm, perceptron)
 }
 
@@ -134,8 +135,9 @@ STEPS: dict[str, Callable[[str], Work]] = {
 def work(name: str, device: str) -> Work:
     """Return the work of a name that `NAMES` holds, on a device."""
     torch.manual_seed(0)
-    if name in STEPS:
-        return STEPS[name](device)
+    if name.removeprefix("compiled ") in STEPS:
+        network, loss = STEPS[name.removeprefix("compiled ")](device)
+        return training(torch.compile(network) if name.startswith("compiled ") else network, loss)
     operator, size = name.split(" of ")
     return (small if size == "8x8" else large)(OPERATORS[operator], device)
 
@@ -144,4 +146,5 @@ NAMES = [
     *(f"{name} of 8x8" for name in OPERATORS),
     *(f"{name} of 16 MB" for name in OPERATORS if name != "matmul"),
     *STEPS,
+    *(f"compiled {name}" for name in STEPS),
 ]
