@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 
 import torch
+from torch.profiler import ProfilerActivity
 
 from morph.device import parallel
 from morph.journal import Journal
@@ -53,6 +54,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
     _run_backward_in_its_caller(journal)
+    _offer_profiling(journal)
     _place_members({**refusals.names(), **runtime.names(machine)}, journal)
     for name, version in versions.items():
         journal.set_attribute(torch.version, name, version)
@@ -75,6 +77,14 @@ def _run_backward_in_its_caller(journal: Journal) -> None:
     before = torch._C._is_multithreading_enabled()
     torch._C._set_multithreading_enabled(False)
     journal.on_undo(lambda: torch._C._set_multithreading_enabled(before))
+
+
+def _offer_profiling(journal: Journal) -> None:
+    """Has profilers measure the device too where a program does not choose the activities."""
+    supported: Callable[[], set[ProfilerActivity]] = vars(torch.autograd)["_supported_activities"]
+    journal.set_attribute(
+        torch.autograd, "_supported_activities", lambda: {*supported(), ProfilerActivity.CUDA}
+    )
 
 
 def _place_members(members: Mapping[str, object], journal: Journal) -> None:

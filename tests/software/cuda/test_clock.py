@@ -52,19 +52,20 @@ def test_who_needs_a_result_waits(wait: str) -> None:
 
 
 def test_memory_on_a_stream_that_sleeps_is_not_given_out_again() -> None:
-    torch.cuda.empty_cache()  # so that there is no other free memory of this size
+    torch.cuda.empty_cache()
+    size = 3 << 20  # 12 MiB, for which the allocator makes a segment of its own
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        tensor = torch.ones(4, device="cuda")
+        tensor = torch.ones(size, device="cuda")
     address = tensor.data_ptr()
     tensor.record_stream(torch.cuda.current_stream())
     torch.cuda._sleep(LONG)
     del tensor
     with torch.cuda.stream(side):
-        assert torch.ones(4, device="cuda").data_ptr() != address
-        torch.cuda.current_stream(0).synchronize()
-        torch.cuda.default_stream().synchronize()
-        assert torch.ones(4, device="cuda").data_ptr() == address
+        other = torch.ones(size, device="cuda")
+        assert other.data_ptr() != address
+        torch.cuda.synchronize()
+        assert torch.ones(size, device="cuda").data_ptr() == address
 
 
 def test_pinned_memory_is_given_out_again_when_no_copy_reads_it() -> None:

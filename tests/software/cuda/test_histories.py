@@ -143,3 +143,12 @@ def test_memory_without_a_cache_goes_as_soon_as_it_is_free() -> None:
         assert torch.cuda.memory_reserved() > before
         del tensor
         assert torch.cuda.memory_reserved() == before
+
+
+def test_a_profiler_measures_the_device_unless_it_is_told_not_to() -> None:
+    assert torch.profiler.ProfilerActivity.CUDA in torch.profiler.supported_activities()
+    with torch.profiler.profile() as profile:
+        torch.ones(64, 64, device="cuda").exp()
+    times = {each.key: each.device_time_total for each in profile.key_averages()}
+    assert times["aten::exp"] > 0
+    assert "CUDA total" in profile.key_averages().table(sort_by="cuda_time_total")
