@@ -163,3 +163,12 @@ def test_ahead_of_time_is_refused_by_name():
     graph = torch.fx.symbolic_trace(lambda tensor: (tensor + 1,))
     with pytest.raises(NotImplementedError, match="AOTInductor"):
         torch._inductor.aot_compile(graph, (torch.ones(2, device="cuda"),))
+
+
+def test_an_installed_triton_is_not_asked_for_a_driver(monkeypatch):
+    from torch.utils import _triton
+
+    compiled(torch.sin)(torch.ones(3, device="cuda"))
+    monkeypatch.setattr(_triton, "has_triton_package", lambda: True)
+    _triton.has_triton.cache_clear()
+    assert not _triton.has_triton()

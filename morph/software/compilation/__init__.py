@@ -33,6 +33,7 @@ def place(journal: Journal) -> None:
     on_import("torch._inductor.codecache", lambda module: _tell_apart(module, journal), journal)
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
     on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
+    on_import("torch._inductor.config", lambda module: _without_drivers(module, journal), journal)
     on_import("torch._dynamo.device_interface", lambda module: _without_triton(module, journal), journal)
     on_import("torch._dynamo.backends.cudagraphs", lambda module: _without_graphs(module, journal), journal)
 
@@ -160,6 +161,15 @@ def _without_triton(module: Any, journal: Journal) -> None:
 
     journal.set_attribute(module.CudaInterface, "is_triton_capable", staticmethod(lambda device=None: False))
     journal.set_attribute(module.CudaInterface, "raise_if_triton_unavailable", staticmethod(refuse))
+
+
+def _without_drivers(config: Any, journal: Journal) -> None:
+    """Has inductor ask no installed triton for CUDA's driver, to tell the caches of its kernels apart."""
+    from torch.utils._triton import has_triton
+
+    journal.on_undo(has_triton.cache_clear)
+    journal.set_attribute(config, "triton_disable_device_detection", True)
+    has_triton.cache_clear()
 
 
 def _without_graphs(module: Any, journal: Journal) -> None:
