@@ -40,15 +40,6 @@ def __getattr__(name: str) -> object:
     return getattr(activation, name)
 
 
-def _find_checkout() -> None:
-    import os
-
-    folder = os.path.dirname(os.path.abspath(__file__))
-    root = os.path.dirname(folder)
-    if not os.path.isdir(os.path.join(folder, "finders")) and root not in __path__:
-        __path__.append(root)  # a bare checkout: finders/ and aliases/ lie beside morph/
-
-
 def wait_for_torch(*, required: bool = False) -> None:
     """Have morph activated when torch is imported, packages served, and the program rewritten when read.
 
@@ -138,5 +129,3 @@ def _mentions_cuda(path: str) -> bool:
         return False  # the interpreter says what is wrong with it
     return any(word in content for word in WORDS)
 
-
-_find_checkout()
