@@ -93,7 +93,8 @@ def copy_sources(folder: pathlib.Path) -> pathlib.Path:
     for name in ("morph", "finders", "aliases", "pyproject.toml", "README.md"):
         source = REPOSITORY / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, folder / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(source, folder)
     return folder
