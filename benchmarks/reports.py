@@ -65,8 +65,8 @@ def _unobservable() -> Any:
     """Return a proxy of torch.cuda as it would be if nothing could observe it."""
     import torch
 
-    from morph.finders.askers import asker
-    from morph.finders.served import ServedModule, _is_dunder
+    from morph.finders.callers import caller
+    from morph.finders.torch_cuda.modules import ServedModule, _is_dunder
 
     class Unobservable(ServedModule):
         def __getattr__(self, name: str) -> Any:
@@ -81,7 +81,7 @@ def _unobservable() -> Any:
                 own = getattr(self.__wrapped__, name, None)
             if _is_dunder(name):
                 return own
-            answer = answers.of(full, own, asker(sys._getframe().f_back))
+            answer = answers.of(full, own, caller(sys._getframe().f_back))
             if answers.keeps(full):
                 self._keep(name, answer, answers)
             return answer
@@ -96,7 +96,7 @@ def _observed(folder: pathlib.Path) -> Any:
     """Return a proxy of torch.cuda that tells the recorder of ``--report`` of each name."""
     import torch
 
-    from morph.finders.served import ServedModule
+    from morph.finders.torch_cuda.modules import ServedModule
     from morph.rehearsal import Rehearsal
 
     served: Any = torch.cuda

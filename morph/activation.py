@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from morph import announcement, configuration, ending, startup
 from morph.errors import ActivationError
 from morph.finders.finder import finder
-from morph.finders.packages import packages as served_packages
-from morph.finders.rewriting import rewriter
+from morph.finders.packages.finder import packages as served_packages
+from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import Policy, Scope
 from morph.importing import own_imports
 from morph.journal import Journal

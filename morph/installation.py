@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from morph import announcement, backends, device, seam
 from morph.backends import Backend, choice
-from morph.finders import serving
-from morph.finders.observed import observe
-from morph.finders.packages import packages
-from morph.finders.rewriting import rewriter
-from morph.finders.views import Views
+from morph.finders.packages.finder import packages
+from morph.finders.packages.observer import observe
+from morph.finders.rewriting.finder import rewriter
+from morph.finders.torch_cuda import serving
+from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
 from morph.request import Request
 from morph.seam import Seam

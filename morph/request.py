@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from morph.finders.literals import Literals
+    from morph.finders.rewriting.literals import Literals
 
     Observer = Callable[[str], None]
 

@@ -36,7 +36,7 @@ def find_distributions(context: Any) -> Iterable[Any]:
     """Put the finders in place, and return the served packages' distributions."""
     if not _begin():
         return ()
-    from morph.finders.packages import packages
+    from morph.finders.packages.finder import packages
 
     return packages.find_distributions(context)
 

@@ -6,7 +6,7 @@ import functools
 
 from morph.aliases import table
 from morph.backends import Backend
-from morph.finders.literals import Literals
+from morph.finders.rewriting.literals import Literals
 from morph.finders.scope import TORCH
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from morph.errors import ConfigurationError
-from morph.finders import places
+from morph.finders.packages import folders
 
 Key = tuple[str, ...]
 Place = Callable[[Key], str]
@@ -63,7 +63,7 @@ def _packages(value: Any, key: Key, place: Place) -> None:
 
 
 def _served(value: Any, key: Key, place: Place) -> None:
-    served = sorted(filter(places.has_tree, places.names()))
+    served = sorted(filter(folders.has_tree, folders.names()))
     for name in _names(value, key, place):
         if name not in served:
             _fail(key, f"{name!r} should be one of {_listed(served)}", place)

@@ -16,7 +16,7 @@ from morph.device import (
     storage,
 )
 from morph.device.words import Words
-from morph.finders.views import Views
+from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
 
 

@@ -45,7 +45,7 @@ def _is_cuda(words: Words) -> Handler:
     ) -> Any:
         truth = wrapped(*args, **kwargs)
         # torch.multiprocessing refuses to pickle a CUDA storage, which a storage on the CPU is not
-        asker = sys._getframe(1).f_globals.get("__name__", "")
-        return truth or (args[0].device.type == own and not asker.startswith("torch."))
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        return truth or (args[0].device.type == own and not caller.startswith("torch."))
 
     return call

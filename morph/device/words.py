@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from morph.backends import Backend, active
-from morph.finders.views import Views
+from morph.finders.torch_cuda.views import Views
 
 CUDA = "cuda"
 NCCL = "nccl"

@@ -65,7 +65,7 @@ def run(namespace: dict[str, Any], path: str, *, of_interpreter: bool) -> None:
         path: The script, as ``sys.path`` names it.
         of_interpreter: Whether it is what the interpreter was started with; else ``runpy.run_path`` runs it.
     """
-    from morph.finders.compilation import compile_source
+    from morph.finders.rewriting.compilation import compile_source
     from morph.launcher.program import insert_path, run_script
 
     sys.path.remove(path)

@@ -20,7 +20,7 @@ from morph.launcher.beside import modules_beside
 from morph.launcher.tracebacks import call_as_outermost, show_from
 
 if TYPE_CHECKING:
-    from morph.finders.literals import Literals
+    from morph.finders.rewriting.literals import Literals
 
 PYC_HEADER = 16
 
@@ -148,7 +148,7 @@ def _compile(source: str | bytes, path: str, literals: Literals | None) -> CodeT
     if literals is None:
         code: CodeType = compile(source, path, "exec", dont_inherit=True)
         return code
-    from morph.finders.compilation import compile_source
+    from morph.finders.rewriting.compilation import compile_source
 
     return compile_source(source, path, literals)
 

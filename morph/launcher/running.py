@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from morph import activation, announcement, configuration, startup
 from morph.backends import candidates
 from morph.errors import MorphError
-from morph.finders.rewriting import rewriter
+from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import OPTED_IN, Scope
 from morph.launcher import children
 from morph.launcher.command import ALL, Options

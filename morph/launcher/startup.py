@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 
 from morph import variables
-from morph.finders import source  # noqa: F401  (at once, since it is needed by a finder that must not import)
 from morph.finders.finder import find_elsewhere
-from morph.finders.packages import packages
-from morph.finders.rewriting import rewriter
+from morph.finders.packages.finder import packages
+from morph.finders.rewriting import loader  # noqa: F401  (at once, since it is needed by a finder that must not import)
+from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import LEFT_ALONE, Policy, Scope
 from morph.importing import own_imports, put_first, take_away
 from morph.startup import say_inactive
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from morph.configuration import Settings
-    from morph.finders.literals import Literals
+    from morph.finders.rewriting.literals import Literals
     from morph.request import Observer
 
 

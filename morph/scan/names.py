@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from morph import surfaces
 from morph.aliases import package, table
 from morph.aliases.decisions import CUDA_SURFACE
-from morph.finders import places
+from morph.finders.packages import folders
 from morph.scan.resolution import Resolution, text_of
 from morph.scan.uses import Found, Kind
 
@@ -86,7 +86,7 @@ def package_names() -> frozenset[str]:
 
 @functools.cache
 def _packages() -> tuple[package.Package, ...]:
-    return tuple(package.load(name) for name in sorted(places.names()) if places.has_tree(name))
+    return tuple(package.load(name) for name in sorted(folders.names()) if folders.has_tree(name))
 
 
 def _of_chain(resolution: Resolution, node: ast.expr) -> Iterator[Found]:

@@ -49,7 +49,13 @@ print("imported")
 
 @pytest.mark.parametrize(
     "held",
-    ["morph.startup", "morph.importing", "morph.launcher.startup", "morph.finders.source", "tomllib"],
+    [
+        "morph.startup",
+        "morph.importing",
+        "morph.launcher.startup",
+        "morph.finders.rewriting.loader",
+        "tomllib",
+    ],
 )
 def test_a_module_that_another_thread_is_importing(held: str) -> None:
     done = subprocess.run(

@@ -14,7 +14,7 @@ from morph.backends import active
 from morph.device import parameters
 from morph.device.words import Words
 from morph.finders.scope import Scope
-from morph.finders.views import Views
+from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
 from tests.platforms import ACCELERATORS
 

@@ -7,7 +7,7 @@ import torch
 from morph.backends import active
 from morph.device.words import Words
 from morph.finders.scope import Scope
-from morph.finders.views import Views
+from morph.finders.torch_cuda.views import Views
 
 
 def words() -> Words:

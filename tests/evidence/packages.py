@@ -22,10 +22,10 @@ from morph.aliases.decisions import ROOT
 from morph.aliases.interfaces import Interface
 from morph.aliases.table import Status
 from morph.backends import active
-from morph.finders import places
+from morph.finders.packages import folders
 from tests.evidence.exercises import PASSED
 
-ALIASES = str(pathlib.Path(places.ALIASES))
+ALIASES = str(pathlib.Path(folders.ALIASES))
 PACKAGES = [name for name in interfaces.names() if name != ROOT]
 
 

@@ -6,8 +6,8 @@ import marshal
 from types import CodeType
 from typing import Any
 
-from morph.finders.compilation import compile_source
-from morph.finders.literals import Literals, Word
+from morph.finders.rewriting.compilation import compile_source
+from morph.finders.rewriting.literals import Literals, Word
 
 NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
 

@@ -8,8 +8,8 @@ import warnings
 import pytest
 import torch
 
-from morph.finders.compilation import compile_source
-from morph.finders.literals import HELPER, Literals, Word, rewritten
+from morph.finders.rewriting.compilation import compile_source
+from morph.finders.rewriting.literals import HELPER, Literals, Word, rewritten
 from tests.finders.rewriting import NPU, evaluate, execute, written
 
 SEVERAL = Literals((Word("cuda", "npu"), Word("cuda", "xpu")))

@@ -21,7 +21,7 @@ def test_names_are_told_and_the_modules_are_as_before_afterwards() -> None:
 
     import pynvml
 
-    from morph.finders.observed import observe
+    from morph.finders.packages.observer import observe
     from morph.journal import Journal
 
     asked: list[str] = []

@@ -95,7 +95,7 @@ def test_torch_is_served_nothing_that_it_names_itself(checkout: Checkout) -> Non
         assert refused("import specimen.inner") == "specimen.inner"
         import specimen.inner
 
-        from morph.finders.packages import packages
+        from morph.finders.packages.finder import packages
         from morph.finders.scope import Policy, Scope
         packages.uninstall()
         packages.install(Scope({"mine": Policy(), "sparing": Policy(served=frozenset({"apex"}))}))
@@ -158,10 +158,10 @@ def test_is_not_served_without_activation(checkout: Checkout) -> None:
 
 def test_every_top_level_module_comes_with_one_package() -> None:
     from morph.aliases.package import load
-    from morph.finders import places
+    from morph.finders.packages import folders
 
-    trees = [load(name) for name in places.names() if places.has_tree(name)]
+    trees = [load(name) for name in folders.names() if folders.has_tree(name)]
     owned = [name for package in trees for name in package.import_names]
-    assert sorted(owned) == sorted(places.names())
-    assert all(pathlib.Path(places.top_level(name)).is_file() for name in owned)
+    assert sorted(owned) == sorted(folders.names())
+    assert all(pathlib.Path(folders.top_level(name)).is_file() for name in owned)
     assert all(package.distributions for package in trees)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from morph.finders.literals import HELPER
-from morph.finders.spelling import cuda_spelling
+from morph.finders.rewriting.literals import HELPER
+from morph.finders.rewriting.spelling import cuda_spelling
 from tests.finders.rewriting import evaluate, execute
 
 

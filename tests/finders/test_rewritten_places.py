@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from morph.finders.compilation import compile_source
+from morph.finders.rewriting.compilation import compile_source
 from tests.finders.rewriting import NPU
 
 

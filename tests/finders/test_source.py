@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from morph.finders.literals import Literals, Word
-from morph.finders.source import RewritingLoader, rewriting
+from morph.finders.rewriting.literals import Literals, Word
+from morph.finders.rewriting.loader import RewritingLoader, rewriting
 
 if TYPE_CHECKING:
-    from morph.finders.source import LiteralsOf
+    from morph.finders.rewriting.loader import LiteralsOf
 
 NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
 SOURCE = '"""A module."""\n\ndef on_gpu(device):\n    return device == "cuda"\n'
@@ -191,8 +191,8 @@ def test_a_syntax_error_shows_no_frame_of_the_loader(file: pathlib.Path) -> None
 import sys
 sys.path.insert(0, {str(file.parent)!r})
 if sys.argv[1:]:
-    from morph.finders.literals import Literals, Word
-    from morph.finders.rewriting import rewriter
+    from morph.finders.rewriting.literals import Literals, Word
+    from morph.finders.rewriting.finder import rewriter
     from morph.finders.scope import Scope
     rewriter.install(Scope(), lambda module: Literals((Word("cuda", "npu"),)))
 import sample

@@ -7,8 +7,8 @@ import pathlib
 import sysconfig
 import warnings
 
-from morph.finders.literals import Rewriting
-from morph.finders.source import mentions_cuda
+from morph.finders.rewriting.literals import Rewriting
+from morph.finders.rewriting.loader import mentions_cuda
 from tests.finders.rewriting import NPU, written
 
 

@@ -25,7 +25,7 @@ OWN = ("nvmlLib", "_nvmlLib_refcount", "_extractNVMLErrorsAsClasses")
 def real() -> ModuleType:
     """Return nvidia-ml-py's own module, which morph has taken out of the way, under another name."""
     from morph.finders.finder import find_elsewhere
-    from morph.finders.packages import packages
+    from morph.finders.packages.finder import packages
 
     if "real_pynvml" not in sys.modules:
         found = find_elsewhere(packages, "pynvml", None, None)

@@ -168,7 +168,8 @@ def _without_drivers(config: Any, journal: Journal) -> None:
     from torch.utils._triton import has_triton
 
     journal.on_undo(has_triton.cache_clear)
-    journal.set_attribute(config, "triton_disable_device_detection", True)
+    # what is set is set for one thread only
+    journal.set_attribute(config._config["triton_disable_device_detection"], "default", True)
     has_triton.cache_clear()
 
 

@@ -18,7 +18,7 @@ def module_of(frame: FrameType) -> str:
     return name if isinstance(name, str) else ""
 
 
-def asker(frame: FrameType | None) -> str:
+def caller(frame: FrameType | None) -> str:
     """Return the name of the module that has code run in ``frame``.
 
     Code that ``exec`` runs without a name, and Python's own library, ask for whoever calls them. Where there

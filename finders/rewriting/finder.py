@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from morph.finders.cells import MODULE, cells
-from morph.finders.packages import packages
+from morph.finders.packages.finder import packages
+from morph.finders.rewriting.notebooks import MODULE, cells
 from morph.finders.scope import Scope
 from morph.importing import DEPENDENCIES, put_first, take_away
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    from morph.finders.source import LiteralsOf
+    from morph.finders.rewriting.loader import LiteralsOf
 
 
 class RewritingFinder:
@@ -61,7 +61,7 @@ class RewritingFinder:
         if not self._scope.policy(package).literals:
             return None
         from morph.finders.finder import find_elsewhere
-        from morph.finders.source import rewriting
+        from morph.finders.rewriting.loader import rewriting
 
         spec = find_elsewhere(self, fullname, path, target)
         return rewriting(spec, self._literals_of) if spec else None

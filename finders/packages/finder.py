@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from morph.finders import places
 from morph.finders.finder import find_elsewhere
-from morph.finders.importers import is_stranger, policy_of_asker
+from morph.finders.packages import folders
+from morph.finders.packages.importers import is_stranger, policy_of_caller
 from morph.finders.scope import Scope
 from morph.importing import put_first, take_away
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from morph.finders.trees import Trees
+    from morph.finders.packages.trees import Trees
 
 
 class PackageFinder:
@@ -40,13 +40,13 @@ class PackageFinder:
     def names(self) -> frozenset[str]:
         """The top-level names that are answered for."""
         if self._names is None:
-            self._names = frozenset(places.names())
+            self._names = frozenset(folders.names())
         return self._names
 
     @property
     def trees(self) -> Trees:
         """What decides and serves; not for finding modules, since it is imported first."""
-        from morph.finders.trees import Trees
+        from morph.finders.packages.trees import Trees
 
         if self._trees is None:
             self._trees = Trees(self)
@@ -115,7 +115,7 @@ class PackageFinder:
         """Return the served packages' distributions, for ``importlib.metadata`` and its backports alike."""
         if context is None or "path" in vars(context):  # a folder is looked into, as by pip
             return ()
-        policy = policy_of_asker(sys._getframe(1), self._scope, self.names)
+        policy = policy_of_caller(sys._getframe(1), self._scope, self.names)
         return self.trees.find_distributions(context, policy)
 
     def _find_top_level(self, name: str, target: ModuleType | None) -> ModuleSpec | None:
@@ -155,11 +155,12 @@ packages = PackageFinder()
 
 def _possible_spec(name: str, real: ModuleSpec | None, loader: Any) -> ModuleSpec:
     """Return a spec that tells where the module comes from: from its ``real`` place, or from morph's own."""
-    file, folders = places.top_level(name), places.folders_of(places.top_level(name))
+    file = folders.top_level(name)
+    searched = folders.folders_of(file)
     if real is not None and real.origin is not None:
-        file, folders = real.origin, real.submodule_search_locations
+        file, searched = real.origin, real.submodule_search_locations
     kind: type[ModuleSpec] = type(sys.__spec__)  # importing it would cost every interpreter under morph
-    spec = kind(name, loader, origin=file, is_package=folders is not None)
+    spec = kind(name, loader, origin=file, is_package=searched is not None)
     spec.has_location = True
-    spec.submodule_search_locations = folders
+    spec.submodule_search_locations = searched
     return spec

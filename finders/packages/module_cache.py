@@ -9,10 +9,10 @@ from types import ModuleType
 from morph import backends
 
 
-class KeptModules:
+class ModuleCache:
     """The modules of the activation before: new classes, operators and loggers would pile up in the process.
 
-    There is one instance, ``kept``. What was executed for one backend is not handed out for another.
+    There is one instance, ``module_cache``. What was executed for one backend is not handed out for another.
     """
 
     def __init__(self) -> None:
@@ -90,4 +90,4 @@ def _backend() -> str:
     return f"{backend.name}{' simulated' * backend.simulated}" if backend else ""
 
 
-kept = KeptModules()
+module_cache = ModuleCache()

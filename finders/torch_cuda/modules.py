@@ -10,9 +10,9 @@ from typing import Any
 import wrapt
 
 from morph.errors import MissingNameError
-from morph.finders.answers import ROOT, Answers
-from morph.finders.askers import asker
+from morph.finders.callers import caller
 from morph.finders.finder import finder
+from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
@@ -57,7 +57,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         observer = self._self_observer
         if observer is not None:
             observer(full)
-        answer = answers.of(full, own, asker(sys._getframe().f_back))
+        answer = answers.of(full, own, caller(sys._getframe().f_back))
         if observer is None and answers.keeps(full):
             self._keep(name, answer, answers)
         return answer

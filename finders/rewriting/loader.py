@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from morph.finders.literals import Literals
+    from morph.finders.rewriting.literals import Literals
 
     LiteralsOf = Callable[[str], Literals | None]
 
@@ -49,7 +49,7 @@ class RewritingLoader(SourceFileLoader):
 
     @property
     def bytecode_path(self) -> str:
-        """Where rewritten bytecode is kept: ``__pycache__/train.cpython-311.opt-morph2npuhccl.pyc``."""
+        """Where rewritten bytecode is kept: ``__pycache__/train.cpython-311.opt-morph3npuhccl.pyc``."""
         literals = self._literals_of(self.name)
         if literals is None:
             return cache_from_source(self.path)
@@ -63,7 +63,7 @@ class RewritingLoader(SourceFileLoader):
         except RecursionError:
             if content is data:
                 raise
-            from morph.finders.compilation import warn_of_depth
+            from morph.finders.rewriting.compilation import warn_of_depth
 
             warn_of_depth(os.fsdecode(path))
             return super().source_to_code(data, path, _optimize=_optimize)
@@ -91,7 +91,7 @@ class RewritingLoader(SourceFileLoader):
         literals = self._literals_of(self.name) if mentions_cuda(source) else None
         if literals is None:
             return source
-        from morph.finders.literals import rewritten
+        from morph.finders.rewriting.literals import rewritten
 
         try:
             return rewritten(source, path, literals) or source
@@ -125,7 +125,7 @@ class RewritingZipLoader(zipimporter):
         source = self.get_source(fullname)
         if source is None or not mentions_cuda(source):
             return super().get_code(fullname)
-        from morph.finders.compilation import compile_source
+        from morph.finders.rewriting.compilation import compile_source
 
         return compile_source(source, self.get_filename(fullname), self._literals_of(fullname))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from morph.finders.askers import asker, module_of
+from morph.finders.callers import caller, module_of
 from morph.finders.scope import LEFT_ALONE, OPTED_IN, TORCH
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
         return _names(asking, name)
     if root in served:
         return False
-    return not scope.policy(asker(asking)).serves(package)
+    return not scope.policy(caller(asking)).serves(package)
 
 
 def _is_served_to_torch(module: str, name: str) -> bool:
@@ -54,7 +54,7 @@ def _is_served_to_torch(module: str, name: str) -> bool:
     return f"{module}.".startswith(("torch.cuda.", "morph.software."))
 
 
-def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
+def policy_of_caller(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
     """Return the policy for the code that asks for metadata of distributions; morph itself is left alone.
 
     Args:
@@ -63,7 +63,7 @@ def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> P
         served: The top-level names of what is served, which may ask each other.
     """
     asking = _importer(frame)
-    module = asker(asking)
+    module = caller(asking)
     root = module.partition(".")[0]
     if root == "morph":  # may be asking for what the scope is made of
         return LEFT_ALONE
@@ -72,8 +72,8 @@ def policy_of_asker(frame: FrameType, scope: Scope, served: Container[str]) -> P
 
 def is_import(frame: FrameType) -> bool:
     """Tell whether an import called the finder from ``frame``, and not ``importlib.util.find_spec``."""
-    caller = frame.f_back
-    return caller is not None and caller.f_code.co_name.startswith("_find_and_load")
+    outer = frame.f_back
+    return outer is not None and outer.f_code.co_name.startswith("_find_and_load")
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.machinery import ModuleSpec
 
-ALIASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "aliases")
+_FINDERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ALIASES = os.path.join(os.path.dirname(_FINDERS), "aliases")
 EXTENSIONS = os.path.join(ALIASES, "extensions")
 
 

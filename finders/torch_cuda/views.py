@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from morph.backends import active
-from morph.finders.askers import asker
-from morph.finders.functions import ServedFunction
+from morph.finders.callers import caller
 from morph.finders.scope import Scope
+from morph.finders.torch_cuda.functions import ServedFunction
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -71,7 +71,7 @@ class Views:
         """
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-            sees_cuda = active() is not None and self.sees_cuda(asker(sys._getframe().f_back))
+            sees_cuda = active() is not None and self.sees_cuda(caller(sys._getframe().f_back))
             return cuda(*args, **kwargs) if sees_cuda else wrapped(*args, **kwargs)
 
         return ServedFunction(truth, answer)

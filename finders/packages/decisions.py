@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from morph.aliases.package import Package
 from morph.announcement import report
 from morph.finders.finder import find_elsewhere
-from morph.finders.places import ALIASES, is_installed
+from morph.finders.packages.folders import ALIASES, is_installed
 
 if TYPE_CHECKING:
-    from morph.finders.packages import PackageFinder
+    from morph.finders.packages.finder import PackageFinder
 
 SAID = "MORPH_REPLACED"
 

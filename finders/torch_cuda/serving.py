@@ -12,9 +12,9 @@ from torch.backends import PropModule
 from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
 from morph.errors import MissingNameError
-from morph.finders.answers import ROOT, Answers
-from morph.finders.served import Observer, serve
-from morph.finders.views import Views
+from morph.finders.torch_cuda.answers import ROOT, Answers
+from morph.finders.torch_cuda.modules import Observer, serve
+from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
 
 PRIVATE = "torch._C"

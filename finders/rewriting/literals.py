@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from morph.backends import Backend
 
-FORMAT = 2
+FORMAT = 3
 """To be raised whenever the same source is rewritten differently: it is part of the bytecode's cache tag."""
 
 HELPER = "__morph_spelling__"
@@ -225,7 +225,7 @@ def _import_helper(tree: ast.Module) -> None:
     first = tree.body[index]
     where = next(iter(getattr(first, "decorator_list", [])), first)
     name = ast.copy_location(ast.alias("cuda_spelling", HELPER), where)
-    statement = ast.ImportFrom("morph.finders.spelling", [name], 0)
+    statement = ast.ImportFrom("morph.finders.rewriting.spelling", [name], 0)
     tree.body.insert(index, ast.copy_location(statement, where))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from morph.aliases.package import Package
-from morph.finders import places
+from morph.finders.packages import folders
 
 
 def normalized(name: str) -> str:
@@ -50,8 +50,8 @@ def _class_for(library: Any) -> Any:
 
         def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:
             """Return where a file of the distribution lies."""
-            inside = pathlib.Path(places.ALIASES, path)
-            return inside if inside.exists() else pathlib.Path(places.EXTENSIONS, path)
+            inside = pathlib.Path(folders.ALIASES, path)
+            return inside if inside.exists() else pathlib.Path(folders.EXTENSIONS, path)
 
     return ServedDistribution
 
@@ -71,9 +71,9 @@ def _record(package: Package, name: str) -> str:
 
 def _sources(package: Package) -> Iterator[pathlib.Path]:
     for name in package.import_names:
-        file = pathlib.Path(places.top_level(name))
-        root = places.ALIASES if places.has_tree(name) else places.EXTENSIONS
-        files = file.parent.rglob("*.py") if places.folders_of(str(file)) else [file]
+        file = pathlib.Path(folders.top_level(name))
+        root = folders.ALIASES if folders.has_tree(name) else folders.EXTENSIONS
+        files = file.parent.rglob("*.py") if folders.folders_of(str(file)) else [file]
         yield from (each.relative_to(root) for each in files)
 
 

@@ -8,8 +8,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from morph.finders.loaders import TreeLoader
-from morph.finders.packages import packages
+from morph.finders.packages.finder import packages
+from morph.finders.packages.loader import TreeLoader
 from morph.importing import put_first, take_away
 from morph.journal import Journal
 

@@ -11,8 +11,8 @@ from typing import Any
 from morph.aliases.table import Row, Status
 from morph.backends import Backend, active, resolve
 from morph.errors import MissingNameError
-from morph.finders.functions import ServedFunction
-from morph.finders.views import PREDICATES, VALUES, Views
+from morph.finders.torch_cuda.functions import ServedFunction
+from morph.finders.torch_cuda.views import PREDICATES, VALUES, Views
 
 ROOT = "torch.cuda"
 
@@ -33,21 +33,21 @@ class Answers:
         return dict(self._noops)
 
     def keeps(self, name: str) -> bool:
-        """Tell whether the answer for ``name`` may be kept: neither the vendor nor the asker changes it."""
+        """Tell whether the answer for ``name`` may be kept: neither the vendor nor the caller changes it."""
         return name not in self._table.facts.rebound and name not in VALUES
 
-    def of(self, name: str, own: Any, asker: str) -> Any:
+    def of(self, name: str, own: Any, caller: str) -> Any:
         """Return what serves ``name``.
 
         Args:
             name: The dotted CUDA name.
             own: torch's own object of that name.
-            asker: The name of the module whose code asks.
+            caller: The name of the module whose code asks.
 
         Raises:
             MissingNameError: If the backend lacks it.
         """
-        if name in VALUES and not self._views.sees_cuda(asker):
+        if name in VALUES and not self._views.sees_cuda(caller):
             return own
         answer = self._served(name, own)
         if name in PREDICATES and answer is not own:  # one object, though a rehearsal asks for it each time

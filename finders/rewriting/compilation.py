@@ -6,8 +6,8 @@ import ast
 import warnings
 from types import CodeType
 
-from morph.finders.literals import Literals, rewritten
-from morph.finders.source import mentions_cuda
+from morph.finders.rewriting.literals import Literals, rewritten
+from morph.finders.rewriting.loader import mentions_cuda
 
 
 def compile_source(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from morph.finders.source import LiteralsOf
+    from morph.finders.rewriting.loader import LiteralsOf
 
 MODULE = "IPython.core.interactiveshell"
 METHOD = "transform_ast"  # what IPython has for those who change a cell's tree before it is compiled
@@ -65,7 +65,7 @@ class Cells:
     def _rewrite(self, tree: Any) -> None:
         literals = self._literals_of("__main__") if self._literals_of else None
         if literals is not None:
-            from morph.finders.literals import rewrite
+            from morph.finders.rewriting.literals import rewrite
 
             rewrite(tree, literals)
 

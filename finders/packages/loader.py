@@ -12,7 +12,7 @@ from typing import ClassVar
 from morph import backends
 from morph.aliases.package import Package
 from morph.errors import MissingImportError, MissingNameError
-from morph.finders.kept import kept
+from morph.finders.packages.module_cache import module_cache
 
 
 class TreeLoader(SourceFileLoader):
@@ -37,13 +37,13 @@ class TreeLoader(SourceFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Return the module of the activation before, or None for a new one."""
-        return kept.find(spec.name)
+        return module_cache.find(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module, unless it was kept."""
         for observer in self.observers:
             observer(module)
-        if kept.bring_back(module, self._loaded):
+        if module_cache.bring_back(module, self._loaded):
             return
         module.__dict__["__getattr__"] = _refusing(module, self._package)
         self._loaded[module.__name__] = module

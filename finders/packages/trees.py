@@ -12,16 +12,16 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.aliases.package import Package, load
-from morph.finders import places
-from morph.finders.decisions import SAID, Decisions, imported, is_ours
-from morph.finders.distributions import distribution, normalized
 from morph.finders.finder import find_elsewhere
-from morph.finders.importers import is_import
-from morph.finders.kept import is_being_imported, kept
-from morph.finders.loaders import TreeLoader
+from morph.finders.packages import folders
+from morph.finders.packages.decisions import SAID, Decisions, imported, is_ours
+from morph.finders.packages.importers import is_import
+from morph.finders.packages.loader import TreeLoader
+from morph.finders.packages.metadata import distribution, normalized
+from morph.finders.packages.module_cache import is_being_imported, module_cache
 
 if TYPE_CHECKING:
-    from morph.finders.packages import PackageFinder
+    from morph.finders.packages.finder import PackageFinder
     from morph.finders.scope import Policy
 
 
@@ -33,10 +33,10 @@ class Trees:
     """
 
     def __init__(self, finder: PackageFinder) -> None:
-        kept.take_away_unfinished()
+        module_cache.take_away_unfinished()
         self._finder = finder
         self._decisions = Decisions(finder)
-        loaded = [load(name) for name in sorted(finder.names) if places.has_tree(name)]
+        loaded = [load(name) for name in sorted(finder.names) if folders.has_tree(name)]
         self._packages = {name: package for package in loaded for name in package.import_names}
         self._loaded: dict[str, ModuleType] = {}
         self._hidden: dict[str, ModuleType] = {}
@@ -136,7 +136,7 @@ class Trees:
     def restore(self) -> None:
         """Remove what was served from ``sys.modules``, and put back what was replaced."""
         self.show()
-        kept.put_away(self._loaded)
+        module_cache.put_away(self._loaded)
         for name, module in self._replaced.items():
             sys.modules.setdefault(name, module)
         os.environ.pop(SAID, None)
@@ -162,13 +162,13 @@ class Trees:
         return normalized(asked) == normalized(name) and self._decisions.serves(package)
 
     def _top_level_spec(self, name: str) -> ModuleSpec:
-        file = places.top_level(name)
-        return self._spec(name, file, places.folders_of(file))
+        file = folders.top_level(name)
+        return self._spec(name, file, folders.folders_of(file))
 
-    def _spec(self, fullname: str, file: str, folders: list[str] | None) -> ModuleSpec:
+    def _spec(self, fullname: str, file: str, searched: list[str] | None) -> ModuleSpec:
         package = self._packages[fullname.partition(".")[0]]
         loader = TreeLoader(fullname, file, package, self._loaded)
-        spec = spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=folders)
+        spec = spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=searched)
         assert spec is not None
         return spec
 

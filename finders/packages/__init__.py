@@ -1,0 +1,1 @@
+"""Serving whole packages that cannot be installed: flash_attn, apex, pynvml."""

@@ -1,0 +1,1 @@
+"""Rewriting source, so that its comparisons against CUDA literals accept a vendor's spelling."""

@@ -1,0 +1,1 @@
+"""Serving torch.cuda: proxy modules whose answers come from a backend's table."""
