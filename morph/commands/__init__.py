@@ -13,18 +13,18 @@ import sys
 from collections.abc import Callable, Sequence
 
 COMMANDS = {
-    "bench": "measure what calls in CUDA's spelling cost beside the device's own",
+    "bench": "measure the overhead of CUDA calls over the device's own",
     "check": "find what a program asks of CUDA, in its source, and how each backend serves it",
-    "completion": "print what makes a shell complete the words of morph",
-    "config": "print the settings that count, and where each is said",
+    "completion": "print a shell completion script",
+    "config": "print the effective settings and where each comes from",
     "coverage": "show which CUDA names work on which backend, and how that is known",
-    "disable": "have no Python of this environment run under morph by itself any more",
-    "doctor": "say what is wrong in this environment, and what to do about it",
-    "enable": "have every Python of this environment run under morph by itself",
+    "disable": "stop running this environment's Python under morph",
+    "doctor": "check this environment, and say how to repair what is wrong",
+    "enable": "run this environment's Python under morph from now on",
     "explain": "say what serves a CUDA name on each backend, and why",
     "info": "show what is installed, which devices are there, and which backend would be chosen",
     "port": "rewrite CUDA-only source to device-agnostic PyTorch",
-    "status": "tell whether every Python of this environment runs under morph",
+    "status": "show whether this environment's Python runs under morph",
     "surface": "record the names of an installed package, and compare recordings",
     "verify": "check that the device computes what the CPU does",
 }

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="a file, or a folder with everything below it")
     add("-p", "--package", action="append", default=[], metavar="NAME", help="an installed package")
-    add("--backend", action="append", metavar="NAME", help="ask for this backend only; may be repeated")
+    add("--backend", action="append", metavar="NAME", help="check only this backend; may be repeated")
     add("--json", action="store_true", help="print JSON instead of text")
     add("--sarif", metavar="FILE", help="write SARIF 2.1.0, too; - is standard output")
     parser.epilog = EPILOG

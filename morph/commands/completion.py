@@ -1,4 +1,4 @@
-"""``morph completion SHELL``: what makes a shell complete the words of morph."""
+"""``morph completion SHELL``: a shell completion script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``morph config``: the settings that count, and where each is said."""
+"""``morph config``: the effective settings and where each comes from."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="NAME", help="a dotted name: torch.cuda.CUDAGraph, apex.amp.initialize"
     )
-    parser.add_argument("--backend", help="tell of this backend only")
+    parser.add_argument("--backend", help="show only this backend")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.epilog = "Exit status: 0, or 2 if there is no such name."
 

@@ -54,7 +54,7 @@ class Settings:
 
 
 def effective(start: pathlib.Path | None = None) -> Settings:
-    """Return the settings that count.
+    """Return the effective settings.
 
     Args:
         start: The folder that a project's file is looked for from, upwards; None looks for none.

@@ -19,7 +19,7 @@ weighted by their files.
 
 | status | a program that asks for the name gets |
 |---|---|
-| same | the vendor's, under the same name, or torch's own where its code is neutral of the device |
+| same | the vendor's, under the same name, or torch's own where its code is device-independent |
 | renamed | the vendor's, which has another name |
 | adapted | the vendor's, called so that it behaves as CUDA's |
 | emulated | what morph computes from what the vendor has |

@@ -141,7 +141,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     if options.json and not options.rehearse:
         raise UsageError("--json goes with --rehearse")
     if options.report and (options.rehearse or not options.report.endswith((".html", ".json"))):
-        raise UsageError("--report goes without --rehearse, and with a file that ends with .html or .json")
+        raise UsageError("--report excludes --rehearse, and needs a file that ends in .html or .json")
     if words[:1] == ["--"]:
         return options, _file(words[1:])
     return options, _program(words)

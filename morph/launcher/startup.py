@@ -48,7 +48,7 @@ class ConfiguredScope(Scope):
 
 
 def settings() -> Settings | None:
-    """Return the settings that count, or None, and say why, where the configuration cannot be understood."""
+    """Return the effective settings, or None, and say why, where the configuration cannot be understood."""
     global _is_misconfigured
     with own_imports:
         from morph import configuration

@@ -1,4 +1,4 @@
-"""What calls in CUDA's spelling cost beside the device's own spelling."""
+"""The overhead of CUDA calls over the device's own."""
 
 from morph.measurement.calls import Figure, figures
 from morph.measurement.timing import Comparison, compare

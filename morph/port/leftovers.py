@@ -17,7 +17,7 @@ from morph.scan.resolution import text_of
 from morph.scan.rules import rules
 from morph.scan.uses import Kind, Use
 
-NO_REPLACEMENT = "it has no counterpart that is neutral of the device"
+NO_REPLACEMENT = "it has no device-independent equivalent"
 AMBIGUOUS = "it may stand for several things, or is not called as its replacement is"
 IN_TEXT = "it is inside a text: port that, if it is code or tells of a device"
 DISPATCH_KEY = "it is a dispatch key: register the kernel for the other devices' keys, too"

@@ -53,5 +53,5 @@ def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
         return NativeSeam(progress)
     except MorphError as error:
         if progress is not None:
-            progress(f"the Python seam stands in for the native one: {error}")
+            progress(f"using the slower Python seam: {error}")
         return PythonSeam()

@@ -60,7 +60,7 @@ def test_what_is_left_is_listed(folder: pathlib.Path, capsys: pytest.CaptureFixt
     (folder / "old.py").write_text("print 'cuda'\n")
     assert status("left.py", "old.py") == 1
     assert capsys.readouterr().err.splitlines() == [
-        "left.py:2: cannot port torch.cuda.gds.GdsFile: it has no counterpart that is neutral of the device",
+        "left.py:2: cannot port torch.cuda.gds.GdsFile: it has no device-independent equivalent",
         "left.py:3: look at torch.cuda.get_device_capability: other vendors have other numbers, or (0, 0)",
         "left.py:4: cannot port cupy: take a path of the program without it",
         "old.py:1: Missing parentheses in call to 'print'. Did you mean print(...)?",

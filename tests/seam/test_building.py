@@ -121,4 +121,4 @@ def test_a_refusal_is_one_line_and_remembered(platform: Platform, source: pathli
     assert "the C++ part 'probe' did not build: " in first[1]
     assert "error: " in first[1]
     assert len(second) == 1
-    assert second[0].startswith("the C++ part 'probe' did not build before; delete ")
+    assert second[0].startswith("an earlier build of the C++ part 'probe' failed, see ")

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const ABOUT = {
-  same: "the vendor's, under the same name, or torch's own where its code is neutral of the device",
+  same: "the vendor's, under the same name, or torch's own where its code is device-independent",
   renamed: "the vendor's, which has another name",
   adapted: "the vendor's, called so that it behaves as CUDA's",
   emulated: "what morph computes from what the vendor has",
