@@ -1,4 +1,4 @@
-"""apex.transformer in one process; in two, see programs/tensor_parallel.py."""
+"""apex.transformer in one process; in two, see programs/two_processes.py."""
 
 from __future__ import annotations
 
@@ -182,6 +182,21 @@ def test_micro_batches() -> None:
         build_num_microbatches_calculator(1, None, 13, 2, 3)
 
 
+def test_the_micro_batches_of_a_run() -> None:
+    from apex.transformer.pipeline_parallel import utils
+
+    with pytest.raises(AssertionError, match="is not initialized"):
+        utils.get_num_microbatches()
+    utils.setup_microbatch_calculator(1, None, 6, 2, 1)
+    try:
+        assert (utils.get_num_microbatches(), utils.get_micro_batch_size()) == (3, 2)
+        assert utils.get_kth_microbatch([torch.arange(6)], 1)[0].tolist() == [2, 3]
+        with pytest.raises(AssertionError, match="already initialized"):
+            utils.setup_microbatch_calculator(1, None, 6, 2, 1)
+    finally:
+        utils._GLOBAL_NUM_MICROBATCHES_CALCULATOR = None
+
+
 def test_documents_in_a_sequence() -> None:
     from apex.transformer.pipeline_parallel.utils import get_ltor_masks_and_position_ids
 
@@ -217,3 +232,17 @@ def test_without_groups_there_is_an_error() -> None:
     parallel_state.set_tensor_model_parallel_rank(3)
     assert parallel_state.get_tensor_model_parallel_rank() == 3
     parallel_state.destroy_model_parallel()
+
+
+@pytest.mark.platforms("cpu")
+def test_what_went_to_megatron_says_so() -> None:
+    from apex.transformer import parallel_state, pipeline_parallel
+
+    with pytest.raises(ImportError, match=r"tensor_parallel.*megatron\.core"):
+        from apex.transformer import tensor_parallel  # noqa: F401
+    with pytest.raises(ImportError, match=r"tensor_parallel.*megatron\.core\.tensor_parallel"):
+        import apex.transformer.tensor_parallel.layers  # noqa: F401
+    with pytest.raises(AttributeError, match=r"build_model.*megatron\.core\.pipeline_parallel"):
+        _ = pipeline_parallel.build_model
+    with pytest.raises(AttributeError, match=r"get_embedding_group.*megatron\.core\.parallel_state"):
+        parallel_state.get_embedding_group()

@@ -1,16 +1,14 @@
-"""The parts of Megatron's transformers: parallel layers, fused functions, groups of processes."""
+"""What is left of Megatron's transformers: fused functions, groups of processes, and micro-batches."""
 
-from . import amp, functional, parallel_state, pipeline_parallel, tensor_parallel, utils
+from . import functional, parallel_state, pipeline_parallel, utils
 from .enums import AttnMaskType, AttnType, LayerType
 
 __all__ = [
     "AttnMaskType",
     "AttnType",
     "LayerType",
-    "amp",
     "functional",
     "parallel_state",
     "pipeline_parallel",
-    "tensor_parallel",
     "utils",
 ]

@@ -27,17 +27,14 @@ class NumMicroBatchesCalculator(abc.ABC):
 
     @abc.abstractmethod
     def update(self, consumed_samples: int, consistency_check: bool) -> None:
-        """Take into account how many samples were taken."""
+        """Take into account how many samples were taken by all processes together.
+
+        With ``consistency_check``, a step's samples must make whole micro-batches.
+        """
 
 
 class ConstantNumMicroBatches(NumMicroBatchesCalculator):
-    """As many micro-batches in every step.
-
-    Args:
-        global_batch_size: How many samples a step has in all processes together.
-        micro_batch_size: How many samples a micro-batch has.
-        data_parallel_size: How many processes have different data.
-    """
+    """As many micro-batches in every step; arguments as ``build_num_microbatches_calculator``."""
 
     def __init__(self, global_batch_size: int, micro_batch_size: int, data_parallel_size: int) -> None:
         together = micro_batch_size * data_parallel_size
@@ -78,9 +75,9 @@ class RampupBatchsizeNumMicroBatches(NumMicroBatchesCalculator):
         self.micro_batch_size = micro_batch_size
         self.data_parallel_size = data_parallel_size
         self.micro_batch_times_data_parallel_size = micro_batch_size * data_parallel_size
-        positive = self.micro_batch_times_data_parallel_size, start_batch_size, batch_size_increment
-        assert all(number > 0 for number in positive)
-        assert global_batch_size >= start_batch_size
+        assert self.micro_batch_times_data_parallel_size > 0
+        assert 0 < start_batch_size <= global_batch_size
+        assert batch_size_increment > 0
         assert ramup_samples >= 0
         self.start_batch_size = start_batch_size
         self.batch_size_increment = batch_size_increment
@@ -95,12 +92,7 @@ class RampupBatchsizeNumMicroBatches(NumMicroBatchesCalculator):
         self.update(0, False)
 
     def update(self, consumed_samples: int, consistency_check: bool) -> None:
-        """Take into account how many samples were taken.
-
-        Args:
-            consumed_samples: How many, by all processes together.
-            consistency_check: Whether the step's samples must make whole micro-batches.
-        """
+        """Let the batch grow with the samples that were taken."""
         self.current_global_batch_size = self.global_batch_size
         if consumed_samples <= self.ramup_samples and self.rampup_samples_per_increment:
             steps = int(consumed_samples / self.rampup_samples_per_increment)

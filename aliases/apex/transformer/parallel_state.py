@@ -1,121 +1,257 @@
-"""The groups of processes that a model is spread over, and where this process is in them."""
+"""The groups of processes that a model is spread over, and where this process is in them.
 
-from ._ucc_util import HAS_UCC
-from .groups import (
-    ExperimentalWarning,
-    destroy_model_parallel,
-    initialize_model_parallel,
-    is_unitialized,
-    model_parallel_is_initialized,
-)
+Neighbours share a layer's tensors (tensor parallel); processes that are further apart have the same part of
+the model and different data (data parallel); the furthest apart have different layers (pipeline parallel).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.distributed as dist
+
 from .log_util import get_transformer_logger
-from .networks import (
-    init_nccl_net,
-    new_nccl_ib_group,
-    new_nccl_socket_group,
-    new_process_group,
-    set_nccl_ib_envs,
-    set_nccl_socket_envs,
-)
-from .ranks import (
-    get_amax_reduction_group,
-    get_data_parallel_group,
-    get_data_parallel_rank,
-    get_data_parallel_src_rank,
-    get_data_parallel_world_size,
-    get_decoder_relative_position_embedding_group,
-    get_embedding_group,
-    get_encoder_relative_position_embedding_group,
-    get_model_parallel_group,
-    get_pipeline_model_parallel_first_rank,
-    get_pipeline_model_parallel_group,
-    get_pipeline_model_parallel_last_rank,
-    get_pipeline_model_parallel_next_rank,
-    get_pipeline_model_parallel_prev_rank,
-    get_pipeline_model_parallel_rank,
-    get_pipeline_model_parallel_split_rank,
-    get_pipeline_model_parallel_world_size,
-    get_position_embedding_group,
-    get_rank_info,
-    get_tensor_model_parallel_group,
-    get_tensor_model_parallel_rank,
-    get_tensor_model_parallel_src_rank,
-    get_tensor_model_parallel_world_size,
-    get_virtual_pipeline_model_parallel_rank,
-    get_virtual_pipeline_model_parallel_world_size,
-    is_pipeline_first_stage,
-    is_pipeline_last_stage,
-    is_pipeline_stage_after_split,
-    is_pipeline_stage_at_split,
-    is_pipeline_stage_before_split,
-    is_rank_in_decoder_relative_position_embedding_group,
-    is_rank_in_embedding_group,
-    is_rank_in_encoder_relative_position_embedding_group,
-    is_rank_in_position_embedding_group,
-    set_pipeline_model_parallel_rank,
-    set_pipeline_model_parallel_split_rank,
-    set_pipeline_model_parallel_world_size,
-    set_tensor_model_parallel_rank,
-    set_tensor_model_parallel_world_size,
-    set_virtual_pipeline_model_parallel_rank,
-    set_virtual_pipeline_model_parallel_world_size,
-)
-from .utils import ensure_divisibility
+from .utils import ensure_divisibility as ensure_divisibility
 
-__all__ = [
-    "ExperimentalWarning",
-    "HAS_UCC",
-    "destroy_model_parallel",
-    "ensure_divisibility",
-    "get_amax_reduction_group",
-    "get_data_parallel_group",
-    "get_data_parallel_rank",
-    "get_data_parallel_src_rank",
-    "get_data_parallel_world_size",
-    "get_decoder_relative_position_embedding_group",
-    "get_embedding_group",
-    "get_encoder_relative_position_embedding_group",
-    "get_model_parallel_group",
-    "get_pipeline_model_parallel_first_rank",
-    "get_pipeline_model_parallel_group",
-    "get_pipeline_model_parallel_last_rank",
-    "get_pipeline_model_parallel_next_rank",
-    "get_pipeline_model_parallel_prev_rank",
-    "get_pipeline_model_parallel_rank",
-    "get_pipeline_model_parallel_split_rank",
-    "get_pipeline_model_parallel_world_size",
-    "get_position_embedding_group",
-    "get_rank_info",
-    "get_tensor_model_parallel_group",
-    "get_tensor_model_parallel_rank",
-    "get_tensor_model_parallel_src_rank",
-    "get_tensor_model_parallel_world_size",
-    "get_transformer_logger",
-    "get_virtual_pipeline_model_parallel_rank",
-    "get_virtual_pipeline_model_parallel_world_size",
-    "init_nccl_net",
-    "initialize_model_parallel",
-    "is_pipeline_first_stage",
-    "is_pipeline_last_stage",
-    "is_pipeline_stage_after_split",
-    "is_pipeline_stage_at_split",
-    "is_pipeline_stage_before_split",
-    "is_rank_in_decoder_relative_position_embedding_group",
-    "is_rank_in_embedding_group",
-    "is_rank_in_encoder_relative_position_embedding_group",
-    "is_rank_in_position_embedding_group",
-    "is_unitialized",
-    "model_parallel_is_initialized",
-    "new_nccl_ib_group",
-    "new_nccl_socket_group",
-    "new_process_group",
-    "set_nccl_ib_envs",
-    "set_nccl_socket_envs",
-    "set_pipeline_model_parallel_rank",
-    "set_pipeline_model_parallel_split_rank",
-    "set_pipeline_model_parallel_world_size",
-    "set_tensor_model_parallel_rank",
-    "set_tensor_model_parallel_world_size",
-    "set_virtual_pipeline_model_parallel_rank",
-    "set_virtual_pipeline_model_parallel_world_size",
-]
+_logger = get_transformer_logger(__name__)
+_groups: dict[str, Any] = {}
+_overrides: dict[str, int | None] = {}
+"""Ranks and sizes that were set by hand."""
+
+
+def initialize_model_parallel(
+    tensor_model_parallel_size_: int = 1,
+    pipeline_model_parallel_size_: int = 1,
+    virtual_pipeline_model_parallel_size_: int | None = None,
+    pipeline_model_parallel_split_rank_: int | None = None,
+    use_fp8_: bool = False,
+    init_mpi_proc_group: bool = False,
+    *,
+    default_backend: str | None = None,
+    p2p_backend: str | None = None,
+) -> None:
+    """Make the groups; every process calls it.
+
+    Args:
+        tensor_model_parallel_size_: How many processes share a layer's tensors.
+        pipeline_model_parallel_size_: How many processes share the layers.
+        virtual_pipeline_model_parallel_size_: How many parts of the model each process has.
+        pipeline_model_parallel_split_rank_: Refused.
+        use_fp8_: Refused.
+        init_mpi_proc_group: Refused.
+        default_backend: The backend of the groups, None for ``"nccl"``.
+        p2p_backend: The backend of the groups along the pipeline.
+
+    Raises:
+        RuntimeError: If the processes cannot be divided so.
+        NotImplementedError: If an encoder and a decoder, or a group of FP8 or of MPI are asked for.
+    """
+    assert dist.is_initialized()
+    if pipeline_model_parallel_split_rank_ is not None or use_fp8_ or init_mpi_proc_group:
+        raise NotImplementedError("encoders and decoders, FP8 and MPI: use megatron.core.parallel_state")
+    world = dist.get_world_size()
+    tensor, pipeline = min(tensor_model_parallel_size_, world), min(pipeline_model_parallel_size_, world)
+    if world % (tensor * pipeline) != 0:
+        raise RuntimeError(
+            f"`world_size` ({world}) is not divisible by tensor_model_parallel_size ({tensor}) "
+            f"x pipeline_model_parallel_size ({pipeline})"
+        )
+    if virtual_pipeline_model_parallel_size_ is not None:
+        assert pipeline_model_parallel_size_ > 2, (
+            "pipeline-model-parallel size should be greater than 2 with interleaved schedule"
+        )
+        set_virtual_pipeline_model_parallel_rank(0)
+        set_virtual_pipeline_model_parallel_world_size(virtual_pipeline_model_parallel_size_)
+    _make_groups(world, tensor, pipeline, default_backend or "nccl", p2p_backend or "nccl")
+
+
+def _make_groups(world: int, tensor: int, pipeline: int, backend: str, between_stages: str) -> None:
+    stage, ranks = world // pipeline, range(world)
+    data = [ranks[a + b : a + stage : tensor] for a in range(0, world, stage) for b in range(tensor)]
+    for name, kind, members in (
+        ("data parallel", backend, data),
+        ("model parallel", backend, zip(*data, strict=True)),
+        ("intra_layer_model parallel", backend, [ranks[a : a + tensor] for a in range(0, world, tensor)]),
+        ("pipeline_model parallel", between_stages, [ranks[a::stage] for a in range(stage)]),
+    ):
+        for each in members:
+            made = dist.new_group(list(each), backend=kind)  # in which every process takes part
+            if dist.get_rank() in each:
+                assert name not in _groups, f"{name} group is already initialized"
+                _groups[name] = made
+    if dist.get_rank() == 0:
+        sizes = f"tensor {tensor}, pipeline {pipeline}, data {len(data[0])}"
+        _logger.info("> initialized model parallel groups with sizes: %s", sizes)
+
+
+def destroy_model_parallel() -> None:
+    """Forget all groups, and what was set by hand."""
+    _groups.clear()
+    _overrides.clear()
+
+
+def model_parallel_is_initialized() -> bool:
+    """Tell whether there are groups."""
+    return bool(_groups)
+
+
+def is_unitialized() -> bool:
+    """Tell whether there are no groups."""
+    return not _groups
+
+
+def _group(name: str) -> Any:
+    assert name in _groups, f"{name} group is not initialized"
+    return _groups[name]
+
+
+def get_model_parallel_group() -> Any:
+    """Return the group of the processes that share the model with this one."""
+    return _group("model parallel")
+
+
+def get_tensor_model_parallel_group() -> Any:
+    """Return the group of the processes that share tensors with this one."""
+    return _group("intra_layer_model parallel")
+
+
+def get_pipeline_model_parallel_group() -> Any:
+    """Return the group of this process's pipeline."""
+    return _group("pipeline_model parallel")
+
+
+def get_data_parallel_group() -> Any:
+    """Return the group of the processes that have the same part of the model."""
+    return _group("data parallel")
+
+
+def set_tensor_model_parallel_world_size(world_size: int) -> None:
+    """Have the tensor-parallel group be taken to be of a size."""
+    _overrides["tensor size"] = world_size
+
+
+def set_pipeline_model_parallel_world_size(world_size: int) -> None:
+    """Have the pipeline be taken to be of a size."""
+    _overrides["pipeline size"] = world_size
+
+
+def set_tensor_model_parallel_rank(rank: int) -> None:
+    """Have this process be taken to be at a place in its tensor-parallel group."""
+    _overrides["tensor rank"] = rank
+
+
+def set_pipeline_model_parallel_rank(rank: int) -> None:
+    """Have this process be taken to be at a place in its pipeline."""
+    _overrides["pipeline rank"] = rank
+
+
+def set_virtual_pipeline_model_parallel_rank(rank: int | None) -> None:
+    """Have this process work on one of its parts of the model."""
+    _overrides["virtual rank"] = rank
+
+
+def set_virtual_pipeline_model_parallel_world_size(size: int | None) -> None:
+    """Have this process be taken to have some parts of the model."""
+    _overrides["virtual size"] = size
+
+
+def get_tensor_model_parallel_world_size() -> int:
+    """Return the size of this process's tensor-parallel group."""
+    size = _overrides.get("tensor size")
+    return dist.get_world_size(get_tensor_model_parallel_group()) if size is None else size
+
+
+def get_pipeline_model_parallel_world_size() -> int:
+    """Return the number of stages of this process's pipeline."""
+    size = _overrides.get("pipeline size")
+    return dist.get_world_size(get_pipeline_model_parallel_group()) if size is None else size
+
+
+def get_data_parallel_world_size() -> int:
+    """Return the size of this process's data-parallel group."""
+    return dist.get_world_size(get_data_parallel_group())
+
+
+def get_tensor_model_parallel_rank() -> int:
+    """Return the place of this process in its tensor-parallel group."""
+    rank = _overrides.get("tensor rank")
+    return dist.get_rank(get_tensor_model_parallel_group()) if rank is None else rank
+
+
+def get_pipeline_model_parallel_rank() -> int:
+    """Return the place of this process in its pipeline."""
+    rank = _overrides.get("pipeline rank")
+    return dist.get_rank(get_pipeline_model_parallel_group()) if rank is None else rank
+
+
+def get_data_parallel_rank() -> int:
+    """Return the place of this process in its data-parallel group."""
+    return dist.get_rank(get_data_parallel_group())
+
+
+def get_virtual_pipeline_model_parallel_rank() -> int | None:
+    """Return which of its parts of the model this process works on."""
+    return _overrides.get("virtual rank")
+
+
+def get_virtual_pipeline_model_parallel_world_size() -> int | None:
+    """Return how many parts of the model this process has."""
+    return _overrides.get("virtual size")
+
+
+def get_rank_info() -> tuple[int, int, int, int | None]:
+    """Return the places of this process in its groups: data, tensor, pipeline, and part of the model."""
+    if not model_parallel_is_initialized():
+        return 0, 0, 0, 0
+    places = get_data_parallel_rank(), get_tensor_model_parallel_rank(), get_pipeline_model_parallel_rank()
+    return *places, get_virtual_pipeline_model_parallel_rank()
+
+
+def is_pipeline_first_stage(ignore_virtual: bool = False) -> bool:
+    """Tell whether this process runs the first stage, with the first of its parts of the model."""
+    virtual = get_virtual_pipeline_model_parallel_world_size() is not None and not ignore_virtual
+    first = get_pipeline_model_parallel_rank() == 0
+    return first and not (virtual and get_virtual_pipeline_model_parallel_rank() != 0)
+
+
+def is_pipeline_last_stage(ignore_virtual: bool = False) -> bool:
+    """Tell whether this process runs the last stage, with the last of its parts of the model."""
+    parts = get_virtual_pipeline_model_parallel_world_size()
+    last = get_pipeline_model_parallel_rank() == get_pipeline_model_parallel_world_size() - 1
+    return last and (ignore_virtual or parts is None or _overrides["virtual rank"] == parts - 1)
+
+
+def get_tensor_model_parallel_src_rank() -> int:
+    """Return the rank of the first process of this one's tensor-parallel group."""
+    size = get_tensor_model_parallel_world_size()
+    return dist.get_rank() // size * size
+
+
+def get_data_parallel_src_rank() -> int:
+    """Return the rank of the first process of this one's data-parallel group."""
+    return dist.get_rank() % (dist.get_world_size() // get_data_parallel_world_size())
+
+
+def get_pipeline_model_parallel_first_rank() -> int:
+    """Return the rank of the pipeline's first process."""
+    return _in_pipeline(0)
+
+
+def get_pipeline_model_parallel_last_rank() -> int:
+    """Return the rank of the pipeline's last process."""
+    return _in_pipeline(-1)
+
+
+def get_pipeline_model_parallel_next_rank() -> int:
+    """Return the rank of the process after this one, of the first one after the last."""
+    return _in_pipeline(get_pipeline_model_parallel_rank() + 1)
+
+
+def get_pipeline_model_parallel_prev_rank() -> int:
+    """Return the rank of the process before this one, of the last one before the first."""
+    return _in_pipeline(get_pipeline_model_parallel_rank() - 1)
+
+
+def _in_pipeline(place: int) -> int:
+    ranks = dist.get_process_group_ranks(get_pipeline_model_parallel_group())
+    return ranks[place % get_pipeline_model_parallel_world_size()]

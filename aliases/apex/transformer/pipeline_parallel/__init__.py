@@ -1,6 +1,3 @@
-"""Forward and backward passes of micro-batches."""
+"""Micro-batches; the passes of pipelines are megatron.core's."""
 
-from .schedules import get_forward_backward_func
-from .schedules.common import build_model
-
-__all__ = ["build_model", "get_forward_backward_func"]
+from . import utils as utils

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,21 +10,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ...kernels.scaling import norms
 from ...multi_tensor_apply import multi_tensor_applier as multi_tensor_applier
 from .. import parallel_state as parallel_state
 from ..enums import ModelType as ModelType
 from ..microbatches import NumMicroBatchesCalculator
 from ..microbatches import build_num_microbatches_calculator as build_num_microbatches_calculator
-from ..tensor_parallel.attributes import param_is_not_tensor_parallel_duplicate
-from ._timers import _Timers
-from .sequences import get_ltor_masks_and_position_ids as get_ltor_masks_and_position_ids
-
-Shape = list[int] | torch.Size
 
 _GLOBAL_NUM_MICROBATCHES_CALCULATOR: NumMicroBatchesCalculator | None = None
-_GLOBAL_AUTORESUME: Any = None
-_GLOBAL_TIMERS: _Timers | None = None
 
 
 def listify_model(model: Any) -> list[nn.Module]:
@@ -46,17 +37,9 @@ def setup_microbatch_calculator(
     _reconfigure_microbatch_calculator(rank, rampup_batch_size, *sizes)
 
 
-def _reconfigure_microbatch_calculator(
-    rank: int,
-    rampup_batch_size: Sequence[int] | None,
-    global_batch_size: int,
-    micro_batch_size: int,
-    data_parallel_size: int,
-) -> None:
+def _reconfigure_microbatch_calculator(rank: int, rampup: Sequence[int] | None, *sizes: int) -> None:
     global _GLOBAL_NUM_MICROBATCHES_CALCULATOR
-    _GLOBAL_NUM_MICROBATCHES_CALCULATOR = build_num_microbatches_calculator(
-        rank, rampup_batch_size, global_batch_size, micro_batch_size, data_parallel_size
-    )
+    _GLOBAL_NUM_MICROBATCHES_CALCULATOR = build_num_microbatches_calculator(rank, rampup, *sizes)
 
 
 def _calculator() -> NumMicroBatchesCalculator:
@@ -95,23 +78,6 @@ def get_kth_microbatch(batch: Any, k: int) -> Any:
     return [each[start:end] for each in batch]
 
 
-def get_autoresume() -> Any:
-    """Return what resumes runs by itself; there is none."""
-    return _GLOBAL_AUTORESUME
-
-
-def _set_timers() -> None:
-    global _GLOBAL_TIMERS
-    assert _GLOBAL_TIMERS is None, "timers is already initialized."
-    _GLOBAL_TIMERS = _Timers()
-
-
-def get_timers() -> _Timers:
-    """Return the timers."""
-    assert _GLOBAL_TIMERS is not None, "timers is not initialized."
-    return _GLOBAL_TIMERS
-
-
 def print_rank_0(message: str) -> None:
     """Print in the first process."""
     if not dist.is_initialized() or dist.get_rank() == 0:
@@ -129,11 +95,6 @@ def print_rank_last(message: str) -> None:
         print(message, flush=True)
 
 
-def param_is_not_shared(param: nn.Parameter) -> bool:
-    """Return the attribute ``shared`` of a parameter, by the name that apex has for it."""
-    return bool(getattr(param, "shared", False))
-
-
 def unwrap_model(model: Any, module_instances: Any = (DistributedDataParallel,)) -> Any:
     """Return the model, or each of a list, out of what it is wrapped in.
 
@@ -148,30 +109,6 @@ def unwrap_model(model: Any, module_instances: Any = (DistributedDataParallel,))
     return model
 
 
-def get_model_type(model: nn.Module) -> ModelType:
-    """Return what a model says that it consists of."""
-    kind: ModelType = getattr(unwrap_model(model), "model_type", ModelType.encoder_or_decoder)
-    return kind
-
-
-def calc_params_l2_norm(model: Any, bf16: bool) -> float:
-    """Return the norm of all parameters that are counted, over all processes of the model.
-
-    Args:
-        model: The model, or a list.
-        bf16: Not looked at: norms are computed in float32 in any case.
-    """
-    params = [
-        param.data
-        for each in listify_model(model)
-        for param in each.parameters()
-        if param_is_not_shared(param) and param_is_not_tensor_parallel_duplicate(param)
-    ]
-    total = norms(params)[0].square() if params else torch.zeros(1, device="cuda")
-    dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
-    return math.sqrt(total.item())
-
-
 def average_losses_across_data_parallel_group(losses: Sequence[Tensor]) -> Tensor:
     """Return the average of each loss over the data-parallel group."""
     averages = torch.cat([loss.detach().clone().view(1) for loss in losses])
@@ -180,25 +117,34 @@ def average_losses_across_data_parallel_group(losses: Sequence[Tensor]) -> Tenso
     return averages / dist.get_world_size(group)
 
 
-def report_memory(name: str) -> None:
-    """Print how much of the device's memory is taken, in the first process of the data-parallel group."""
-    taken = {
-        "allocated": torch.cuda.memory_allocated(),
-        "max allocated": torch.cuda.max_memory_allocated(),
-        "reserved": torch.cuda.memory_reserved(),
-        "max reserved": torch.cuda.max_memory_reserved(),
-    }
-    line = "".join(f" | {what}: {size / 2**20}" for what, size in taken.items())
-    if parallel_state.get_data_parallel_rank() == 0:
-        print(f"[Rank {dist.get_rank()}] {name} memory (MB){line}", flush=True)
+def get_ltor_masks_and_position_ids(
+    data: Tensor, eod_token: int, reset_position_ids: bool, reset_attention_mask: bool, eod_mask_loss: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Build what a model that reads sequences of several documents from left to right needs.
 
+    Args:
+        data: The tokens, of shape (batch, sequence).
+        eod_token: What ends a document.
+        reset_position_ids: Whether positions begin anew in each document.
+        reset_attention_mask: Whether tokens attend to those of their own document only.
+        eod_mask_loss: Whether the ends of documents do not count for the loss.
 
-def print_params_min_max_norm(optimizer: Any, iteration: int) -> None:
-    """Print the extremes and the norm of each parameter of ``optimizer.optimizer``."""
-    lines = ["iteration, rank, index, tensor-model-parallel, min, max, norm"]
-    params = [param for group in optimizer.optimizer.param_groups for param in group["params"]]
-    for index, param in enumerate(params, start=1):
-        where = f"{iteration:7d}, {dist.get_rank():4d}, {index:4d}, {int(param.tensor_model_parallel):2d}"
-        data = param.data
-        lines.append(f"{where}, {data.min():.6E}, {data.max():.6E}, {torch.linalg.norm(data):.6E}")
-    print("\n".join(lines), flush=True)
+    Returns:
+        The attention mask, of shape (batch or 1, 1, sequence, sequence), true where nothing is attended to;
+        the loss mask and the positions, of shape (batch, sequence).
+    """
+    ends = data == eod_token
+    places = torch.arange(data.size(1), device=data.device).expand_as(data)
+    # which document a token is in: an end belongs to the document that it ends
+    document = ends.cumsum(1) - ends.long()
+    seen = places[:1].unsqueeze(2) >= places[:1].unsqueeze(1)
+    if reset_attention_mask:
+        seen = seen & (document.unsqueeze(2) == document.unsqueeze(1))
+    positions = places
+    if reset_position_ids:
+        first = torch.where(ends, places + 1, 0).cummax(1).values
+        positions = places - torch.cat([torch.zeros_like(first[:, :1]), first[:, :-1]], dim=1)
+    losses = torch.ones(data.shape, dtype=torch.float, device=data.device)
+    if eod_mask_loss:
+        losses = losses.masked_fill(ends, 0.0)
+    return ~seen.unsqueeze(1), losses, positions
