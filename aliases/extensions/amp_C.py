@@ -1,12 +1,12 @@
 """What apex's extension ``amp_C`` offers."""
 
 from apex.kernels.adagrad import multi_tensor_adagrad
-from apex.kernels.adam_operations import (
+from apex.kernels.adam import (
     multi_tensor_adam,
     multi_tensor_adam_capturable,
     multi_tensor_adam_capturable_master,
 )
-from apex.kernels.lamb_operations import (
+from apex.kernels.lamb import (
     multi_tensor_lamb,
     multi_tensor_lamb_mp,
     multi_tensor_lamb_stage1_cuda,

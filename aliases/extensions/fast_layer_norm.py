@@ -1,5 +1,5 @@
 """What apex's extension ``fast_layer_norm`` offers."""
 
-from apex.kernels.fast_layer_norm import ln_bwd, ln_fwd
+from apex.kernels.layer_norm import ln_bwd, ln_fwd
 
 __all__ = ["ln_bwd", "ln_fwd"]

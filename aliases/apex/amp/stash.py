@@ -27,13 +27,17 @@ class AmpOptimizerState:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def stash_params_and_masters(stash: Any, params: list[Tensor], state: MutableMapping[Tensor, Any]) -> None:
-    """Sort the parameters of a group, and put float32 masters in place of float16 ones.
+def sorted_with_masters(
+    params: list[Tensor], state: MutableMapping[Tensor, Any]
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """Put float32 masters in place of float16 parameters that learn.
 
     Args:
-        stash: What amp keeps of the optimizer.
-        params: The group's; changed in place.
+        params: A group's; changed in place.
         state: The optimizer's, which masters inherit.
+
+    Returns:
+        The float16 parameters, their masters, and the float32 parameters.
 
     Raises:
         TypeError: If a parameter is neither float16 nor float32.
@@ -53,6 +57,12 @@ def stash_params_and_masters(stash: Any, params: list[Tensor], state: MutableMap
         params[index] = master
         halves.append(param)
         masters.append(master)
+    return halves, masters, singles
+
+
+def stash_params_and_masters(stash: Any, params: list[Tensor], state: MutableMapping[Tensor, Any]) -> None:
+    """Keep the parameters of a group as ``sorted_with_masters`` sorts them."""
+    halves, masters, singles = sorted_with_masters(params, state)
     stash.fp16_groups.append(halves)
     stash.fp32_from_fp16_groups.append(masters)
     stash.fp32_from_fp32_groups.append(singles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -10,14 +10,50 @@ from torch import Tensor
 
 from ..amp._amp_state import maybe_print as maybe_print
 from ..amp.scaler import LossScaler as LossScaler
+from ..amp.stash import sorted_with_masters
 from ..multi_tensor_apply import multi_tensor_applier as multi_tensor_applier
 from ..optimizers.fused_optimizer import gradients
 from .fp16util import clip_grad_norm as clip_grad_norm
 from .fp16util import master_params_to_model_params as master_params_to_model_params
 from .fp16util import model_grads_to_master_grads as model_grads_to_master_grads
 
+SCALING = ("loss_scaler", "dynamic_loss_scale", "overflow", "first_closure_call_this_step")
 
-class FP16_Optimizer:
+
+class Wrapper:
+    """What is around an optimizer, and shows its state and its groups of parameters."""
+
+    optimizer: Any
+
+    @property
+    def state(self) -> Any:
+        """The inner optimizer's state."""
+        return self.optimizer.state
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        self.optimizer.state = value
+
+    @property
+    def param_groups(self) -> Any:
+        """The inner optimizer's groups of parameters."""
+        return self.optimizer.param_groups
+
+    @param_groups.setter
+    def param_groups(self, value: Any) -> None:
+        self.optimizer.param_groups = value
+
+
+def drop_gradients(params: Iterable[Tensor], to_none: bool) -> None:
+    """Set gradients to None, or to zero."""
+    for param in params:
+        if to_none:
+            param.grad = None
+        elif param.grad is not None:
+            param.grad = param.grad.detach_().zero_()
+
+
+class FP16_Optimizer(Wrapper):
     """An optimizer of a float16 model, which updates float32 masters.
 
     Args:
@@ -60,27 +96,9 @@ class FP16_Optimizer:
         self.clip_grad_norm = clip_grad_norm
 
     def _add_masters(self, params: list[Tensor]) -> None:
-        halves: list[Tensor] = []
-        masters: list[Tensor] = []
-        singles: list[Tensor] = []
-        for index, param in enumerate(params):
-            if not param.requires_grad:
-                continue
-            if param.dtype not in (torch.float16, torch.float32) or not param.is_cuda:
-                raise TypeError(
-                    "Wrapped parameters must be either torch.cuda.FloatTensor or torch.cuda.HalfTensor. "
-                    f"Received {param.type()}"
-                )
+        halves, masters, singles = sorted_with_masters(params, self.optimizer.state)
+        for param in [*halves, *singles]:
             self.maybe_print(f"FP16_Optimizer received {param.type()} with {param.size()}")
-            if param.dtype == torch.float32:
-                singles.append(param)
-                continue
-            master = param.detach().clone().float().requires_grad_()
-            if param in self.optimizer.state:
-                self.optimizer.state[master] = self.optimizer.state.pop(param)
-            params[index] = master
-            halves.append(param)
-            masters.append(master)
         self.fp16_groups.append(halves)
         self.fp32_from_fp16_groups.append(masters)
         self.fp32_from_fp32_groups.append(singles)
@@ -99,11 +117,7 @@ class FP16_Optimizer:
     def zero_grad(self, set_grads_to_None: bool = False) -> None:
         """Set the gradients of the model and of the masters to zero, or to None."""
         masters = [param for group in self.optimizer.param_groups for param in group["params"]]
-        for param in [*masters, *self.all_fp16_params]:
-            if set_grads_to_None:
-                param.grad = None
-            elif param.grad is not None:
-                param.grad = param.grad.detach_().zero_()
+        drop_gradients([*masters, *self.all_fp16_params], set_grads_to_None)
 
     def _master_params_to_model_params(self) -> None:
         master_params_to_model_params(self.all_fp16_params, self.all_fp32_from_fp16_params)
@@ -122,20 +136,15 @@ class FP16_Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the scaler and of the optimizer, and the masters."""
         return {
-            "loss_scaler": self.loss_scaler,
-            "dynamic_loss_scale": self.dynamic_loss_scale,
-            "overflow": self.overflow,
-            "first_closure_call_this_step": self.first_closure_call_this_step,
+            **{name: getattr(self, name) for name in SCALING},
             "optimizer_state_dict": self.optimizer.state_dict(),
             "fp32_from_fp16": self.fp32_from_fp16_groups,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what ``state_dict`` returned; the model's parameters are loaded apart, and before."""
-        self.loss_scaler = state_dict["loss_scaler"]
-        self.dynamic_loss_scale = state_dict["dynamic_loss_scale"]
-        self.overflow = state_dict["overflow"]
-        self.first_closure_call_this_step = state_dict["first_closure_call_this_step"]
+        for name in SCALING:
+            setattr(self, name, state_dict[name])
         self.optimizer.load_state_dict(state_dict["optimizer_state_dict"])
         for own, saved in zip(self.fp32_from_fp16_groups, state_dict["fp32_from_fp16"], strict=True):
             for master, value in zip(own, saved, strict=True):
@@ -220,21 +229,3 @@ class FP16_Optimizer:
     @loss_scale.setter
     def loss_scale(self, value: float) -> None:
         self.loss_scaler._loss_scale = value
-
-    @property
-    def state(self) -> Any:
-        """The inner optimizer's state."""
-        return self.optimizer.state
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self.optimizer.state = value
-
-    @property
-    def param_groups(self) -> Any:
-        """The inner optimizer's groups of parameters."""
-        return self.optimizer.param_groups
-
-    @param_groups.setter
-    def param_groups(self, value: Any) -> None:
-        self.optimizer.param_groups = value

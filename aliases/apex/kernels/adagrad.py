@@ -7,8 +7,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .scaling import FLOAT_AND_HALF, Lists
-from .tensor_lists import at_full_precision, check, check_dtype, full_precision, has_kernel, same_layout
+from .tensor_lists import (
+    FLOAT_AND_HALF,
+    Lists,
+    at_full_precision,
+    check,
+    check_dtype,
+    full_precision,
+    has_kernel,
+    same_layout,
+)
 
 L2, DECOUPLED = 0, 1
 
@@ -33,26 +41,22 @@ def update(
         mode: ``L2`` adds the decay to the gradient, ``DECOUPLED`` to the update.
         weight_decay: The factor of the decay.
     """
-    with at_full_precision(params) as full_params, at_full_precision(sums) as full_sums:
+    with at_full_precision(params, sums) as (full_params, full_sums):
         if mode == DECOUPLED and weight_decay:
             # the update does not depend on the parameter, so its decay may come first
             torch._foreach_mul_(full_params, 1 - lr * weight_decay)
             weight_decay = 0.0
         lists = (full_params, full_precision(grads), full_sums)
         fused = has_kernel("_fused_adagrad_", params[0].device.type) and same_layout(lists)
-        apply = _apply_fused if fused else _apply_foreach
-        apply(*lists, lr, eps, weight_decay)
+        (_apply_fused if fused else _apply_foreach)(*lists, lr, eps, weight_decay)
 
 
 def _apply_fused(
     params: list[Tensor], grads: list[Tensor], sums: list[Tensor], lr: float, eps: float, weight_decay: float
 ) -> None:
-    step = torch.ones((), device=params[0].device)
+    steps = [torch.ones((), device=params[0].device)] * len(params)
     torch._fused_adagrad_(
-        params,
-        grads,
-        sums,
-        [step] * len(params),
+        *(params, grads, sums, steps),
         lr=lr,
         lr_decay=0.0,
         weight_decay=weight_decay,
@@ -72,26 +76,14 @@ def _apply_foreach(
     torch._foreach_addcdiv_(params, grads, denominators, -lr)
 
 
-def multi_tensor_adagrad(
-    chunk_size: int,
-    noop_flag: Tensor,
-    lists: Lists,
-    lr: float,
-    epsilon: float,
-    mode: int,
-    weight_decay: float,
-    /,
-) -> None:
+def multi_tensor_adagrad(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: float) -> None:
     """Update parameters and sums of squared gradients, whatever the flag says.
 
     Args:
         chunk_size: Of apex's kernels; nothing depends on it.
         noop_flag: Not looked at.
         lists: Gradients, parameters, sums.
-        lr: The learning rate.
-        epsilon: Added to the denominator.
-        mode: 0 adds the decay to the gradient, 1 to the update.
-        weight_decay: The factor of the decay.
+        *options: Those of ``update``: rate, epsilon, mode, decay.
 
     Raises:
         RuntimeError: If the lists do not fit, or a dtype has no kernel.
@@ -99,4 +91,5 @@ def multi_tensor_adagrad(
     check(lists, 3)
     check_dtype(lists[0][0], (*FLOAT_AND_HALF, torch.float64), "adagrad")
     grads, params, sums = lists
-    update(grads, params, sums, lr, epsilon, mode, weight_decay)
+    lr, eps, mode, weight_decay = options
+    update(grads, params, sums, lr, eps, int(mode), weight_decay)

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .tensor_lists import at_full_precision, full_precision, has_kernel, same_layout
+from .tensor_lists import (
+    FLOATS,
+    Lists,
+    at_full_precision,
+    check,
+    check_dtype,
+    full_precision,
+    has_kernel,
+    same_layout,
+)
 
 L2, DECOUPLED = 0, 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Adam:
-    """The options of an update.
+    """The options of an update, in the order of ``multi_tensor_adam``.
 
     Attributes:
-        lr: The learning rate; a tensor where a graph may be captured.
+        lr: The learning rate; a tensor where a graph may be captured, as ``step``.
         beta1: The decay of the average of gradients.
         beta2: The decay of the average of squared gradients.
         eps: Added to the denominator.
@@ -39,11 +49,9 @@ class Adam:
 
     def step_on(self, device: torch.device) -> Tensor:
         """Return the step as the fused kernels take it: infinite where there is nothing to correct."""
-        if not self.bias_correction:
-            return torch.full((), float("inf"), device=device)
-        if isinstance(self.step, Tensor):
+        if isinstance(self.step, Tensor) and self.bias_correction:
             return self.step.float().reshape(())
-        return torch.full((), float(self.step), device=device)
+        return torch.full((), float(self.step) if self.bias_correction else float("inf"), device=device)
 
     def corrections(self) -> tuple[float, float]:
         """Return what the averages of gradients and of their squares are divided by."""
@@ -62,48 +70,36 @@ def update(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """Update parameters and averages in place.
+    """Update parameters and averages in place; low precision is computed with in float32.
 
     Args:
         grads: The gradients.
-        params: The parameters, of one dtype; computed with in float32.
+        params: The parameters, of one dtype.
         averages: The running averages of the gradients.
         squares: The running averages of their squares.
         options: The options.
         grad_scale: What the gradients are divided by, also in place; a float32 tensor of one element.
         found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
     """
-    with (
-        at_full_precision(params) as full_params,
-        at_full_precision(averages) as full_averages,
-        at_full_precision(squares) as full_squares,
-    ):
-        full_grads = full_precision(grads)
-        lists = (full_params, full_grads, full_averages, full_squares)
-        fused = has_kernel("_fused_adamw_", params[0].device.type) and same_layout(lists)
-        apply = _apply_fused if fused else _apply_foreach
-        apply(*lists, options, grad_scale, found_inf)
-        if grad_scale is not None and full_grads[0] is not grads[0]:
-            torch._foreach_copy_(list(grads), full_grads)
+    full_grads = full_precision(grads)
+    with at_full_precision(params, averages, squares) as (full_params, *full_averages):
+        lists = [full_params, full_grads, *full_averages]
+        if has_kernel("_fused_adamw_", params[0].device.type) and same_layout(lists):
+            _apply_fused(lists, options, grad_scale, found_inf)
+        elif found_inf is None or not found_inf:
+            _apply_foreach(lists, options, grad_scale)
+    if grad_scale is not None and full_grads[0] is not grads[0]:
+        torch._foreach_copy_(list(grads), full_grads)
 
 
 def _apply_fused(
-    params: list[Tensor],
-    grads: list[Tensor],
-    averages: list[Tensor],
-    squares: list[Tensor],
-    options: Adam,
-    grad_scale: Tensor | None,
-    found_inf: Tensor | None,
+    lists: list[list[Tensor]], options: Adam, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
     apply = torch._fused_adamw_ if options.mode == DECOUPLED else torch._fused_adam_
+    params, grads, averages, squares = lists
+    steps = [options.step_on(params[0].device)] * len(params)
     apply(
-        params,
-        grads,
-        averages,
-        squares,
-        [],
-        [options.step_on(params[0].device)] * len(params),
+        *(params, grads, averages, squares, [], steps),
         lr=options.lr,
         beta1=options.beta1,
         beta2=options.beta2,
@@ -116,20 +112,11 @@ def _apply_fused(
     )
 
 
-def _apply_foreach(
-    params: list[Tensor],
-    grads: list[Tensor],
-    averages: list[Tensor],
-    squares: list[Tensor],
-    options: Adam,
-    grad_scale: Tensor | None,
-    found_inf: Tensor | None,
-) -> None:
-    if found_inf is not None and bool(found_inf):
-        return
+def _apply_foreach(lists: list[list[Tensor]], options: Adam, grad_scale: Tensor | None) -> None:
+    params, grads, averages, squares = lists
+    lr, decay = float(options.lr), options.weight_decay
     if grad_scale is not None:
         torch._foreach_div_(grads, grad_scale)
-    lr, decay = float(options.lr), options.weight_decay
     if decay and options.mode == L2:
         grads = list(torch._foreach_add(grads, params, alpha=decay))
     first, second = options.corrections()
@@ -149,3 +136,50 @@ def round_into(params: Sequence[Tensor], masters: Sequence[Tensor], found_inf: T
     skipped = found_inf.reshape(()) > 0
     for param, master in zip(params, masters, strict=True):
         param.copy_(torch.where(skipped, param, master))
+
+
+def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
+    """Update parameters and averages, whatever the flag says: infinities and NaNs go through.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: Not looked at.
+        lists: Gradients, parameters, averages, averages of squares.
+        *options: Those of ``Adam``.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or a dtype has no kernel.
+    """
+    _check(lists, 4)
+    grads, params, averages, squares = lists
+    update(grads, params, averages, squares, Adam(*options))
+
+
+def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
+    """Do what ``multi_tensor_adam`` does, with all that changes from step to step in tensors.
+
+    Args (the others are those of ``multi_tensor_adam``):
+        noop_flag: An int32 tensor of one element; where it is 1, nothing is done.
+        *options: Those of ``Adam``, the learning rate in float32 and the step in int32, and then what the
+            gradients are multiplied by first, in place; a float32 tensor.
+    """
+    _check(lists, 4)
+    grads, params, averages, squares = lists
+    *first, inv_scale = options
+    scale, found_inf = inv_scale.reciprocal(), (noop_flag == 1).float()
+    update(grads, params, averages, squares, Adam(*first), scale, found_inf)
+
+
+def multi_tensor_adam_capturable_master(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any
+) -> None:
+    """Do what ``multi_tensor_adam_capturable`` does to float32 masters, the fifth list; round them."""
+    _check(lists, 5)
+    grads, params, averages, squares, masters = lists
+    multi_tensor_adam_capturable(chunk_size, noop_flag, (grads, masters, averages, squares), *options)
+    round_into(params, masters, (noop_flag == 1).float())
+
+
+def _check(lists: Lists, depth: int) -> None:
+    check(lists, depth)
+    check_dtype(lists[0][0], (*FLOATS, torch.float64), "adam")

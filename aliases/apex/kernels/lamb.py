@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .adam import L2, Adam
-from .adam import update as update_adam
+from . import adam
+from .adam import DECOUPLED, L2, Adam, round_into
 from .scaling import norms
-from .tensor_lists import at_full_precision, full_precision
+from .tensor_lists import FLOAT_AND_HALF, FLOATS, Lists, at_full_precision, check, check_dtype, full_precision
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LAMB:
-    """The options of an update.
+    """The options of an update, in the order of ``multi_tensor_lamb``; those that ``Adam`` has are its.
 
     Attributes:
-        adam: Those of the direction; its weight decay is left to LAMB.
-        weight_decay: The factor of the decay.
         grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
         use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
     """
 
-    adam: Adam
+    lr: float | Tensor
+    beta1: float
+    beta2: float
+    eps: float
+    step: int | Tensor
+    bias_correction: bool
     weight_decay: float
     grad_averaging: bool
-    use_nvlamb: bool
+    mode: int
+    use_nvlamb: bool | None = None
+
+    def direction(self) -> Adam:
+        """Return the options with which a parameter that starts at zero becomes Adam's direction."""
+        return Adam(-1.0, self.beta1, self.beta2, self.eps, self.step, L2, self.bias_correction, 0.0)
 
 
 def clipping(global_norm: Tensor, max_norm: float | Tensor) -> Tensor:
@@ -48,91 +57,59 @@ def update(
 ) -> None:
     """Update parameters and averages in place.
 
-    Args:
+    Args (the others are those of ``adam.update``):
         grads: The gradients; what is in them afterwards is not defined, as with apex.
-        params: The parameters, of one dtype; computed with in float32.
-        averages: The running averages of the gradients.
-        squares: The running averages of their squares.
-        options: The options.
         divisor: What the gradients are divided by first; a float32 tensor without dimensions.
-        found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
     """
-    with (
-        at_full_precision(params) as full_params,
-        at_full_precision(averages) as full_averages,
-        at_full_precision(squares) as full_squares,
-    ):
-        lists = (full_precision(grads), full_params, full_averages, full_squares)
-        updates = directions(*lists, options, divisor, found_inf)
-        apply(updates, full_params, options, found_inf)
+    with at_full_precision(params, averages, squares) as (full_params, *full_averages):
+        lists = [full_precision(grads), full_params, *full_averages]
+        updates = directions(lists, options, divisor, found_inf)
+        if options.use_nvlamb or options.weight_decay:
+            lengths = trust(norms(full_params)[1], norms(updates)[1], options.lr)
+        else:
+            lengths = torch.ones(len(params), device=params[0].device) * options.lr
+        if found_inf is not None:
+            lengths = torch.where(found_inf > 0, torch.zeros_like(lengths), lengths)
+        torch._foreach_addcmul_(full_params, updates, list(lengths.unbind()), value=-1)
 
 
 def directions(
-    grads: list[Tensor],
-    params: list[Tensor],
-    averages: list[Tensor],
-    squares: list[Tensor],
-    options: LAMB,
-    divisor: Tensor | None,
-    found_inf: Tensor | None = None,
+    lists: list[list[Tensor]], options: LAMB, divisor: Tensor | None, found_inf: Tensor | None = None
 ) -> list[Tensor]:
     """Update the averages, and return what the parameters are to lose, but for its length.
 
-    The arguments are those of ``update``, all in float32; without a ``divisor`` the gradients are whole.
+    Args (the others are those of ``update``):
+        lists: Gradients, parameters and averages of both orders, all in float32.
     """
+    grads, params, averages, squares = lists
     decay = options.weight_decay
-    changed = decay and options.adam.mode == L2
+    changed = decay and options.mode == L2
     if divisor is not None and (changed or not options.grad_averaging):
         grads, divisor = list(torch._foreach_div(grads, divisor)), None
     if changed:
         torch._foreach_add_(grads, params, alpha=decay)
     updates = [torch.zeros_like(average) for average in averages]
     if options.grad_averaging:
-        # a parameter that starts at zero and learns at the rate -1 becomes Adam's direction
-        update_adam(grads, updates, averages, squares, _undecayed(options.adam), divisor, found_inf)
-    else:
-        _direct(grads, updates, averages, squares, options.adam, found_inf)
-    if decay and options.adam.mode != L2:
+        adam.update(grads, updates, averages, squares, options.direction(), divisor, found_inf)
+    elif found_inf is None or not found_inf:
+        _direct(grads, updates, averages, squares, options.direction())
+    if decay and options.mode != L2:
         torch._foreach_add_(updates, params, alpha=decay)
     return updates
 
 
-def _undecayed(adam: Adam) -> Adam:
-    return dataclasses.replace(adam, lr=-1.0, weight_decay=0.0)
-
-
 def _direct(
-    grads: list[Tensor],
-    updates: list[Tensor],
-    averages: list[Tensor],
-    squares: list[Tensor],
-    adam: Adam,
-    found_inf: Tensor | None,
+    grads: list[Tensor], updates: list[Tensor], averages: list[Tensor], squares: list[Tensor], options: Adam
 ) -> None:
-    if found_inf is not None and bool(found_inf):
-        return
-    first, second = adam.corrections()
-    torch._foreach_mul_(averages, adam.beta1)
+    first, second = options.corrections()
+    torch._foreach_mul_(averages, options.beta1)
     torch._foreach_add_(averages, grads)
-    torch._foreach_mul_(squares, adam.beta2)
-    torch._foreach_addcmul_(squares, grads, grads, 1 - adam.beta2)
+    torch._foreach_mul_(squares, options.beta2)
+    torch._foreach_addcmul_(squares, grads, grads, 1 - options.beta2)
     denominators = torch._foreach_div(squares, second)
     torch._foreach_sqrt_(denominators)
-    torch._foreach_add_(denominators, adam.eps)
+    torch._foreach_add_(denominators, options.eps)
     torch._foreach_addcdiv_(updates, averages, denominators, 1 / first)
-
-
-def apply(
-    updates: list[Tensor], params: list[Tensor], options: LAMB, found_inf: Tensor | None = None
-) -> None:
-    """Take the updates off the parameters, each at the length that the norms of both call for."""
-    if options.use_nvlamb or options.weight_decay:
-        lengths = trust(norms(params)[1], norms(updates)[1], options.adam.lr)
-    else:
-        lengths = torch.full((len(params),), 1.0, device=params[0].device) * options.adam.lr
-    if found_inf is not None:
-        lengths = torch.where(found_inf > 0, torch.zeros_like(lengths), lengths)
-    torch._foreach_addcmul_(params, updates, list(lengths.unbind()), value=-1)
 
 
 def trust(param_norms: Tensor, update_norms: Tensor, lr: float | Tensor) -> Tensor:
@@ -140,3 +117,112 @@ def trust(param_norms: Tensor, update_norms: Tensor, lr: float | Tensor) -> Tens
     ratios = param_norms / update_norms
     usable = (param_norms != 0) & (update_norms != 0)
     return torch.where(usable, ratios, torch.ones_like(ratios)) * lr
+
+
+def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
+    """Update parameters and the averages of both orders, whatever the flag says.
+
+    apex leaves the updates in the gradients; here these stay as they are.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: Not looked at.
+        lists: Gradients, parameters, averages, averages of squares.
+        *options: Those of ``LAMB``, and before the last the norm of all gradients, a float32 tensor of one
+            element, and what it is clipped to.
+
+    Raises:
+        RuntimeError: If the lists do not fit, or a dtype has no kernel.
+    """
+    check(lists, 4)
+    check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_1")
+    grads, params, averages, squares = lists
+    divisor = clipping(*options[9:11])
+    update(grads, params, averages, squares, LAMB(*options[:9], *options[11:]), divisor)
+
+
+def multi_tensor_lamb_mp(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, *options_and_scales: Any
+) -> None:
+    """Do what ``multi_tensor_lamb`` does, with all that changes from step to step in tensors.
+
+    Args:
+        chunk_size: Of apex's kernels; nothing depends on it.
+        noop_flag: An int32 tensor of one element; where it is not 0, nothing is done.
+        lists: As there, or with float32 masters for parameters and, in a fifth list, their copies in the
+            gradients' dtype.
+        *options_and_scales: As there, and then what tells of infinities, which is not looked at since the
+            flag says it, and what the gradients are multiplied by; a float32 tensor.
+    """
+    check(lists, 5 if len(lists) == 5 else 4)
+    check_dtype(lists[0][0], FLOATS if len(lists) == 5 else FLOAT_AND_HALF, "lamb_stage_1")
+    *options, _, inv_scale = options_and_scales
+    grads, params, averages, squares = lists[:4]
+    divisor = clipping(*options[9:11]) / inv_scale.reshape(())
+    skipped = (noop_flag != 0).float()
+    update(grads, params, averages, squares, LAMB(*options[:9], *options[11:]), divisor, skipped)
+    if len(lists) == 5:
+        round_into(lists[4], params, skipped)
+
+
+def multi_tensor_lamb_stage1_cuda(
+    chunk_size: int,
+    noop_flag: Tensor,
+    lists: Lists,
+    per_tensor_decay: Tensor,
+    step: int,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    global_grad_norm: Tensor,
+    max_global_grad_norm: float,
+    /,
+) -> None:
+    """Update the averages, and write what the parameters are to lose.
+
+    Args (the others are those of ``multi_tensor_lamb``):
+        lists: Gradients, parameters, averages, averages of squares, updates.
+        per_tensor_decay: The factor of each tensor's weight decay, of shape (n,), float32.
+        step: The number of this step, from 0.
+    """
+    check(lists, 5)
+    check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_1")
+    grads, params, averages, squares, updates = lists
+    options = LAMB(1.0, beta1, beta2, epsilon, step + 1, True, 0.0, True, DECOUPLED)
+    divisor = clipping(global_grad_norm, max_global_grad_norm)
+    scaled, full_params = list(torch._foreach_div(full_precision(grads), divisor)), full_precision(params)
+    with at_full_precision(averages, squares) as full_averages:
+        found = directions([scaled, full_params, *full_averages], options, None)
+    decays = torch._foreach_mul(full_params, list(per_tensor_decay.to(scaled[0].device).unbind()))
+    torch._foreach_add_(found, decays)
+    torch._foreach_copy_(list(updates), found)
+
+
+def multi_tensor_lamb_stage2_cuda(
+    chunk_size: int,
+    noop_flag: Tensor,
+    lists: Lists,
+    per_tensor_param_norm: Tensor,
+    per_tensor_update_norm: Tensor,
+    lr: float,
+    weight_decay: float,
+    use_nvlamb: bool | None = None,
+    /,
+) -> None:
+    """Take the updates off the parameters, each at the length that the norms of both call for.
+
+    Args (the others are those of ``multi_tensor_lamb``):
+        lists: Parameters and updates.
+        per_tensor_param_norm: The norm of each parameter, of shape (n,), float32.
+        per_tensor_update_norm: The norm of each update, of shape (n,), float32.
+        weight_decay: 0 where the norms do not count, unless ``use_nvlamb`` is set.
+    """
+    check(lists, 2)
+    check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_2")
+    params, updates = lists
+    lengths = torch.full_like(per_tensor_param_norm, lr)
+    if use_nvlamb or weight_decay:
+        lengths = trust(per_tensor_param_norm, per_tensor_update_norm, lr)
+    with at_full_precision(params) as (full_params,):
+        steps = torch._foreach_mul(full_precision(updates), list(lengths.unbind()))
+        torch._foreach_sub_(full_params, steps)

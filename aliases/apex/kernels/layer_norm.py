@@ -8,34 +8,23 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .checks import check_inputs, check_same_dtype
-from .tensor_lists import LOW_PRECISION
+from .tensor_lists import LOW_PRECISION, check_inputs, check_same_dtype
 
+Shape = Sequence[int]
 Statistics = tuple[Tensor, Tensor, Tensor]
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, epsilon: float
+    input: Tensor, normalized_shape: Shape, weight: Tensor | None, bias: Tensor | None, epsilon: float
 ) -> Tensor:
-    """Normalise, scale and shift, by torch's own function.
-
-    Args:
-        input: Of any shape (..., *normalized_shape).
-        normalized_shape: The trailing dimensions that are normalised together.
-        weight: Of that shape, or None.
-        bias: As ``weight``.
-        epsilon: Added to the variance.
-
-    Returns:
-        The output, of the input's shape and the parameters' dtype; it can be differentiated.
-    """
+    """Normalise, scale and shift by torch's own function; the output has the parameters' dtype."""
     shape = list(normalized_shape)
     if weight is None or bias is None or weight.dtype == input.dtype:
         return F.layer_norm(input, shape, weight, bias, epsilon)
     return F.layer_norm(input.float(), shape, weight.float(), bias.float(), epsilon).to(weight.dtype)
 
 
-def forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -> Statistics:
+def forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> Statistics:
     """Normalise.
 
     Args:
@@ -55,7 +44,7 @@ def forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -
 
 
 def forward_affine(
-    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, beta: Tensor, epsilon: float, /
+    input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
 ) -> Statistics:
     """Normalise, scale by ``gamma`` and shift by ``beta``, both of the input's dtype; else as ``forward``."""
     check_inputs(input=input, gamma=gamma, beta=beta)
@@ -64,7 +53,7 @@ def forward_affine(
 
 
 def forward_affine_mixed_dtypes(
-    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, beta: Tensor, epsilon: float, /
+    input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
 ) -> Statistics:
     """Do what ``forward_affine`` does, with parameters of a dtype of their own, which the output takes."""
     check_inputs(input=input)
@@ -80,12 +69,12 @@ def backward(
     mean: Tensor | None,
     invvar: Tensor,
     input_or_output: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: Shape,
     epsilon: float,
     memory_efficient: bool = False,
     /,
 ) -> Tensor:
-    """Compute the gradient of the input.
+    """Compute the gradient of the input, of its shape and dtype.
 
     Args:
         dout: The gradient of the output.
@@ -95,9 +84,6 @@ def backward(
         normalized_shape: The trailing dimensions that were normalised together.
         epsilon: What was added to the variance.
         memory_efficient: Whether the output is given.
-
-    Returns:
-        The gradient, of the shape and dtype of ``input_or_output``.
     """
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
     normalised = input_or_output if memory_efficient else None
@@ -110,13 +96,13 @@ def backward_affine(
     mean: Tensor | None,
     invvar: Tensor,
     input_or_output: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: Shape,
     gamma: Tensor,
     beta: Tensor,
     epsilon: float,
     memory_efficient: bool = False,
     /,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Statistics:
     """Compute the gradients of the input and of both parameters; else as ``backward``."""
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma, beta=beta)
     normalised = None
@@ -127,6 +113,28 @@ def backward_affine(
     return grads[0].to(input_or_output.dtype), grads[1].to(gamma.dtype), grads[2].to(beta.dtype)
 
 
+def ln_fwd(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float, /) -> Statistics:
+    """Normalise rows as ``forward_affine_mixed_dtypes``; the parameters are of shape (columns,)."""
+    return forward_affine_mixed_dtypes(x, (gamma.numel(),), gamma, beta, epsilon)
+
+
+def ln_bwd(
+    dz: Tensor,
+    x_or_z: Tensor,
+    mu: Tensor | None,
+    rsigma: Tensor,
+    gamma: Tensor,
+    beta: Tensor | None = None,
+    memory_efficient: bool = False,
+    /,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Compute gradients as ``backward_affine``, and those of the parameters in float32 once more."""
+    shape, shifted_by = (gamma.numel(),), torch.zeros_like(gamma) if beta is None else beta
+    grads = backward_affine(dz, mu, rsigma, x_or_z, shape, gamma, shifted_by, 1e-5, memory_efficient)
+    dx, dgamma, dbeta = grads
+    return dx, dgamma, dbeta, dgamma.float().unsqueeze(0), dbeta.float().unsqueeze(0)
+
+
 def away_from_zero(gamma: Tensor, epsilon: float) -> Tensor:
     """Return ``gamma`` in float32, with the magnitude of at least ``epsilon`` that a divisor needs."""
     full = gamma.float()
@@ -134,7 +142,7 @@ def away_from_zero(gamma: Tensor, epsilon: float) -> Tensor:
 
 
 def _normalised(
-    input: Tensor, shape: Sequence[int], gamma: Tensor | None, beta: Tensor | None, epsilon: float
+    input: Tensor, shape: Shape, gamma: Tensor | None, beta: Tensor | None, epsilon: float
 ) -> Statistics:
     output, mean, invvar = torch.native_layer_norm(input, list(shape), gamma, beta, epsilon)
     if input.dtype in LOW_PRECISION:
@@ -147,7 +155,7 @@ def _gradients(
     mean: Tensor | None,
     invvar: Tensor,
     input: Tensor,
-    shape: Sequence[int],
+    shape: Shape,
     gamma: Tensor | None,
     beta: Tensor | None,
     normalised: Tensor | None,
@@ -161,14 +169,9 @@ def _gradients(
     else:
         assert mean is not None
         mean, scale = mean.to(full).reshape(outer), None
+    weights = [None if each is None else each.to(full) for each in (gamma, beta)]
     grad, grad_gamma, grad_beta = torch.ops.aten.native_layer_norm_backward(
-        dout.to(full),
-        input.to(full),
-        list(shape),
-        mean,
-        statistics,
-        None if gamma is None else gamma.to(full),
-        None if beta is None else beta.to(full),
+        *(dout.to(full), input.to(full), list(shape), mean, statistics, *weights),
         [True, gamma is not None, beta is not None],
     )
     return grad if scale is None else grad.mul_(scale), grad_gamma, grad_beta

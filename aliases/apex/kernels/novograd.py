@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .scaling import FLOAT_AND_HALF, Lists, norms
-from .tensor_lists import at_full_precision, check, check_dtype, full_precision
+from .scaling import norms
+from .tensor_lists import FLOAT_AND_HALF, Lists, at_full_precision, check, check_dtype, full_precision
 
 INSIDE_MOMENT, DECOUPLED = 0, 1
 ORDERS = {0: math.inf, 2: 2.0}
@@ -18,7 +19,7 @@ ORDERS = {0: math.inf, 2: 2.0}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NovoGrad:
-    """The options of an update.
+    """The options of an update, in the order of ``multi_tensor_novograd``.
 
     Attributes:
         lr: The learning rate.
@@ -70,7 +71,7 @@ def update(
     _blend(grad_norms, norms(grads, ORDERS.get(options.norm_type, 2.0))[1], options)
     first, second = options.corrections()
     denominators = (grad_norms / second + options.eps).unbind()
-    with at_full_precision(params) as full_params, at_full_precision(averages) as full_averages:
+    with at_full_precision(params, averages) as (full_params, full_averages):
         steps = full_precision(grads)
         if options.mode == INSIDE_MOMENT:
             steps = list(torch._foreach_div(steps, denominators))
@@ -78,12 +79,11 @@ def update(
         torch._foreach_mul_(full_averages, options.beta1)
         weight = 1 - options.beta1 if options.grad_averaging else 1.0
         torch._foreach_add_(full_averages, steps, alpha=weight)
+        updates = full_averages
         if options.mode == DECOUPLED:
-            updates = torch._foreach_div(full_averages, denominators)
+            updates = list(torch._foreach_div(full_averages, denominators))
             torch._foreach_mul_(full_params, 1 - options.lr * options.weight_decay)
-            torch._foreach_add_(full_params, updates, alpha=-options.lr / first)
-        else:
-            torch._foreach_add_(full_params, full_averages, alpha=-options.lr / first)
+        torch._foreach_add_(full_params, updates, alpha=-options.lr / first)
 
 
 def _blend(kept: Tensor, new: Tensor, options: NovoGrad) -> None:
@@ -94,21 +94,7 @@ def _blend(kept: Tensor, new: Tensor, options: NovoGrad) -> None:
 
 
 def multi_tensor_novograd(
-    chunk_size: int,
-    noop_flag: Tensor,
-    lists: Lists,
-    grad_norms: Tensor,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    step: int,
-    bias_correction: int,
-    weight_decay: float,
-    grad_averaging: int,
-    moment_mode: int,
-    norm_type: int,
-    /,
+    chunk_size: int, noop_flag: Tensor, lists: Lists, grad_norms: Tensor, *options: Any
 ) -> None:
     """Update parameters, averages of gradients, and the norm kept for each tensor.
 
@@ -117,33 +103,12 @@ def multi_tensor_novograd(
         noop_flag: Not looked at.
         lists: Gradients, parameters, averages.
         grad_norms: The norms, of shape (n,), float32.
-        lr: The learning rate.
-        beta1: The decay of the averages.
-        beta2: The decay of the norms.
-        epsilon: Added to the norms.
-        step: The number of this step, from 1.
-        bias_correction: Whether averages and norms are corrected for having started from zero.
-        weight_decay: The factor of the decay.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
-        moment_mode: 0 normalises the gradient and adds the decay to it, 1 the average.
-        norm_type: 2 for the Euclidean norm, 0 for the largest absolute value.
+        *options: Those of ``NovoGrad``.
 
     Raises:
         RuntimeError: If the lists do not fit, or a dtype has no kernel.
     """
     check(lists, 3)
     check_dtype(lists[0][0], (*FLOAT_AND_HALF, torch.float64), "novograd")
-    options = NovoGrad(
-        lr,
-        beta1,
-        beta2,
-        epsilon,
-        step,
-        bias_correction == 1,
-        weight_decay,
-        grad_averaging == 1,
-        moment_mode,
-        norm_type,
-    )
     grads, params, averages = lists
-    update(grads, params, averages, grad_norms, options)
+    update(grads, params, averages, grad_norms, NovoGrad(*options))

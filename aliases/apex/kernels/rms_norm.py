@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .checks import check_inputs, check_same_dtype
-from .layer_norm import away_from_zero
-from .tensor_lists import has_kernel
+from .layer_norm import Shape, away_from_zero
+from .tensor_lists import check_inputs, check_same_dtype, has_kernel
 
 FUSED = has_kernel("npu::npu_rms_norm", "npu")
 """Whether Ascend's kernel is there; asked once, since torch.compile cannot see through the question."""
 
 
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, epsilon: float) -> Tensor:
-    """Normalise and scale, by the device's own kernel if it has one.
-
-    Args:
-        input: Of any shape (..., *normalized_shape).
-        normalized_shape: The trailing dimensions that are normalised together.
-        weight: Of that shape, or None.
-        epsilon: Added to the mean square.
-
-    Returns:
-        The output, of the input's shape and the weight's dtype; it can be differentiated.
-    """
+def rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, epsilon: float) -> Tensor:
+    """Normalise and scale, by the device's own kernel if it has one; the output has the weight's dtype."""
     if weight is not None and weight.dtype != input.dtype:
         return rms_norm(input.float(), normalized_shape, weight.float(), epsilon).to(weight.dtype)
     if weight is not None and FUSED and input.device.type == "npu":
@@ -36,7 +23,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     return F.rms_norm(input, list(normalized_shape), weight, epsilon)
 
 
-def rms_forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, /) -> tuple[Tensor, Tensor]:
+def rms_forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tuple[Tensor, Tensor]:
     """Normalise.
 
     Args:
@@ -56,7 +43,7 @@ def rms_forward(input: Tensor, normalized_shape: Sequence[int], epsilon: float, 
 
 
 def rms_forward_affine(
-    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, epsilon: float, /
+    input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor]:
     """Normalise, and scale by ``gamma`` of the input's dtype; else as ``rms_forward``."""
     check_inputs(input=input, gamma=gamma)
@@ -65,7 +52,7 @@ def rms_forward_affine(
 
 
 def rms_forward_affine_mixed_dtypes(
-    input: Tensor, normalized_shape: Sequence[int], gamma: Tensor, epsilon: float, /
+    input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor]:
     """Do what ``rms_forward_affine`` does, with a weight of a dtype of its own, which the output takes."""
     check_inputs(input=input)
@@ -76,12 +63,12 @@ def rms_backward(
     dout: Tensor,
     invvar: Tensor,
     input_or_output: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: Shape,
     epsilon: float,
     memory_efficient: bool = False,
     /,
 ) -> Tensor:
-    """Compute the gradient of the input.
+    """Compute the gradient of the input, of its shape and dtype.
 
     Args:
         dout: The gradient of the output.
@@ -90,15 +77,11 @@ def rms_backward(
         normalized_shape: The trailing dimensions that were normalised together.
         epsilon: What was added to the mean square.
         memory_efficient: Whether the output is given.
-
-    Returns:
-        The gradient, of the shape and dtype of ``input_or_output``.
     """
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
     inverse = _spread(invvar, input_or_output, normalized_shape)
-    normalised = _full(input_or_output)
-    if not memory_efficient:
-        normalised = normalised * inverse
+    full = _full(input_or_output)
+    normalised = full if memory_efficient else full * inverse
     grad = _grad_of_input(_full(dout), normalised, inverse, normalized_shape)
     return grad.to(input_or_output.dtype)
 
@@ -107,7 +90,7 @@ def rms_backward_affine(
     dout: Tensor,
     invvar: Tensor,
     input_or_output: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: Shape,
     gamma: Tensor,
     epsilon: float,
     memory_efficient: bool = False,
@@ -125,15 +108,12 @@ def rms_backward_affine(
     return grad_input.to(input_or_output.dtype), grad_gamma.to(gamma.dtype)
 
 
-def _grad_of_input(grad: Tensor, normalised: Tensor, inverse: Tensor, shape: Sequence[int]) -> Tensor:
+def _grad_of_input(grad: Tensor, normalised: Tensor, inverse: Tensor, shape: Shape) -> Tensor:
     inner = list(range(-len(shape), 0))
     return inverse * (grad - normalised * (grad * normalised).mean(inner, keepdim=True))
 
 
-def _with_inverse(
-    input: Tensor, shape: Sequence[int], gamma: Tensor | None, epsilon: float
-) -> tuple[Tensor, Tensor]:
-    """Return the output, in the weight's dtype if there is one, and the inverse root mean square."""
+def _with_inverse(input: Tensor, shape: Shape, gamma: Tensor | None, epsilon: float) -> tuple[Tensor, Tensor]:
     if gamma is not None and gamma.dtype == input.dtype and FUSED and input.device.type == "npu":
         output, inverse = torch.ops.npu.npu_rms_norm(input, gamma, epsilon)
         return output, inverse.reshape(-1)
@@ -145,7 +125,7 @@ def _with_inverse(
     return normalised.mul_(gamma).to(gamma.dtype), inverse.reshape(-1)
 
 
-def _spread(statistic: Tensor, like: Tensor, shape: Sequence[int]) -> Tensor:
+def _spread(statistic: Tensor, like: Tensor, shape: Shape) -> Tensor:
     return statistic.reshape(*like.shape[: like.dim() - len(shape)], *[1] * len(shape))
 
 

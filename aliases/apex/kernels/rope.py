@@ -1,4 +1,7 @@
-"""Rotary position embeddings, with the halves of a head's features rotated against each other."""
+"""Rotary position embeddings, with the halves of a head's features rotated against each other.
+
+Each ``backward`` takes the gradient of an output, and what its ``forward`` took but the tensor.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,7 @@ from torch import Tensor
 
 
 def forward(t: Tensor, freqs: Tensor, transpose_output_memory: bool = False, /) -> Tensor:
-    """Rotate.
-
-    Args:
-        t: Of shape (sequence, batch, heads, features).
-        freqs: The angles, of shape (sequence, 1, 1, rotated features), float32.
-        transpose_output_memory: Whether the output lies in memory with the batch first.
-
-    Returns:
-        The output, of the shape and dtype of ``t``; features behind the rotated ones stay as they are.
-    """
+    """Rotate; arguments as ``fused_apply_rotary_pos_emb``."""
     return forward_cached(t, freqs.cos(), freqs.sin(), transpose_output_memory)
 
 
@@ -38,16 +32,7 @@ def backward_cached(
 
 
 def forward_thd(t: Tensor, cu_seqlens: Tensor, freqs: Tensor, /) -> Tensor:
-    """Rotate sequences that lie end to end.
-
-    Args:
-        t: Of shape (total, heads, features).
-        cu_seqlens: Where each sequence begins, and the total, of shape (sequences + 1,), int32.
-        freqs: The angles, of shape (longest, 1, 1, rotated features), float32.
-
-    Returns:
-        The output, of the shape and dtype of ``t``.
-    """
+    """Rotate sequences that lie end to end; arguments as ``fused_apply_rotary_pos_emb_thd``."""
     angles = _angles(t, cu_seqlens, freqs)
     return _rotated(t, angles.cos(), angles.sin())
 
@@ -87,16 +72,14 @@ def backward_2d(
 
 
 def _rotated(t: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    count = cos.size(-1)
-    turning, rest = t[..., :count].float(), t[..., count:]
+    turning, rest = t[..., : cos.size(-1)].float(), t[..., cos.size(-1) :]
     first, second = turning.chunk(2, dim=-1)
     turned = turning * cos.float() + torch.cat([-second, first], dim=-1) * sin.float()
     return torch.cat([turned.to(t.dtype), rest], dim=-1)
 
 
 def _rotated_back(grad: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    count = cos.size(-1)
-    turned, rest = grad[..., :count].float(), grad[..., count:]
+    turned, rest = grad[..., : cos.size(-1)].float(), grad[..., cos.size(-1) :]
     first, second = (turned * sin.float()).chunk(2, dim=-1)
     turning = turned * cos.float() + torch.cat([second, -first], dim=-1)
     return torch.cat([turning.to(grad.dtype), rest], dim=-1)

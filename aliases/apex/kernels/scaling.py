@@ -1,4 +1,9 @@
-"""Scaling, sums and norms of lists of tensors, with a flag that tells of infinities and NaNs."""
+"""Scaling, sums and norms of lists of tensors, with a flag that tells of infinities and NaNs.
+
+Of all that takes them, ``chunk_size`` is that of apex's kernels, which nothing depends on; ``noop_flag`` an
+int32 tensor of one element, set to 1 where an infinity or a NaN was found; and lists that do not fit, or hold
+another dtype, are a ``RuntimeError``.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +12,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .tensor_lists import LOW_PRECISION, check, check_dtype, each_at_full_precision
-
-Lists = Sequence[Sequence[Tensor]]
-FLOAT_AND_HALF = (torch.float32, torch.float16)
-FLOATS = (*FLOAT_AND_HALF, torch.bfloat16)
+from .tensor_lists import (
+    FLOAT_AND_HALF,
+    FLOATS,
+    LOW_PRECISION,
+    Lists,
+    check,
+    check_dtype,
+    each_at_full_precision,
+)
 
 _LARGE, _ROW = 1 << 18, 1 << 10  # elements
 
@@ -20,13 +29,10 @@ def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, lists: Lists, scale: 
     """Write ``input * scale`` to each output, computed in float32.
 
     Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element, set to 1 if an input holds an infinity or a NaN.
+        chunk_size: See above.
+        noop_flag: See above.
         lists: Inputs and outputs, float16, bfloat16 or float32; they may be the same tensors.
         scale: The factor.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype is another.
     """
     check(lists, 2)
     for tensors in lists:
@@ -65,22 +71,18 @@ def multi_tensor_axpby(
     """Write ``a * x + b * y`` to each output, computed in float32.
 
     Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element, set to 1 if what is checked holds an infinity or a NaN.
+        chunk_size: See above.
+        noop_flag: See above.
         lists: x, y and outputs, float16 or float32.
         a: The factor of x.
         b: The factor of y.
         arg_to_check: 0 checks x, 1 checks y, -1 both.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype is another.
     """
     check(lists, 3)
     for tensors in lists:
         check_dtype(tensors[0], FLOAT_AND_HALF, "multi_tensor_axpby_cuda")
     x, y, outputs = lists
-    checked = [*(x if arg_to_check in (-1, 0) else ()), *(y if arg_to_check in (-1, 1) else ())]
-    finite = all_finite(checked)
+    finite = all_finite([*(x if arg_to_check in (-1, 0) else ()), *(y if arg_to_check in (-1, 1) else ())])
     results = torch._foreach_mul(each_at_full_precision(x), a)
     torch._foreach_add_(results, each_at_full_precision(y), alpha=b)
     torch._foreach_copy_(list(outputs), results)
@@ -98,16 +100,13 @@ def multi_tensor_l2norm(
     """Compute the Euclidean norm of all tensors together, and of each.
 
     Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
+        chunk_size: See above.
+        noop_flag: See above; it tells of the norm.
         lists: One list of tensors, float16, bfloat16 or float32.
         per_tensor: Whether each tensor's norm is wanted too.
 
     Returns:
         The norm of all, of shape (1,), and the norms of each, of shape (n,) or (0,), in float32.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype is another.
     """
     check(lists, 1)
     check_dtype(lists[0][0], FLOATS, "multi_tensor_l2norm_cuda")
@@ -116,11 +115,13 @@ def multi_tensor_l2norm(
     return total, each if per_tensor else each.new_empty(0)
 
 
+multi_tensor_l2norm_mp = multi_tensor_l2norm
+
+
 def norms(tensors: Sequence[Tensor], order: float = 2.0) -> tuple[Tensor, Tensor]:
     """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32."""
-    each = torch.stack(
-        torch._foreach_norm([_rows(x, order) for x in each_at_full_precision(tensors)], order)
-    ).float()
+    rows = [_rows(x, order) for x in each_at_full_precision(tensors)]
+    each = torch.stack(torch._foreach_norm(rows, order)).float()
     return torch.linalg.vector_norm(each, order).reshape(1), each
 
 
@@ -137,28 +138,10 @@ def _rows(tensor: Tensor, order: float) -> Tensor:
     return rows if whole == len(elements) else torch.cat([rows, elements[whole:]])
 
 
-def multi_tensor_l2norm_mp(
-    chunk_size: int, noop_flag: Tensor, lists: Lists, per_tensor: bool | None = None, /
-) -> tuple[Tensor, Tensor]:
-    """Do what ``multi_tensor_l2norm`` does; where the flag is set already, the results mean nothing."""
-    return multi_tensor_l2norm(chunk_size, noop_flag, lists, per_tensor)
-
-
 def multi_tensor_l2norm_scale(
     chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, per_tensor: bool | None = None, /
 ) -> tuple[Tensor, Tensor]:
-    """Compute the norms of the inputs, and write ``input * scale`` to the outputs.
-
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
-        lists: Inputs and outputs.
-        scale: The factor.
-        per_tensor: Whether each tensor's norm is wanted too.
-
-    Returns:
-        As ``multi_tensor_l2norm``.
-    """
+    """Do what ``multi_tensor_l2norm`` does to the inputs, and write ``input * scale`` to the outputs."""
     check(lists, 2)
     result = multi_tensor_l2norm(chunk_size, noop_flag, lists[:1], per_tensor)
     torch._foreach_copy_(list(lists[1]), torch._foreach_mul(each_at_full_precision(lists[0]), scale))
@@ -168,18 +151,7 @@ def multi_tensor_l2norm_scale(
 def multi_tensor_unscale_l2norm(
     chunk_size: int, noop_flag: Tensor, lists: Lists, inv_scale: Tensor, per_tensor: bool | None = None, /
 ) -> tuple[Tensor, Tensor]:
-    """Compute the norms that the tensors would have after a multiplication by ``inv_scale``.
-
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element, set to 1 if the norm is not finite.
-        lists: One list of tensors, which stay as they are.
-        inv_scale: A float32 tensor of one element.
-        per_tensor: Whether each tensor's norm is wanted too.
-
-    Returns:
-        As ``multi_tensor_l2norm``.
-    """
+    """Compute the norms that tensors, which stay as they are, would have multiplied by ``inv_scale``."""
     total, each = multi_tensor_l2norm(chunk_size, noop_flag, lists, per_tensor)
     factor = inv_scale.abs().reshape(())
     return total * factor, each * factor
@@ -214,8 +186,7 @@ def update_scale_hysteresis(
     found = found_inf > 0
     hysteresis_tracker.copy_(torch.where(found, hysteresis_tracker - 1, hysteresis))
     unchanged = current_scale.clone()
-    torch._amp_update_scale_(
-        current_scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval
-    )
+    options = growth_factor, backoff_factor, growth_interval
+    torch._amp_update_scale_(current_scale, growth_tracker, found_inf, *options)
     current_scale.copy_(torch.where(found & (hysteresis_tracker > 0), unchanged, current_scale))
     return current_scale

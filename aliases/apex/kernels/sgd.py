@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .adam import round_into
-from .scaling import Lists
-from .tensor_lists import at_full_precision, check, full_precision, has_kernel, same_layout
+from .tensor_lists import Lists, at_full_precision, check, full_precision, has_kernel, require, same_layout
 
 # dtypes of gradients and of weights, and the number of lists, for which apex has a kernel
 COMBINATIONS = {
@@ -23,7 +23,7 @@ COMBINATIONS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SGD:
-    """The options of an update.
+    """The options of an update, in the order of ``multi_tensor_sgd``.
 
     Attributes:
         weight_decay: The factor of the decay.
@@ -62,7 +62,7 @@ def update(
         options: The options.
         found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
     """
-    with at_full_precision(params) as full_params, at_full_precision(momenta) as full_momenta:
+    with at_full_precision(params, momenta) as (full_params, full_momenta):
         full_grads = full_precision(grads)
         if options.scale != 1.0:
             full_grads = list(torch._foreach_mul(full_grads, options.scale))
@@ -72,16 +72,12 @@ def update(
         dtype = params[0].dtype
         if fused and simple and dtype == torch.float32:
             _apply_fused(*lists, options, found_inf)
-        else:
-            _apply_foreach(*lists, options, found_inf, dtype)
+        elif found_inf is None or not found_inf:
+            _apply_foreach(*lists, options, dtype)
 
 
 def _apply_fused(
-    params: list[Tensor],
-    grads: list[Tensor],
-    momenta: list[Tensor],
-    options: SGD,
-    found_inf: Tensor | None,
+    params: list[Tensor], grads: list[Tensor], momenta: list[Tensor], options: SGD, found_inf: Tensor | None
 ) -> None:
     torch._fused_sgd_(
         params,
@@ -99,17 +95,9 @@ def _apply_fused(
 
 
 def _apply_foreach(
-    params: list[Tensor],
-    grads: list[Tensor],
-    momenta: list[Tensor],
-    options: SGD,
-    found_inf: Tensor | None,
-    dtype: torch.dtype,
+    params: list[Tensor], grads: list[Tensor], momenta: list[Tensor], options: SGD, dtype: torch.dtype
 ) -> None:
-    if found_inf is not None and bool(found_inf):
-        return
-    decay = options.weight_decay
-    steps = grads
+    decay, steps = options.weight_decay, grads
     if decay and not options.decay_after_momentum:
         steps = list(torch._foreach_add(grads, params, alpha=decay))
     if options.momentum:
@@ -135,54 +123,31 @@ def _with_momentum(grads: list[Tensor], momenta: list[Tensor], options: SGD) -> 
     return momenta
 
 
-def multi_tensor_sgd(
-    chunk_size: int,
-    noop_flag: Tensor,
-    lists: Lists,
-    wd: float,
-    momentum: float,
-    dampening: float,
-    lr: float,
-    nesterov: bool,
-    first_run: bool,
-    wd_after_momentum: bool,
-    scale: float,
-    /,
-) -> None:
+def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
     """Update parameters and momenta, and the float16 copies of the parameters if there are any.
 
     Args:
         chunk_size: Of apex's kernels; nothing depends on it.
         noop_flag: An int32 tensor of one element; where it is not 0, nothing is done.
         lists: Gradients, parameters, momenta and, if wanted, float16 copies of the parameters.
-        wd: The factor of the weight decay.
-        momentum: The decay of the momenta.
-        dampening: What the gradient loses before it joins the momenta.
-        lr: The learning rate.
-        nesterov: Whether to look ahead along the momenta.
-        first_run: Whether the momenta begin as the gradients.
-        wd_after_momentum: Whether the decay joins the update, and not the gradient.
-        scale: What the gradients are multiplied by first.
+        *options: Those of ``SGD``.
 
     Raises:
         RuntimeError: If the lists do not fit, or there is no kernel for their dtypes.
     """
-    _check_combination(lists)
-    check(lists, len(lists))
-    options = SGD(wd, momentum, dampening, lr, nesterov, first_run, wd_after_momentum, scale)
-    grads, params, momenta = lists[:3]
-    skipped = (noop_flag != 0).float()
-    update(grads, params, momenta, options, skipped)
-    if len(lists) == 4:
-        round_into(lists[3], params, skipped)
-
-
-def _check_combination(lists: Lists) -> None:
-    if len(lists) == 4 and any(tensor.dtype != torch.float16 for tensor in lists[3]):
-        raise RuntimeError("Additional output tensors should always be fp16.")
+    copies = lists[3] if len(lists) == 4 else []
+    require(
+        all(tensor.dtype == torch.float16 for tensor in copies),
+        "Additional output tensors should always be fp16.",
+    )
     grad, weight, number = lists[0][0].dtype, lists[1][0].dtype, len(lists)
-    if (grad, weight, number) not in COMBINATIONS:
-        raise RuntimeError(
-            "multi_tensor_sgd only supports some combinations of gradient & weight types. Given: "
-            f"gradient: {grad}, weight: {weight}, num_lists: {number}"
-        )
+    require(
+        (grad, weight, number) in COMBINATIONS,
+        "multi_tensor_sgd only supports some combinations of gradient & weight types. Given: "
+        f"gradient: {grad}, weight: {weight}, num_lists: {number}",
+    )
+    check(lists, number)
+    skipped = (noop_flag != 0).float()
+    update(lists[0], lists[1], lists[2], SGD(*options), skipped)
+    if copies:
+        round_into(copies, lists[1], skipped)

@@ -1,23 +1,34 @@
 """Batch normalisation by parts: the statistics, the output, and the sums that its gradients need.
 
-Channels are dimension 1, or the last in the functions called ``..._c_last``. All statistics are float32.
+Channels are dimension 1, or another in the argument ``channel``, which apex has functions called
+``..._c_last`` for. All statistics are float32.
 """
 
 from __future__ import annotations
 
+import functools
+
+import torch
 from torch import Tensor
 
-from . import batch_norm_parts as parts
+
+def _others(input: Tensor, channel: int) -> list[int]:
+    return [dimension for dimension in range(input.dim()) if dimension != channel % input.dim()]
 
 
-def welford_mean_var(input: Tensor, /) -> tuple[Tensor, Tensor]:
+def _spread(statistic: Tensor, input: Tensor, channel: int) -> Tensor:
+    """Return a statistic of each channel in a shape that goes with the input."""
+    shape = [1] * input.dim()
+    shape[channel] = -1
+    return statistic.reshape(shape)
+
+
+def welford_mean_var(input: Tensor, channel: int = 1) -> tuple[Tensor, Tensor]:
     """Return the mean and the biased variance of each channel."""
-    return parts.mean_var(input, 1)
-
-
-def welford_mean_var_c_last(input: Tensor, /) -> tuple[Tensor, Tensor]:
-    """Do what ``welford_mean_var`` does, with channels last."""
-    return parts.mean_var(input, -1)
+    full = input.float()
+    mean = full.mean(_others(input, channel))
+    centred = full - _spread(mean, input, channel)
+    return mean, centred.square().mean(_others(input, channel))
 
 
 def welford_parallel(
@@ -41,14 +52,29 @@ def welford_parallel(
     return mean, squares / (total - 1), (squares / total + eps).rsqrt()
 
 
+def _normalised(
+    input: Tensor,
+    z: Tensor | None,
+    mean: Tensor,
+    inv_std: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    channel: int,
+) -> Tensor:
+    scale = inv_std if weight is None else inv_std * weight.float()
+    output = (input.float() - _spread(mean, input, channel)) * _spread(scale, input, channel)
+    output = output if bias is None else output + _spread(bias.float(), input, channel)
+    return output if z is None else output + z
+
+
 def batchnorm_forward(
     input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, bias: Tensor | None, /
 ) -> Tensor:
     """Return the input normalised, scaled and shifted, in its dtype."""
-    return parts.forward(input, None, mean, inv_std, weight, bias, False, 1)
+    return forward(input, None, mean, inv_std, weight, bias, False, 1)
 
 
-def batchnorm_forward_c_last(
+def forward(
     input: Tensor,
     z: Tensor | None,
     mean: Tensor,
@@ -56,13 +82,14 @@ def batchnorm_forward_c_last(
     weight: Tensor | None,
     bias: Tensor | None,
     fuse_relu: bool,
-    /,
+    channel: int = -1,
 ) -> Tensor:
-    """Do what ``batchnorm_forward`` does, with channels last; add ``z`` if there is one, and rectify."""
-    return parts.forward(input, z, mean, inv_std, weight, bias, fuse_relu, -1)
+    """Do what ``batchnorm_forward`` does, add ``z`` if there is one, and rectify."""
+    output = _normalised(input, z, mean, inv_std, weight, bias, channel)
+    return (output.relu() if fuse_relu else output).to(input.dtype)
 
 
-def relu_bw_c_last(
+def behind_relu(
     grad_output: Tensor,
     input: Tensor,
     z: Tensor | None,
@@ -70,14 +97,20 @@ def relu_bw_c_last(
     inv_std: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
-    /,
+    channel: int = -1,
 ) -> Tensor:
-    """Return the gradient behind the rectifier of ``batchnorm_forward_c_last``."""
-    return parts.behind_relu(grad_output, input, z, mean, inv_std, weight, bias, -1)
+    """Return the gradient behind the rectifier of ``forward``."""
+    output = _normalised(input, z, mean, inv_std, weight, bias, channel)
+    return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
 
 
 def reduce_bn(
-    grad_output: Tensor, input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, /
+    grad_output: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    inv_std: Tensor,
+    weight: Tensor | None,
+    channel: int = 1,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sum gradients over each channel.
 
@@ -85,14 +118,11 @@ def reduce_bn(
         The sums of the gradient and of its product with the centred input, in float32, and the gradients
         of weight and bias, in the weight's dtype.
     """
-    return parts.reduced(grad_output, input, mean, inv_std, weight, 1)
-
-
-def reduce_bn_c_last(
-    grad_output: Tensor, input: Tensor, mean: Tensor, inv_std: Tensor, weight: Tensor | None, /
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Do what ``reduce_bn`` does, with channels last."""
-    return parts.reduced(grad_output, input, mean, inv_std, weight, -1)
+    grad, dimensions = grad_output.float(), _others(input, channel)
+    total = grad.sum(dimensions)
+    product = (grad * (input.float() - _spread(mean, input, channel))).sum(dimensions)
+    dtype = torch.float32 if weight is None else weight.dtype
+    return total, product, (product * inv_std).to(dtype), total.to(dtype)
 
 
 def batchnorm_backward(
@@ -104,7 +134,7 @@ def batchnorm_backward(
     sum_dy: Tensor,
     sum_dy_xmu: Tensor,
     count: Tensor,
-    /,
+    channel: int = 1,
 ) -> Tensor:
     """Return the gradient of the input.
 
@@ -117,20 +147,18 @@ def batchnorm_backward(
         sum_dy: The gradient's sum over each channel of all processes.
         sum_dy_xmu: The same of its product with the centred input.
         count: How many values of a channel each process had.
+        channel: Which dimension is that of the channels.
     """
-    return parts.grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, 1)
+    total = count.sum()
+    centred = input.float() - _spread(mean, input, channel)
+    slope = inv_std.square() * sum_dy_xmu / total
+    grad = grad_output.float() - _spread(sum_dy / total, input, channel)
+    grad = grad - centred * _spread(slope, input, channel)
+    scale = inv_std if weight is None else inv_std * weight.float()
+    return (grad * _spread(scale, input, channel)).to(input.dtype)
 
 
-def batchnorm_backward_c_last(
-    grad_output: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    inv_std: Tensor,
-    weight: Tensor | None,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-    /,
-) -> Tensor:
-    """Do what ``batchnorm_backward`` does, with channels last."""
-    return parts.grad_of_input(grad_output, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, count, -1)
+batchnorm_forward_c_last, relu_bw_c_last = forward, behind_relu
+welford_mean_var_c_last = functools.partial(welford_mean_var, channel=-1)
+reduce_bn_c_last = functools.partial(reduce_bn, channel=-1)
+batchnorm_backward_c_last = functools.partial(batchnorm_backward, channel=-1)

@@ -1,4 +1,4 @@
-"""Lists of tensors: the checks that apex's extension makes, and the precision they are worked on in."""
+"""Lists of tensors: the checks that apex's extensions make, and the precision they are worked on in."""
 
 from __future__ import annotations
 
@@ -9,61 +9,11 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+Lists = Sequence[Sequence[Tensor]]
 DENSE_FORMATS = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
 LOW_PRECISION = (torch.float16, torch.bfloat16)
-
-
-def check(lists: Sequence[Sequence[Tensor]], depth: int) -> None:
-    """Check lists of tensors as apex's extension does.
-
-    Args:
-        lists: Lists of equal length, whose tensors at the same place have the same size.
-        depth: How many lists the operation takes.
-
-    Raises:
-        RuntimeError: If a number of lists, a length, a size, a layout or a device is not as it must be.
-    """
-    _require(len(lists) == depth, "tensor_lists.size() != depth")
-    _require(len(lists[0]) > 0, "tensor_lists[0].size() is not > 0")
-    first = lists[0][0]
-    _require(first.is_cuda, "expected input to be on cuda")
-    for tensors in lists:
-        _require(len(tensors) == len(lists[0]), "Size mismatch among tensor lists")
-        check_dense(tensors)
-        _require(
-            all(tensor.device == first.device for tensor in tensors),
-            "A tensor was not on the same device as the first tensor",
-        )
-        sizes_agree = all(
-            tensor.numel() == other.numel() for tensor, other in zip(tensors, lists[0], strict=True)
-        )
-        _require(sizes_agree, "Size mismatch")
-
-
-def check_dense(tensors: Sequence[Tensor]) -> None:
-    """Check that each tensor's elements lie in memory without gaps, in an order that apex knows.
-
-    Raises:
-        RuntimeError: If one does not.
-    """
-    for tensor in tensors:
-        if not tensor.is_contiguous():
-            _require(
-                any(tensor.is_contiguous(memory_format=kind) for kind in _formats(tensor)),
-                "A tensor was not contiguous.",
-            )
-
-
-def check_dtype(tensor: Tensor, supported: Sequence[torch.dtype], operation: str) -> None:
-    """Check a tensor's dtype.
-
-    Raises:
-        RuntimeError: If ``operation`` has no kernel for it.
-    """
-    name = TYPE_NAMES.get(tensor.dtype, str(tensor.dtype))
-    _require(tensor.dtype in supported, f"\"{operation}\" not implemented for '{name}'")
-
-
+FLOAT_AND_HALF = (torch.float32, torch.float16)
+FLOATS = (*FLOAT_AND_HALF, torch.bfloat16)
 TYPE_NAMES = {
     torch.float64: "Double",
     torch.float32: "Float",
@@ -74,7 +24,66 @@ TYPE_NAMES = {
 }
 
 
-def same_layout(lists: Sequence[Sequence[Tensor]]) -> bool:
+def require(condition: bool, message: str) -> None:
+    """Raise ``RuntimeError(message)`` unless the condition holds.
+
+    Raises:
+        RuntimeError: If it does not.
+    """
+    if not condition:
+        raise RuntimeError(message)
+
+
+def check(lists: Lists, depth: int) -> None:
+    """Check lists of tensors as apex's extension does: numbers, lengths, sizes, layouts and devices.
+
+    Args:
+        lists: Lists of equal length, whose tensors at the same place have the same size.
+        depth: How many lists the operation takes.
+    """
+    require(len(lists) == depth, "tensor_lists.size() != depth")
+    require(len(lists[0]) > 0, "tensor_lists[0].size() is not > 0")
+    device, sizes = lists[0][0].device, [tensor.numel() for tensor in lists[0]]
+    require(lists[0][0].is_cuda, "expected input to be on cuda")
+    for tensors in lists:
+        require(len(tensors) == len(sizes), "Size mismatch among tensor lists")
+        check_dense(tensors)
+        same = all(tensor.device == device for tensor in tensors)
+        require(same, "A tensor was not on the same device as the first tensor")
+        require([tensor.numel() for tensor in tensors] == sizes, "Size mismatch")
+
+
+def check_dense(tensors: Sequence[Tensor]) -> None:
+    """Check that each tensor's elements lie in memory without gaps, in an order that apex knows."""
+    for tensor in tensors:
+        if not tensor.is_contiguous():
+            formats = DENSE_FORMATS[tensor.dim() - 3 : tensor.dim() - 2] if tensor.dim() in (4, 5) else ()
+            dense = any(tensor.is_contiguous(memory_format=kind) for kind in formats)
+            require(dense, "A tensor was not contiguous.")
+
+
+def check_dtype(tensor: Tensor, supported: Sequence[torch.dtype], operation: str) -> None:
+    """Check that ``operation`` has a kernel for a tensor's dtype."""
+    name = TYPE_NAMES.get(tensor.dtype, str(tensor.dtype))
+    require(tensor.dtype in supported, f"\"{operation}\" not implemented for '{name}'")
+
+
+def check_inputs(**tensors: Tensor) -> None:
+    """Check that tensors, by the names that errors call them, are on the device and contiguous."""
+    for name, tensor in tensors.items():
+        require(tensor.is_cuda, f"{name} must be a CUDA tensor")
+        require(tensor.is_contiguous(), f"{name} must be contiguous")
+
+
+def check_same_dtype(first: Tensor, *others: Tensor) -> None:
+    """Check that tensors have the dtype of the first."""
+    for other in others:
+        if other.dtype != first.dtype:
+            wanted, found = (TYPE_NAMES.get(each.dtype, str(each.dtype)) for each in (first, other))
+            raise RuntimeError(f"expected scalar type {wanted} but found {found}")
+
+
+def same_layout(lists: Lists) -> bool:
     """Tell whether the tensors at the same place of each list have the same strides.
 
     torch's fused kernels walk through memory, and do not look at strides.
@@ -95,12 +104,13 @@ def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 @contextmanager
-def at_full_precision(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Give tensors of one dtype, or float32 copies that are rounded and written back at the end."""
-    worked_on = full_precision(tensors)
+def at_full_precision(*lists: Sequence[Tensor]) -> Iterator[list[list[Tensor]]]:
+    """Give lists of one dtype each; of low precision, float32 copies that are written back at the end."""
+    worked_on = [full_precision(tensors) for tensors in lists]
     yield worked_on
-    if tensors and tensors[0].dtype in LOW_PRECISION:
-        torch._foreach_copy_(list(tensors), worked_on)
+    for tensors, full in zip(lists, worked_on, strict=True):
+        if tensors and tensors[0].dtype in LOW_PRECISION:
+            torch._foreach_copy_(list(tensors), full)
 
 
 @functools.cache
@@ -116,12 +126,3 @@ def has_kernel(operator: str, device_type: str) -> bool:
         return False
     key = torch._C._dispatch_key_for_device(device_type)
     return torch._C._dispatch_has_kernel_for_dispatch_key(f"{namespace or 'aten'}::{name}", key)
-
-
-def _formats(tensor: Tensor) -> tuple[torch.memory_format, ...]:
-    return DENSE_FORMATS[tensor.dim() - 3 : tensor.dim() - 2] if tensor.dim() in (4, 5) else ()
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise RuntimeError(message)

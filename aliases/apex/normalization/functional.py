@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .._autocast_utils import _cast_if_autocast_enabled, in_autocast
-from ..kernels.checks import check_same_dtype
 from ..kernels.layer_norm import layer_norm
 from ..kernels.rms_norm import rms_norm
+from ..kernels.tensor_lists import check_same_dtype
 from . import functions
 
 Shape = Sequence[int]

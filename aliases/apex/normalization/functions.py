@@ -1,56 +1,112 @@
-"""The autograd functions, which can keep the output for the backward pass in place of the input."""
+"""The autograd functions, which can keep the output for the backward pass in place of the input.
+
+``apply`` goes torch's own way, which is faster, unless ``memory_efficient`` asks for that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..kernels import layer_norm, rms_norm
-from ..kernels.checks import check_same_dtype
-from ..kernels.differentiation import TorchsUnlessSaving
+from ..kernels.tensor_lists import check_same_dtype
 
 Shape = Sequence[int]
+
+
+class TorchsUnlessSaving(torch.autograd.Function):
+    """A function that goes torch's own way unless its last argument asks to save memory.
+
+    A subclass has ``torchs``, which takes the arguments but ``memory_efficient``.
+    """
+
+    torchs: Any
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Return the output; ``memory_efficient`` may be left out."""
+        count: int = cls.torchs.__code__.co_argcount
+        if any(args[count:]):
+            return super().apply(*args)  # type: ignore[no-untyped-call]
+        return cls.torchs(*args[:count])
+
+
+def _forward(
+    ctx: Any, kernel: Callable[..., Any], tensors: Sequence[Tensor], shape: Shape, eps: float, saving: bool
+) -> Tensor:
+    """Return what a kernel makes of the input and its parameters, and keep what ``_backward`` needs."""
+    input, *params = (tensor.contiguous() for tensor in tensors)
+    output, *statistics = kernel(input, shape, *params, eps)
+    if saving:  # the mean is in the output's
+        statistics[:-1] = [None] * (len(statistics) - 1)
+    ctx.save_for_backward(output if saving else input, *params, *statistics)
+    ctx.params, ctx.options = len(params), (shape, eps, saving)
+    return output  # type: ignore[no-any-return]
+
+
+def _backward(ctx: Any, kernel: Callable[..., Any], grad: Tensor) -> tuple[Tensor | None, ...]:
+    kept, *others = ctx.saved_tensors
+    params, statistics = others[: ctx.params], others[ctx.params :]
+    shape, eps, saving = ctx.options
+    grads = kernel(grad.contiguous(), *statistics, kept, shape, *params, eps, saving)
+    return *(grads if params else (grads,)), None, None, None
+
+
+def _same_dtype_layer_norm(
+    input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float
+) -> Tensor:
+    check_same_dtype(input, weight, bias)
+    return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def _same_dtype_rms_norm(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+    check_same_dtype(input, weight)
+    return rms_norm.rms_norm(input, normalized_shape, weight, eps)
+
+
+def _mixed_layer_norm(
+    input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float
+) -> Tensor:
+    return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def _mixed_rms_norm(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+    return rms_norm.rms_norm(input, normalized_shape, weight, eps)
+
+
+def _plain_layer_norm(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+    return layer_norm.layer_norm(input, normalized_shape, None, None, eps)
+
+
+def _plain_rms_norm(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
+    return rms_norm.rms_norm(input, normalized_shape, None, eps)
 
 
 class FusedLayerNormFunction(TorchsUnlessSaving):
     """Layer normalisation without parameters: ``apply(input, normalized_shape, eps, memory_efficient)``."""
 
-    @staticmethod
-    def torchs(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input."""
-        return layer_norm.layer_norm(input, normalized_shape, None, None, eps)
+    torchs = staticmethod(_plain_layer_norm)
 
     @staticmethod
     def forward(
         ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
     ) -> Tensor:
         """Return the normalised input."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        input = input.contiguous()
-        output, mean, invvar = layer_norm.forward(input, normalized_shape, eps)
-        ctx.save_for_backward(*((output, None) if memory_efficient else (input, mean)), invvar)
-        return output
+        return _forward(ctx, layer_norm.forward, [input], normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        kept, mean, invvar = ctx.saved_tensors
-        grad = layer_norm.backward(
-            grad_output.contiguous(), mean, invvar, kept, ctx.normalized_shape, ctx.eps, ctx.memory_efficient
-        )
-        return grad, None, None, None
+        return _backward(ctx, layer_norm.backward, grad_output)
 
 
 class FusedLayerNormAffineFunction(TorchsUnlessSaving):
     """Layer normalisation: ``apply(input, weight, bias, normalized_shape, eps, memory_efficient)``."""
 
-    @staticmethod
-    def torchs(input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input, scaled and shifted, in its dtype."""
-        check_same_dtype(input, weight, bias)
-        return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+    torchs = staticmethod(_same_dtype_layer_norm)
 
     @staticmethod
     def forward(
@@ -63,34 +119,19 @@ class FusedLayerNormAffineFunction(TorchsUnlessSaving):
         memory_efficient: bool = False,
     ) -> Tensor:
         """Return the normalised input, scaled and shifted, in its dtype."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        return _layer_norm(ctx, layer_norm.forward_affine, input, weight, bias)
+        tensors, kernel = [input, weight, bias], layer_norm.forward_affine
+        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input and of both parameters."""
-        kept, weight, bias, mean, invvar = ctx.saved_tensors
-        grads = layer_norm.backward_affine(
-            grad_output.contiguous(),
-            mean,
-            invvar,
-            kept,
-            ctx.normalized_shape,
-            weight,
-            bias,
-            ctx.eps,
-            ctx.memory_efficient,
-        )
-        return *grads, None, None, None
+        return _backward(ctx, layer_norm.backward_affine, grad_output)
 
 
 class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
     """Layer normalisation whose output has the parameters' dtype; else as its base."""
 
-    @staticmethod
-    def torchs(input: Tensor, weight: Tensor, bias: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input, scaled and shifted, in the parameters' dtype."""
-        return layer_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+    torchs = staticmethod(_mixed_layer_norm)
 
     @staticmethod
     def forward(
@@ -103,47 +144,32 @@ class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
         memory_efficient: bool = False,
     ) -> Tensor:
         """Return the normalised input, scaled and shifted, in the parameters' dtype."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        return _layer_norm(ctx, layer_norm.forward_affine_mixed_dtypes, input, weight, bias)
+        tensors, kernel = [input, weight, bias], layer_norm.forward_affine_mixed_dtypes
+        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
 
 class FusedRMSNormFunction(TorchsUnlessSaving):
     """Normalisation by the root mean square: ``apply(input, normalized_shape, eps, memory_efficient)``."""
 
-    @staticmethod
-    def torchs(input: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input."""
-        return rms_norm.rms_norm(input, normalized_shape, None, eps)
+    torchs = staticmethod(_plain_rms_norm)
 
     @staticmethod
     def forward(
         ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
     ) -> Tensor:
         """Return the normalised input."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        input = input.contiguous()
-        output, invvar = rms_norm.rms_forward(input, normalized_shape, eps)
-        ctx.save_for_backward(output if memory_efficient else input, invvar)
-        return output
+        return _forward(ctx, rms_norm.rms_forward, [input], normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        kept, invvar = ctx.saved_tensors
-        grad = rms_norm.rms_backward(
-            grad_output.contiguous(), invvar, kept, ctx.normalized_shape, ctx.eps, ctx.memory_efficient
-        )
-        return grad, None, None, None
+        return _backward(ctx, rms_norm.rms_backward, grad_output)
 
 
 class FusedRMSNormAffineFunction(TorchsUnlessSaving):
     """Normalisation by the root mean square: ``apply(input, weight, normalized_shape, eps, ...)``."""
 
-    @staticmethod
-    def torchs(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input, scaled, in its dtype."""
-        check_same_dtype(input, weight)
-        return rms_norm.rms_norm(input, normalized_shape, weight, eps)
+    torchs = staticmethod(_same_dtype_rms_norm)
 
     @staticmethod
     def forward(
@@ -155,32 +181,19 @@ class FusedRMSNormAffineFunction(TorchsUnlessSaving):
         memory_efficient: bool = False,
     ) -> Tensor:
         """Return the normalised input, scaled, in its dtype."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        return _rms_norm(ctx, rms_norm.rms_forward_affine, input, weight)
+        tensors, kernel = [input, weight], rms_norm.rms_forward_affine
+        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input and of the weight."""
-        kept, weight, invvar = ctx.saved_tensors
-        grads = rms_norm.rms_backward_affine(
-            grad_output.contiguous(),
-            invvar,
-            kept,
-            ctx.normalized_shape,
-            weight,
-            ctx.eps,
-            ctx.memory_efficient,
-        )
-        return *grads, None, None, None
+        return _backward(ctx, rms_norm.rms_backward_affine, grad_output)
 
 
 class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
     """Normalisation whose output has the weight's dtype; else as its base."""
 
-    @staticmethod
-    def torchs(input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float) -> Tensor:
-        """Return the normalised input, scaled, in the weight's dtype."""
-        return rms_norm.rms_norm(input, normalized_shape, weight, eps)
+    torchs = staticmethod(_mixed_rms_norm)
 
     @staticmethod
     def forward(
@@ -192,32 +205,5 @@ class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
         memory_efficient: bool = False,
     ) -> Tensor:
         """Return the normalised input, scaled, in the weight's dtype."""
-        _remember(ctx, normalized_shape, eps, memory_efficient)
-        return _rms_norm(ctx, rms_norm.rms_forward_affine_mixed_dtypes, input, weight)
-
-
-def _remember(ctx: Any, normalized_shape: Shape, eps: float, memory_efficient: bool) -> None:
-    ctx.normalized_shape = normalized_shape
-    ctx.eps = eps
-    ctx.memory_efficient = memory_efficient
-
-
-def _layer_norm(
-    ctx: Any, kernel: Callable[..., layer_norm.Statistics], input: Tensor, weight: Tensor, bias: Tensor
-) -> Tensor:
-    input, weight, bias = input.contiguous(), weight.contiguous(), bias.contiguous()
-    output, mean, invvar = kernel(input, ctx.normalized_shape, weight, bias, ctx.eps)
-    if ctx.memory_efficient:
-        ctx.save_for_backward(output, weight, bias, None, invvar)
-    else:
-        ctx.save_for_backward(input, weight, bias, mean, invvar)
-    return output
-
-
-def _rms_norm(
-    ctx: Any, kernel: Callable[..., tuple[Tensor, Tensor]], input: Tensor, weight: Tensor
-) -> Tensor:
-    input, weight = input.contiguous(), weight.contiguous()
-    output, invvar = kernel(input, ctx.normalized_shape, weight, ctx.eps)
-    ctx.save_for_backward(output if ctx.memory_efficient else input, weight, invvar)
-    return output
+        tensors, kernel = [input, weight], rms_norm.rms_forward_affine_mixed_dtypes
+        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)

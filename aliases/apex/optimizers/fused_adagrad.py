@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..kernels.adagrad import multi_tensor_adagrad, update
-from .fused_optimizer import Closure, FusedOptimizer, evaluated, gradients
+from .fused_optimizer import FusedOptimizer, Group, gradients
 
 
 class FusedAdagrad(FusedOptimizer):
@@ -23,7 +23,6 @@ class FusedAdagrad(FusedOptimizer):
     """
 
     advice_on_sparse = ""
-
     multi_tensor_adagrad = staticmethod(multi_tensor_adagrad)
 
     def __init__(
@@ -40,22 +39,7 @@ class FusedAdagrad(FusedOptimizer):
         self.set_grad_none = set_grad_none
         self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device="cuda")
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, or a parameter is not supported.
-        """
-        loss = evaluated(closure)
-        with torch.no_grad():
-            for group in self.param_groups:
-                rates = group["lr"], group["eps"], self.adagrad_w_mode, group["weight_decay"]
-                for params in self._by_dtype(group).values():
-                    update(gradients(params), params, self._kept(params, "sum"), *rates)
-        return loss
+    def _step(self, group: Group) -> None:
+        rates = group["lr"], group["eps"], self.adagrad_w_mode, group["weight_decay"]
+        for params in self._by_dtype(group).values():
+            update(gradients(params), params, self._kept(params, "sum"), *rates)

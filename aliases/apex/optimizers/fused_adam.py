@@ -8,13 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..kernels import adam
 from ..kernels.adam import Adam, update
-from ..kernels.adam_operations import (
-    multi_tensor_adam,
-    multi_tensor_adam_capturable,
-    multi_tensor_adam_capturable_master,
+from .fused_optimizer import (
+    Averages,
+    Closure,
+    FusedOptimizer,
+    Group,
+    evaluated,
+    gradients,
+    next_step,
+    refuse_amsgrad,
+    scale_of,
 )
-from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
 
 # masters are kept for these only, as in apex
 WITH_MASTERS = (torch.float16, torch.float32)
@@ -42,10 +48,9 @@ class FusedAdam(FusedOptimizer):
     """
 
     supported = (torch.float16, torch.bfloat16, torch.float32)
-
-    multi_tensor_adam = staticmethod(multi_tensor_adam)
-    multi_tensor_adam_capturable = staticmethod(multi_tensor_adam_capturable)
-    multi_tensor_adam_capturable_master = staticmethod(multi_tensor_adam_capturable_master)
+    multi_tensor_adam = staticmethod(adam.multi_tensor_adam)
+    multi_tensor_adam_capturable = staticmethod(adam.multi_tensor_adam_capturable)
+    multi_tensor_adam_capturable_master = staticmethod(adam.multi_tensor_adam_capturable_master)
 
     def __init__(
         self,
@@ -61,8 +66,7 @@ class FusedAdam(FusedOptimizer):
         capturable: bool = False,
         master_weights: bool = False,
     ) -> None:
-        if amsgrad:
-            raise RuntimeError("FusedAdam does not support the AMSGrad variant.")
+        refuse_amsgrad("FusedAdam", amsgrad)
         if master_weights and not capturable:
             raise RuntimeError("Master weights is currently only supported with the capturable version.")
         self.adam_w_mode = 1 if adam_w_mode else 0
@@ -70,14 +74,9 @@ class FusedAdam(FusedOptimizer):
         self.capturable = capturable
         self.master_weights = master_weights
         self.param_groups_master: list[dict[str, list[Tensor | None]]] = []
-        defaults = {
-            "lr": torch.tensor(lr, dtype=torch.float32) if capturable else lr,
-            "bias_correction": bias_correction,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-        }
-        super().__init__(params, defaults)
+        rate = torch.tensor(lr, dtype=torch.float32) if capturable else lr
+        defaults = {"lr": rate, "bias_correction": bias_correction, "betas": betas, "eps": eps}
+        super().__init__(params, {**defaults, "weight_decay": weight_decay})
         self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device="cuda")
         if capturable:
             self._step_supports_amp_scaling = True
@@ -108,7 +107,7 @@ class FusedAdam(FusedOptimizer):
         grad_norms: Any = None,
         grad_scaler: Any = None,
     ) -> Any:
-        """Update the parameters.
+        """Update the parameters; else as ``FusedOptimizer.step``.
 
         Args:
             closure: Evaluates the model again, and returns the loss.
@@ -117,9 +116,6 @@ class FusedAdam(FusedOptimizer):
             scale: No longer taken.
             grad_norms: No longer taken.
             grad_scaler: With ``capturable``: unscales the gradients, and says whether to skip the step.
-
-        Returns:
-            The loss, if there is a closure.
 
         Raises:
             RuntimeError: If an argument is given that is no longer taken, or a parameter is not supported.
@@ -145,11 +141,7 @@ class FusedAdam(FusedOptimizer):
 
     def _step_capturable(self, group: Group, masters: list[Tensor | None], grad_scaler: Any) -> None:
         device = group["params"][0].device
-        found_inf = torch.zeros(1, device=device)
-        grad_scale = None
-        if grad_scaler is not None:
-            found_inf = grad_scaler._check_inf_per_device(self)[device]
-            grad_scale = grad_scaler._get_scale_async().reshape(())
+        grad_scale, found_inf = scale_of(self, grad_scaler, device)
         self._dummy_overflow_buf.copy_(found_inf)
         # what was not capturable when it was saved has a number
         step = torch.as_tensor(group.get("step", 0), dtype=torch.int, device=device).reshape(1)
@@ -164,21 +156,12 @@ class FusedAdam(FusedOptimizer):
             if with_masters:
                 torch._foreach_copy_(params, worked_on)
 
-    def _averages(self, params: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        return (
-            self._kept(params, "exp_avg", torch.float32),
-            self._kept(params, "exp_avg_sq", torch.float32),
-        )
+    def _averages(self, params: list[Tensor]) -> Averages:
+        full = torch.float32
+        return self._kept(params, "exp_avg", full), self._kept(params, "exp_avg_sq", full)
 
     def _options(self, group: Group, step: int | Tensor) -> Adam:
-        betas: tuple[float, float] = group["betas"]
-        lr = group["lr"]
-        return Adam(
-            lr.reshape(()) if isinstance(lr, Tensor) else lr,
-            *betas,
-            group["eps"],
-            step,
-            self.adam_w_mode,
-            group["bias_correction"],
-            group["weight_decay"],
-        )
+        lr = group["lr"].reshape(()) if isinstance(group["lr"], Tensor) else group["lr"]
+        rest = self.adam_w_mode, group["bias_correction"], group["weight_decay"]
+        options: list[Any] = [lr, *group["betas"], group["eps"], step, *rest]
+        return Adam(*options)

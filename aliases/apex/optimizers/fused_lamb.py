@@ -7,11 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels.adam import Adam
-from ..kernels.lamb import LAMB, clipping, update
-from ..kernels.lamb_operations import multi_tensor_lamb
+from ..kernels.lamb import LAMB, clipping, multi_tensor_lamb, update
 from ..kernels.scaling import multi_tensor_l2norm, norms
-from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
+from .fused_optimizer import FusedOptimizer, Group, gradients, next_step, refuse_amsgrad
 
 
 class FusedLAMB(FusedOptimizer):
@@ -53,46 +51,23 @@ class FusedLAMB(FusedOptimizer):
         max_grad_norm: float = 1.0,
         use_nvlamb: bool = False,
     ) -> None:
-        if amsgrad:
-            raise RuntimeError("FusedLAMB does not support the AMSGrad variant.")
-        defaults = {
-            "lr": lr,
-            "bias_correction": bias_correction,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "grad_averaging": grad_averaging,
-            "max_grad_norm": max_grad_norm,
-        }
-        super().__init__(params, defaults)
+        refuse_amsgrad("FusedLAMB", amsgrad)
+        rates = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
+        rest = {"weight_decay": weight_decay, "grad_averaging": grad_averaging}
+        super().__init__(params, {**rates, **rest, "max_grad_norm": max_grad_norm})
         self.adam_w_mode = 1 if adam_w_mode else 0
         self.set_grad_none = set_grad_none
         self.use_nvlamb = use_nvlamb
-        device = self.param_groups[0]["params"][0].device
-        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+        self._dummy_overflow_buf = self._flag()
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, or a parameter is not supported.
-        """
-        loss = evaluated(closure)
-        with torch.no_grad():
-            sorted_groups = [(group, self._by_dtype(group)) for group in self.param_groups]
-            divisor = self._divisor([params for _, sorts in sorted_groups for params in sorts.values()])
-            for group, sorts in sorted_groups:
-                options = self._options(group, next_step(group))
-                for params in sorts.values():
-                    averages = self._kept(params, "exp_avg"), self._kept(params, "exp_avg_sq")
-                    update(gradients(params), params, *averages, options, divisor)
-        return loss
+    def _step_all(self) -> None:
+        sorted_groups = [(group, self._by_dtype(group)) for group in self.param_groups]
+        divisor = self._divisor([params for _, sorts in sorted_groups for params in sorts.values()])
+        for group, sorts in sorted_groups:
+            options = options_of(group, group["lr"], next_step(group), self)
+            for params in sorts.values():
+                averages = self._kept(params, "exp_avg"), self._kept(params, "exp_avg_sq")
+                update(gradients(params), params, *averages, options, divisor)
 
     def _divisor(self, sorts: list[list[Tensor]]) -> Tensor:
         device = self.param_groups[0]["params"][0].device
@@ -100,15 +75,10 @@ class FusedLAMB(FusedOptimizer):
         total = torch.linalg.vector_norm(torch.cat([torch.zeros(1, device=device), *parts]))
         return clipping(total, self.defaults["max_grad_norm"])
 
-    def _options(self, group: Group, step: int) -> LAMB:
-        betas: tuple[float, float] = group["betas"]
-        adam = Adam(
-            group["lr"],
-            *betas,
-            group["eps"],
-            step,
-            self.adam_w_mode,
-            group["bias_correction"],
-            0.0,
-        )
-        return LAMB(adam, group["weight_decay"], group["grad_averaging"], self.use_nvlamb)
+
+def options_of(group: Group, lr: Any, step: Any, optimizer: Any) -> LAMB:
+    """Return the options of a group's update at a step."""
+    names = "bias_correction", "weight_decay", "grad_averaging"
+    rates = lr, *group["betas"], group["eps"], step, *map(group.get, names)
+    values: list[Any] = [*rates, optimizer.adam_w_mode, optimizer.use_nvlamb]
+    return LAMB(*values)

@@ -9,29 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels.adam import Adam
-from ..kernels.lamb import LAMB, clipping, update
-from ..kernels.lamb_operations import multi_tensor_lamb_mp
+from ..kernels.lamb import clipping, multi_tensor_lamb_mp, update
 from ..kernels.scaling import multi_tensor_l2norm_mp, norms
-from .fused_optimizer import Closure, Group, evaluated, gradients
+from .fused_lamb import options_of
+from .fused_optimizer import Averages, Closure, Group, evaluated, gradients, refuse_amsgrad, scale_of
 
 
 class FusedMixedPrecisionLamb(torch.optim.Optimizer):
     """LAMB that keeps float32 masters of low-precision parameters, and takes a gradient scaler.
 
-    Args:
+    Args (the others are those of ``FusedLAMB``):
         params: Parameters of one dtype in each group, or dicts that define groups of them.
         lr: The learning rate, kept as a tensor.
         step: How many steps were done before.
-        bias_correction: Whether the averages are corrected for having started from zero.
-        betas: The decays of the averages of gradients and of their squares.
-        eps: Added to the denominator.
-        weight_decay: The factor of the weight decay; without it, a tensor's norms do not count.
-        amsgrad: Not supported.
-        adam_w_mode: Whether the weight decay is decoupled.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
-        max_grad_norm: What the norm of all gradients is clipped to.
-        use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
         reduced_precision_dtype: The dtype of the parameters that masters are kept of.
 
     Raises:
@@ -57,16 +47,11 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
         use_nvlamb: bool = False,
         reduced_precision_dtype: torch.dtype | None = None,
     ) -> None:
-        if amsgrad:
-            raise RuntimeError("FusedLAMB does not support the AMSGrad variant.")
+        refuse_amsgrad("FusedLAMB", amsgrad)
         defaults = {
-            "lr": torch.tensor(lr, dtype=torch.float32),
-            "step": torch.tensor([step], dtype=torch.int),
-            "bias_correction": bias_correction,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "grad_averaging": grad_averaging,
+            **{"lr": torch.tensor(lr, dtype=torch.float32), "step": torch.tensor([step], dtype=torch.int)},
+            **{"bias_correction": bias_correction, "betas": betas, "eps": eps},
+            **{"weight_decay": weight_decay, "grad_averaging": grad_averaging},
             "max_grad_norm": max_grad_norm,
         }
         self.reduced_precision_dtype = reduced_precision_dtype
@@ -111,23 +96,13 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, grad_scaler: Any = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-            grad_scaler: Unscales the gradients, and says whether to skip the step.
-
-        Returns:
-            The loss, if there is a closure.
-        """
+        """Update the parameters; ``grad_scaler`` unscales gradients, and says whether to skip the step."""
         with torch.enable_grad():
             loss = evaluated(closure)
         self._add_masters()
         device = self.param_groups[0]["params"][0].device
-        found_inf, scale = torch.zeros(1, device=device), torch.ones((), device=device)
-        if grad_scaler is not None:
-            found_inf = grad_scaler._check_inf_per_device(self)[device]
-            scale = grad_scaler._get_scale_async().reshape(())
+        scale, found_inf = scale_of(self, grad_scaler, device)
+        scale = torch.ones((), device=device) if scale is None else scale
         self._dummy_overflow_buf.copy_(found_inf)
         everything = [param for group in self.param_groups for param in group["params"]]
         total, _ = norms(gradients(everything))
@@ -159,31 +134,17 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
         if pairs:
             params, worked_on = [param for param, _ in pairs], [master for _, master in pairs]
             averages = self._averages(params, worked_on)
-            update(gradients(params), worked_on, *averages, self._options(group), divisor, found_inf)
+            options = options_of(group, group["lr"].reshape(()), group["step"], self)
+            update(gradients(params), worked_on, *averages, options, divisor, found_inf)
             if worked_on[0] is not params[0]:
                 torch._foreach_copy_(params, worked_on)
 
-    def _averages(self, params: list[Tensor], models: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    def _averages(self, params: list[Tensor], models: list[Tensor]) -> Averages:
         for param, model in zip(params, models, strict=True):
             if not self.state[param]:
                 self.state[param].update(exp_avg=torch.zeros_like(model), exp_avg_sq=torch.zeros_like(model))
-        return (
-            [self.state[param]["exp_avg"] for param in params],
-            [self.state[param]["exp_avg_sq"] for param in params],
-        )
-
-    def _options(self, group: Group) -> LAMB:
-        betas: tuple[float, float] = group["betas"]
-        adam = Adam(
-            group["lr"].reshape(()),
-            *betas,
-            group["eps"],
-            group["step"],
-            self.adam_w_mode,
-            group["bias_correction"],
-            0.0,
-        )
-        return LAMB(adam, group["weight_decay"], group["grad_averaging"], self.use_nvlamb)
+        states = [self.state[param] for param in params]
+        return [state["exp_avg"] for state in states], [state["exp_avg_sq"] for state in states]
 
 
 def _make_tensors(group: Group) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..kernels.novograd import ORDERS, NovoGrad, multi_tensor_novograd, update
 from ..kernels.scaling import norms
-from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients, next_step
+from .fused_optimizer import FusedOptimizer, Group, gradients, next_step, refuse_amsgrad
 
 SORTS = (torch.float16, torch.float32)
 
@@ -53,23 +53,16 @@ class FusedNovoGrad(FusedOptimizer):
         init_zero: bool = False,
         set_grad_none: bool = True,
     ) -> None:
-        if amsgrad:
-            raise RuntimeError("FusedNovoGrad does not support the AMSGrad variant.")
+        refuse_amsgrad("FusedNovoGrad", amsgrad)
         defaults = {
-            "lr": lr,
-            "bias_correction": bias_correction,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "grad_averaging": grad_averaging,
-            "norm_type": norm_type,
-            "init_zero": init_zero,
+            **{"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps},
+            **{"weight_decay": weight_decay, "grad_averaging": grad_averaging},
+            **{"norm_type": norm_type, "init_zero": init_zero},
         }
         super().__init__(params, defaults)
         self.moment_mode = 0 if reg_inside_moment else 1
         self.set_grad_none = set_grad_none
-        device = self.param_groups[0]["params"][0].device
-        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+        self._dummy_overflow_buf = self._flag()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load a state dict that this optimizer, or apex's, wrote; the norms go to the parameters' device."""
@@ -79,30 +72,15 @@ class FusedNovoGrad(FusedOptimizer):
                 device = group["params"][0].device
                 group["exp_avg_sq"] = [kept.to(device) for kept in group["exp_avg_sq"]]
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, or a parameter or a type of norm is not supported.
-        """
-        loss = evaluated(closure)
-        with torch.no_grad():
-            for group in self.param_groups:
-                self._step(group)
-        return loss
-
     def _step(self, group: Group) -> None:
         step = next_step(group)
         sorts = self._by_dtype(group)
         if "exp_avg_sq" not in group:
             group["exp_avg_sq"] = [self._first_norms(group, sorts.get(dtype, [])) for dtype in SORTS]
-        options = self._options(group, step)
+        names = "bias_correction", "weight_decay", "grad_averaging"
+        rates = group["lr"], *group["betas"], group["eps"], step, *map(group.get, names)
+        values: list[Any] = [*rates, self.moment_mode, group["norm_type"]]
+        options = NovoGrad(*values)
         for dtype, kept in zip(SORTS, group["exp_avg_sq"], strict=True):
             params = sorts.get(dtype, [])
             assert len(params) == kept.numel()
@@ -115,17 +93,3 @@ class FusedNovoGrad(FusedOptimizer):
         if group["init_zero"] or not params:
             return torch.zeros(len(params), device=self.param_groups[0]["params"][0].device)
         return norms(gradients(params), ORDERS[group["norm_type"]])[1]
-
-    def _options(self, group: Group, step: int) -> NovoGrad:
-        betas: tuple[float, float] = group["betas"]
-        return NovoGrad(
-            group["lr"],
-            *betas,
-            group["eps"],
-            step,
-            group["bias_correction"],
-            group["weight_decay"],
-            group["grad_averaging"],
-            self.moment_mode,
-            group["norm_type"],
-        )

@@ -13,18 +13,50 @@ from ..kernels.tensor_lists import LOW_PRECISION, check_dense
 
 Closure = Callable[[], Any]
 Group = dict[str, Any]
+Averages = tuple[list[Tensor], list[Tensor]]
 
 
 class FusedOptimizer(torch.optim.Optimizer):
-    """An optimizer that sorts the parameters of a group by dtype, and updates each sort at once."""
+    """An optimizer that sorts the parameters of a group by dtype, and updates each sort at once.
+
+    ``zero_grad()`` sets gradients to None if ``set_grad_none`` says so.
+    """
 
     set_grad_none: bool
     supported: tuple[torch.dtype, ...] = (torch.float16, torch.float32)
     advice_on_sparse = ", please consider SparseAdam instead"
 
+    def _flag(self) -> Tensor:
+        device = self.param_groups[0]["params"][0].device
+        return torch.zeros(1, dtype=torch.int, device=device)
+
     def zero_grad(self) -> None:  # type: ignore[override]
         """Set the gradients to None, or to zero if the optimizer was told so."""
         super().zero_grad(set_to_none=self.set_grad_none)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters.
+
+        Args:
+            closure: Evaluates the model again, and returns the loss.
+
+        Returns:
+            The loss, if there is a closure.
+
+        Raises:
+            RuntimeError: If a gradient is sparse, or a parameter is not supported.
+        """
+        loss = evaluated(closure)
+        with torch.no_grad():
+            self._step_all()
+        return loss
+
+    def _step_all(self) -> None:
+        for group in self.param_groups:
+            self._step(group)
+
+    def _step(self, group: Group) -> None:
+        raise NotImplementedError
 
     def _by_dtype(self, group: Group) -> dict[torch.dtype, list[Tensor]]:
         """Return the parameters of a group that have gradients, by dtype.
@@ -68,7 +100,17 @@ class FusedOptimizer(torch.optim.Optimizer):
                         self.state[param][key] = value.to(param.device, copy=True)
 
 
-def gradients(params: list[Tensor]) -> list[Tensor]:
+def refuse_amsgrad(name: str, amsgrad: bool) -> None:
+    """Refuse a variant that apex has no kernel for.
+
+    Raises:
+        RuntimeError: If it is asked for.
+    """
+    if amsgrad:
+        raise RuntimeError(f"{name} does not support the AMSGrad variant.")
+
+
+def gradients(params: Sequence[Tensor]) -> list[Tensor]:
     """Return the gradients of parameters that have them."""
     return [grad for param in params if (grad := param.grad) is not None]
 
@@ -82,3 +124,14 @@ def next_step(group: Group) -> int:
 def evaluated(closure: Closure | None) -> Any:
     """Return what a closure returns, None if there is none."""
     return closure() if closure is not None else None
+
+
+def scale_of(optimizer: torch.optim.Optimizer, grad_scaler: Any, device: torch.device) -> tuple[Any, Tensor]:
+    """Return what a gradient scaler multiplied the gradients by, and whether it found infinities.
+
+    Without a scaler that is None and zero.
+    """
+    if grad_scaler is None:
+        return None, torch.zeros(1, device=device)
+    found_inf = grad_scaler._check_inf_per_device(optimizer)[device]
+    return grad_scaler._get_scale_async().reshape(()), found_inf

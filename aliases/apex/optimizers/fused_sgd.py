@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import required
 
 from ..kernels.sgd import SGD, multi_tensor_sgd, update
-from .fused_optimizer import Closure, FusedOptimizer, Group, evaluated, gradients
+from .fused_optimizer import FusedOptimizer, Group, gradients
 
 # gradients, parameters, and the float16 copies of these that amp keeps
 Launch = tuple[list[Tensor], list[Tensor], list[Tensor]]
@@ -50,29 +50,20 @@ class FusedSGD(FusedOptimizer):
         materialize_master_grads: bool = True,
         set_grad_none: bool = False,
     ) -> None:
-        if lr is not required and lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        values = {"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay}
+        for name, value in values.items():
+            if value is not required and value < 0.0:
+                raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-        }
-        super().__init__(params, defaults)
+        defaults = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
+        super().__init__(params, {**defaults, "nesterov": nesterov})
         self.wd_after_momentum = wd_after_momentum
         self.materialize_master_grads = materialize_master_grads
         self.most_recent_scale = 1.0
         self.scale_set_by_backward = False
         self.set_grad_none = set_grad_none
-        device = self.param_groups[0]["params"][0].device
-        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=device)
+        self._dummy_overflow_buf = self._flag()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -88,26 +79,12 @@ class FusedSGD(FusedOptimizer):
         new = bool(params) and "momentum_buffer" not in self.state[params[-1]]
         return self._kept(params, "momentum_buffer"), new or not params
 
-    def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, or a parameter's layout has gaps.
-        """
-        loss = evaluated(closure)
-        with torch.no_grad():
-            for number, group in enumerate(self.param_groups):
-                for launch in self._launches(number, group):
-                    self._launch(launch, group)
+    def _step_all(self) -> None:
+        for number, group in enumerate(self.param_groups):
+            for launch in self._launches(number, group):
+                self._launch(launch, group)
         self.most_recent_scale = 1.0
         self.scale_set_by_backward = False
-        return loss
 
     def _launches(self, number: int, group: Group) -> Iterator[Launch]:
         stash: Any = getattr(self, "_amp_stash", None)
@@ -116,19 +93,15 @@ class FusedSGD(FusedOptimizer):
             whole = [param for param in stash.fp32_from_fp32_groups[number] if param.grad is not None]
             yield gradients(whole), whole, []
             return
-        sorts = self._by_dtype(group)
-        for params in sorts.values():
+        for params in self._by_dtype(group).values():
             yield gradients(params), params, []
 
     def _launch_of_masters(self, stash: Any, number: int) -> Launch:
         models, masters = stash.fp16_groups[number], stash.fp32_from_fp16_groups[number]
         owners = masters if self.materialize_master_grads else models
         chosen = [index for index, owner in enumerate(owners) if owner.grad is not None]
-        return (
-            [owners[index].grad for index in chosen],
-            [masters[index] for index in chosen],
-            [models[index] for index in chosen],
-        )
+        grads = [owners[index].grad for index in chosen]
+        return grads, [masters[index] for index in chosen], [models[index] for index in chosen]
 
     def _launch(self, launch: Launch, group: Group) -> None:
         grads, params, copies = launch
@@ -142,13 +115,7 @@ class FusedSGD(FusedOptimizer):
             torch._foreach_copy_(copies, params)
 
     def _options(self, group: Group, first_run: bool) -> SGD:
-        return SGD(
-            group["weight_decay"],
-            group["momentum"],
-            group["dampening"],
-            group["lr"],
-            group["nesterov"],
-            first_run,
-            self.wd_after_momentum,
-            1.0 / self.most_recent_scale,
-        )
+        names = "weight_decay", "momentum", "dampening", "lr", "nesterov"
+        rest = first_run, self.wd_after_momentum, 1.0 / self.most_recent_scale
+        options: list[Any] = [*map(group.get, names), *rest]
+        return SGD(*options)

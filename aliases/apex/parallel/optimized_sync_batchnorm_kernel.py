@@ -9,8 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import ReduceOp as ReduceOp
 
-from ..kernels import batch_norm_parts as parts
-from ..kernels.sync_batch_norm import welford_parallel
+from ..kernels import sync_batch_norm as parts
 
 
 class SyncBatchnormFunction(torch.autograd.Function):
@@ -54,7 +53,7 @@ class SyncBatchnormFunction(torch.autograd.Function):
         grad = grad_output
         if ctx.fuse_relu:
             grad = parts.behind_relu(grad, input, z, mean, inv_std, weight, bias, ctx.channel)
-        sum_dy, sum_dy_xmu, grad_weight, grad_bias = parts.reduced(
+        sum_dy, sum_dy_xmu, grad_weight, grad_bias = parts.reduce_bn(
             grad, input, mean, inv_std, weight, ctx.channel
         )
         if counts is None:  # the statistics did not depend on the input
@@ -64,7 +63,7 @@ class SyncBatchnormFunction(torch.autograd.Function):
             combined = torch.cat([sum_dy, sum_dy_xmu])
             dist.all_reduce(combined, ReduceOp.SUM, ctx.process_group)
             sum_dy, sum_dy_xmu = combined.chunk(2)
-        grad_input = parts.grad_of_input(
+        grad_input = parts.batchnorm_backward(
             grad, input, mean, inv_std, weight, sum_dy, sum_dy_xmu, counts, ctx.channel
         )
         of_z = grad if ctx.needs_input_grad[1] else None
@@ -76,7 +75,7 @@ class SyncBatchnormFunction(torch.autograd.Function):
 def _statistics(input: Tensor, eps: float, group: Any, channel: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return mean, unbiased variance and inverse deviation over all processes, and each one's count."""
     count = input.numel() // input.size(channel)
-    mean, variance = parts.mean_var(input, channel)
+    mean, variance = parts.welford_mean_var(input, channel)
     own = torch.cat([mean, variance, mean.new_full((1,), count)])
     shares = [own]
     if dist.is_initialized():
@@ -88,7 +87,7 @@ def _statistics(input: Tensor, eps: float, group: Any, channel: int) -> tuple[Te
         )
     means, variances, counts = torch.split(torch.stack(shares), [len(mean), len(mean), 1], dim=1)
     counts = counts.reshape(-1)
-    return *welford_parallel(means, variances, counts, eps), counts
+    return *parts.welford_parallel(means, variances, counts, eps), counts
 
 
 def _blend(running: Tensor | None, new: Tensor, momentum: float) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...kernels.differentiation import TorchsUnlessSaving
-from ...kernels.fast_layer_norm import ln_bwd, ln_fwd
-from ...kernels.layer_norm import layer_norm
+from ...kernels.layer_norm import layer_norm, ln_bwd, ln_fwd
 from ...normalization.functional import mixed_dtype_fused_layer_norm_affine
+from ...normalization.functions import TorchsUnlessSaving
 
 
 class FastLayerNormFN(TorchsUnlessSaving):

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...fp16_utils.fp16_optimizer import Wrapper, drop_gradients
 from ...kernels.scaling import norms
 
 SCALE_STATE = ("last_overflow_iter", "scale_factor", "scale_window")
 
 
-class FP16_Optimizer:
+class FP16_Optimizer(Wrapper):
     """An optimizer of a float16 model, which updates float32 masters.
 
     Args:
@@ -53,11 +54,7 @@ class FP16_Optimizer:
 
     def zero_grad(self, set_grads_to_None: bool = True) -> None:
         """Set the gradients of the model to None, or to zero."""
-        for param in (param for group in self.fp16_groups for param in group):
-            if set_grads_to_None:
-                param.grad = None
-            elif param.grad is not None:
-                param.grad = param.grad.detach_().zero_()
+        drop_gradients(sum(self.fp16_groups, []), set_grads_to_None)
 
     def step(self, closure: Any = None) -> None:
         """Update masters and model, unless a gradient is not finite; waits for the device.
@@ -69,9 +66,8 @@ class FP16_Optimizer:
         totals = [norms(group)[0] for group in grads if group]  # type: ignore[arg-type]
         skip = not all(bool(total.isfinite()) for total in totals)
         if not skip:
-            self.optimizer.step(
-                grads=grads, output_params=self.fp16_groups, scale=self.cur_scale, grad_norms=totals
-            )
+            given = {"grads": grads, "output_params": self.fp16_groups, "grad_norms": totals}
+            self.optimizer.step(scale=self.cur_scale, **given)
         self._update_scale(skip)
 
     def backward(self, loss: Tensor) -> None:
@@ -82,9 +78,8 @@ class FP16_Optimizer:
     def _update_scale(self, skip: bool) -> None:
         if skip and (self.verbose or not self.dynamic_loss_scale):
             kind = "dynamic" if self.dynamic_loss_scale else "static"
-            print(
-                f"\nGrad overflow on iteration {self.cur_iter}\nUsing {kind} loss scale of {self.cur_scale}"
-            )
+            print(f"\nGrad overflow on iteration {self.cur_iter}")
+            print(f"Using {kind} loss scale of {self.cur_scale}")
         if self.dynamic_loss_scale:
             if skip:
                 self.cur_scale = max(self.cur_scale / self.scale_factor, 1)
@@ -92,24 +87,6 @@ class FP16_Optimizer:
             elif (self.cur_iter - self.last_overflow_iter) % self.scale_window == 0:
                 self.cur_scale *= self.scale_factor
         self.cur_iter += 1
-
-    @property
-    def state(self) -> Any:
-        """The inner optimizer's state."""
-        return self.optimizer.state
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self.optimizer.state = value
-
-    @property
-    def param_groups(self) -> Any:
-        """The inner optimizer's groups of parameters."""
-        return self.optimizer.param_groups
-
-    @param_groups.setter
-    def param_groups(self, value: Any) -> None:
-        self.optimizer.param_groups = value
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the scale and of the inner optimizer, and the masters."""

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterable
+from types import GeneratorType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...kernels.contrib_adam import INSIDE, OUTSIDE, ContribAdam, update
-from ...optimizers.fused_optimizer import Closure, Group, evaluated
-from .arguments import by_group
+from ...kernels.tensor_lists import full_precision, require
+from ...optimizers.fused_optimizer import Closure, Group, evaluated, refuse_amsgrad
 
+INSIDE, OUTSIDE = 0, 1
 # parameters, their averages of gradients and of squares, gradients, and copies of the parameters
 Lists = tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]
+
+
+def by_group(given: Any, groups: int) -> Iterable[Any]:
+    """Return tensors by groups of parameters, None for each if nothing is given.
+
+    Args:
+        given: None, tensors of one group, or lists of tensors.
+        groups: How many groups there are.
+    """
+    if given is None:
+        return [None] * groups
+    return [given] if isinstance(given, GeneratorType) or not isinstance(given[0], list) else given
 
 
 class FusedAdam(torch.optim.Optimizer):
@@ -50,17 +65,9 @@ class FusedAdam(torch.optim.Optimizer):
         use_mt: bool = False,
         amp_scale_adjustment: float = 1.0,
     ) -> None:
-        if amsgrad:
-            raise RuntimeError("FusedAdam does not support the AMSGrad variant.")
-        defaults = {
-            "lr": lr,
-            "bias_correction": bias_correction,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "max_grad_norm": max_grad_norm,
-        }
-        super().__init__(params, defaults)
+        refuse_amsgrad("FusedAdam", amsgrad)
+        rates = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
+        super().__init__(params, {**rates, "weight_decay": weight_decay, "max_grad_norm": max_grad_norm})
         self.eps_mode = INSIDE if eps_inside_sqrt else OUTSIDE
 
     def step(
@@ -71,7 +78,7 @@ class FusedAdam(torch.optim.Optimizer):
         scale: float = 1.0,
         grad_norms: Any = None,
     ) -> Any:
-        """Update the parameters.
+        """Update the parameters, and return the loss if there is a closure.
 
         Args:
             closure: Evaluates the model again, and returns the loss.
@@ -79,9 +86,6 @@ class FusedAdam(torch.optim.Optimizer):
             output_params: Copies of the parameters to write, as ``grads``.
             scale: What the gradients are divided by.
             grad_norms: The norm of each group's gradients, before that; where ``max_grad_norm`` is set.
-
-        Returns:
-            The loss, if there is a closure.
 
         Raises:
             RuntimeError: If a gradient is sparse, or a parameter is not supported.
@@ -92,26 +96,31 @@ class FusedAdam(torch.optim.Optimizer):
         given = by_group(grads, number), by_group(output_params, number)
         with torch.no_grad():
             for group, its_grads, copies, norm in zip(self.param_groups, *given, norms, strict=False):
-                self._step(group, its_grads, copies, _clipped(scale, norm, group["max_grad_norm"]))
+                divisor = _clipped(scale, norm, group["max_grad_norm"])
+                for step, lists in self._by_step(group, its_grads, copies).items():
+                    self._update(group, step, lists, divisor)
         return loss
 
-    def _step(self, group: Group, grads: Any, copies: Any, scale: float) -> None:
-        for step, lists in self._by_step(group, grads, copies).items():
-            params, averages, squares, gradients, outputs = lists
-            betas: tuple[float, float] = group["betas"]
-            options = ContribAdam(
-                group["lr"],
-                *betas,
-                group["eps"],
-                scale,
-                step,
-                self.eps_mode,
-                group["bias_correction"],
-                group["weight_decay"],
-            )
-            update(gradients, params, averages, squares, options)
-            if outputs:
-                torch._foreach_copy_(outputs, params)
+    def _update(self, group: Group, step: int, lists: Lists, divisor: float) -> None:
+        params, averages, squares, grads, copies = lists
+        dtype = torch.float32 if grads[0].dtype == torch.float16 else grads[0].dtype
+        require(all(param.dtype == dtype for param in params), "expected parameter to be of float type")
+        length, (beta1, beta2) = group["lr"], group["betas"]
+        if group["bias_correction"]:
+            length *= math.sqrt(1 - beta2**step) / (1 - beta1**step)
+        scaled = torch._foreach_div(full_precision(grads), divisor)
+        torch._foreach_lerp_(averages, scaled, 1 - beta1)
+        torch._foreach_mul_(squares, beta2)
+        torch._foreach_addcmul_(squares, scaled, scaled, 1 - beta2)
+        inside, outside = (group["eps"], 0.0) if self.eps_mode == INSIDE else (0.0, group["eps"])
+        denominators = torch._foreach_add(squares, inside)
+        torch._foreach_sqrt_(denominators)
+        torch._foreach_add_(denominators, outside)
+        if group["weight_decay"]:
+            torch._foreach_mul_(params, 1 - length * group["weight_decay"])
+        torch._foreach_addcdiv_(params, averages, denominators, -length)
+        if copies:
+            torch._foreach_copy_(copies, params)
 
     def _by_step(self, group: Group, grads: Any, copies: Any) -> dict[int, Lists]:
         sorts: dict[int, Lists] = {}
@@ -120,10 +129,8 @@ class FusedAdam(torch.optim.Optimizer):
             grad = param.grad if given is None else given
             if grad is None:
                 continue
-            if grad.is_sparse:
-                raise RuntimeError(
-                    "FusedAdam does not support sparse gradients, please consider SparseAdam instead"
-                )
+            sparse = "FusedAdam does not support sparse gradients, please consider SparseAdam instead"
+            require(not grad.is_sparse, sparse)
             state = self._counted(param)
             lists = sorts.setdefault(state["step"], ([], [], [], [], []))
             tensors = (param, state["exp_avg"], state["exp_avg_sq"], grad, copy)

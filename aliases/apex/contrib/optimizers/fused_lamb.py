@@ -8,24 +8,7 @@ from ... import optimizers
 
 
 class FusedLAMB(optimizers.FusedLAMB):
-    """LAMB, with the options that apex had first; else as ``apex.optimizers.FusedLAMB``.
-
-    Args:
-        params: Parameters, float16 or float32, or dicts that define groups of them.
-        lr: The learning rate.
-        bias_correction: Whether the averages are corrected for having started from zero.
-        betas: The decays of the averages of gradients and of their squares.
-        eps: Added to the denominator.
-        weight_decay: The factor of the weight decay.
-        amsgrad: Not supported.
-        adam_w_mode: Whether the weight decay is decoupled.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - betas[0]``, and not 1.
-        set_grad_none: Whether ``zero_grad()`` sets gradients to None.
-        max_grad_norm: What the norm of all gradients is clipped to.
-
-    Raises:
-        RuntimeError: If ``amsgrad`` is asked for.
-    """
+    """LAMB, with the options of ``apex.optimizers.FusedLAMB`` that apex had first."""
 
     def __init__(
         self,
@@ -41,16 +24,5 @@ class FusedLAMB(optimizers.FusedLAMB):
         set_grad_none: bool = True,
         max_grad_norm: float = 1.0,
     ) -> None:
-        super().__init__(
-            params,
-            lr=lr,
-            bias_correction=bias_correction,
-            betas=betas,
-            eps=eps,
-            weight_decay=weight_decay,
-            amsgrad=amsgrad,
-            adam_w_mode=adam_w_mode,
-            grad_averaging=grad_averaging,
-            set_grad_none=set_grad_none,
-            max_grad_norm=max_grad_norm,
-        )
+        modes = amsgrad, adam_w_mode, grad_averaging, set_grad_none
+        super().__init__(params, lr, bias_correction, betas, eps, weight_decay, *modes, max_grad_norm)

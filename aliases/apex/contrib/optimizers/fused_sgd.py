@@ -11,24 +11,13 @@ from torch.optim.optimizer import required
 from ... import optimizers
 from ...optimizers.fused_optimizer import Closure, evaluated
 from ...optimizers.fused_sgd import Launch
-from .arguments import by_group
+from .fused_adam import by_group
 
 
 class FusedSGD(optimizers.FusedSGD):
     """Stochastic gradient descent on the masters that ``FP16_Optimizer`` keeps, with its gradients.
 
-    Args:
-        params: Parameters, or dicts that define groups of them.
-        lr: The learning rate.
-        momentum: The decay of the momenta.
-        dampening: What a gradient loses before it joins the momenta.
-        weight_decay: The factor of the weight decay.
-        nesterov: Whether to look ahead along the momenta.
-        wd_after_momentum: Whether the weight decay joins the update, and not the gradient.
-        materialize_master_grads: Not looked at: the gradients are those of ``FP16_Optimizer``.
-
-    Raises:
-        ValueError: If a value is negative, or Nesterov's momentum lacks momentum or has dampening.
+    Its options are those of ``apex.optimizers.FusedSGD``; ``materialize_master_grads`` is not looked at.
     """
 
     def __init__(
@@ -52,17 +41,7 @@ class FusedSGD(optimizers.FusedSGD):
         scale: float = 1.0,
         grad_norms: Any = None,
     ) -> Any:
-        """Update the parameters, and their copies.
-
-        Args:
-            closure: Evaluates the model again, and returns the loss.
-            grads: Gradients, of one group or by groups.
-            output_params: Copies of the parameters to write, as ``grads``.
-            scale: What the gradients are divided by.
-            grad_norms: Not looked at.
-
-        Returns:
-            The loss, if there is a closure.
+        """Update the parameters, and their copies; else as ``FusedAdam.step``.
 
         Raises:
             RuntimeError: If there are no gradients or copies, or amp has taken this optimizer over.
