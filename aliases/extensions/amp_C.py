@@ -9,8 +9,6 @@ from apex.kernels.adam import (
 from apex.kernels.lamb import (
     multi_tensor_lamb,
     multi_tensor_lamb_mp,
-    multi_tensor_lamb_stage1_cuda,
-    multi_tensor_lamb_stage2_cuda,
 )
 from apex.kernels.novograd import multi_tensor_novograd
 from apex.kernels.scaling import (
@@ -35,8 +33,6 @@ __all__ = [
     "multi_tensor_l2norm_scale",
     "multi_tensor_lamb",
     "multi_tensor_lamb_mp",
-    "multi_tensor_lamb_stage1_cuda",
-    "multi_tensor_lamb_stage2_cuda",
     "multi_tensor_novograd",
     "multi_tensor_scale",
     "multi_tensor_sgd",

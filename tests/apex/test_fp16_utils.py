@@ -137,23 +137,3 @@ def test_saving_and_loading() -> None:
         optimizer.__getstate__()
     with pytest.raises(TypeError, match="must be either torch.cuda.FloatTensor or torch.cuda.HalfTensor"):
         FP16_Optimizer(sgd(nn.Linear(2, 2).cuda().bfloat16().parameters()), verbose=False)
-
-
-def test_scalers() -> None:
-    from apex.fp16_utils import DynamicLossScaler, LossScaler
-
-    scaler = LossScaler(8.0)
-    leaf = torch.ones(2, device="cuda", requires_grad=True)
-    scaler.backward(leaf.sum())
-    assert leaf.grad.tolist() == [8, 8]
-    assert not scaler.has_overflow([leaf])
-    assert scaler.scale_gradient(None, (leaf.grad,), None)[0].tolist() == [64, 64]
-    dynamic = DynamicLossScaler(init_scale=16, scale_window=2)
-    seen = []
-    for overflow in (True, False, False, False, False, True):
-        dynamic.update_scale(overflow)
-        seen.append(dynamic.loss_scale)
-    assert seen == [8, 8, 16, 16, 32, 16]
-    assert not dynamic.has_overflow([leaf])
-    leaf.grad[0] = math.nan
-    assert dynamic.has_overflow([leaf])

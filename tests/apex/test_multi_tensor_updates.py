@@ -58,28 +58,6 @@ def test_adam_with_masters() -> None:
     close(grads, [value / 4 for value in scaled])
 
 
-def test_lamb_in_two_stages() -> None:
-    import amp_C
-
-    shapes = [(5,), (3, 4), (2, 2)]
-    grads, params = tensors(shapes), tensors(shapes, seed=1)
-    averages, squares, updates = ([torch.zeros(shape, device="cuda") for shape in shapes] for _ in range(3))
-    options = {"betas": (0.9, 0.99), "eps": 1e-6, "weight_decay": 0.1, "lr": 0.1, "max_grad_norm": 1.0}
-    modes = {"adam_w_mode": True, "bias_correction": True, "grad_averaging": True, "use_nvlamb": False}
-    formula = formulas.Lamb({**options, **modes}, doubles(params))
-    decay = torch.full((3,), 0.1, device="cuda")
-    for step in range(3):
-        formula.step(doubles(grads))
-        norm, _ = amp_C.multi_tensor_l2norm(CHUNK, flag(), [grads], False)
-        lists = [grads, params, averages, squares, updates]
-        amp_C.multi_tensor_lamb_stage1_cuda(CHUNK, flag(), lists, decay, step, 0.9, 0.99, 1e-6, norm, 1.0)
-        _, param_norms = amp_C.multi_tensor_l2norm(CHUNK, flag(), [params], True)
-        _, update_norms = amp_C.multi_tensor_l2norm(CHUNK, flag(), [updates], True)
-        arguments = (param_norms, update_norms, 0.1, 0.1, False)
-        amp_C.multi_tensor_lamb_stage2_cuda(CHUNK, flag(), [params, updates], *arguments)
-        close(params, formula.params)
-
-
 def test_sgd_writes_copies_in_float16() -> None:
     import amp_C
 

@@ -15,7 +15,6 @@ from . import utils
 from ._amp_state import _amp_state
 from ._amp_state import master_params as master_params
 from ._amp_state import maybe_print as maybe_print
-from .opt import OptimWrapper as OptimWrapper
 from .scaler import LossScaler as LossScaler
 
 
@@ -161,13 +160,8 @@ class AmpHandle:
             self._is_active = was_active
             torch.set_autocast_enabled("cuda", was_on)
 
-    def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> OptimWrapper:
-        """Return an optimizer that scales ``num_loss`` losses itself."""
-        self._default_scaler = None
-        return OptimWrapper(optimizer, self, num_loss)
-
-    def scale_loss(self, loss: Tensor, optimizer: Any) -> Any:
-        """Refuse: this is ``amp.scale_loss`` now.
+    def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> Any:
+        """Refuse: this is ``amp.initialize`` now.
 
         Raises:
             RuntimeError: Always.
@@ -176,6 +170,10 @@ class AmpHandle:
             "The old Amp API is no longer supported.  Please move to the new API: amp.initialize and "
             "amp.scale_loss, https://nvidia.github.io/apex/amp.html#transition-guide-for-old-api-users"
         )
+
+    def scale_loss(self, loss: Tensor, optimizer: Any) -> Any:
+        """Refuse, as ``wrap_optimizer``: this is ``amp.scale_loss`` now."""
+        self.wrap_optimizer(optimizer)
 
     def _clear_cache(self) -> None:
         self._cache.clear()
@@ -201,10 +199,6 @@ class AmpHandle:
         """The parameters that were cast."""
         return self._cache
 
-    def remove_cache(self, param: Any) -> None:
-        """Forget what one parameter was cast to."""
-        self._cache.pop(param, None)
-
     @property
     def verbose(self) -> bool:
         """Whether casts are printed."""
@@ -225,9 +219,9 @@ class NoOpHandle:
     def _disable_casts(self) -> Iterator[None]:
         yield
 
-    def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> OptimWrapper:
-        """Return an optimizer that passes losses through."""
-        return OptimWrapper(optimizer, self, num_loss)
+    def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> Any:
+        """Refuse, as ``AmpHandle`` does."""
+        AmpHandle.wrap_optimizer(self, optimizer)  # type: ignore[arg-type]
 
     @contextlib.contextmanager
     def scale_loss(self, loss: Tensor, optimizer: Any) -> Iterator[Tensor]:

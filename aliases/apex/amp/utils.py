@@ -119,13 +119,3 @@ def set_func_save(handle: Any, mod: Any, fn: str, new_fn: Any) -> None:
     """Do what ``set_func`` does, and have ``handle`` remember what was there."""
     handle._save_func(mod, fn, get_func(mod, fn))
     set_func(mod, fn, new_fn)
-
-
-def is_cuda_enabled() -> bool:
-    """Tell whether torch says that it was built for CUDA."""
-    return torch.version.cuda is not None
-
-
-def get_cuda_version() -> tuple[int, ...]:
-    """Return the version of CUDA that torch says it was built for."""
-    return tuple(int(part) for part in (torch.version.cuda or "0.0").split("."))

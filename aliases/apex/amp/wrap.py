@@ -82,22 +82,6 @@ def promote(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
     utils.set_func_save(handle, mod, fn, wrapper)
 
 
-def sequence_promote(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
-    """Put a function in place of ``mod.fn`` that casts the tensors of its first argument if types differ."""
-    orig_fn = utils.get_func(mod, fn)
-    cast_fn = utils.verbosify(utils.maybe_float, fn, verbose)
-
-    @functools.wraps(orig_fn)
-    def wrapper(seq: Any, *args: Any, **kwargs: Any) -> Any:
-        if _amp_state.handle.is_active():
-            types = {utils.type_string(each) for each in seq}
-            if types == {"HalfTensor", "FloatTensor"}:
-                seq = utils.casted_args(cast_fn, seq, {})
-        return orig_fn(seq, *args, **kwargs)
-
-    utils.set_func_save(handle, mod, fn, wrapper)
-
-
 def err_if_arg0_half(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
     """Put a function in place of ``mod.fn`` that refuses float16, if there is such a function.
 
@@ -116,19 +100,5 @@ def err_if_arg0_half(mod: Any, fn: str, handle: Any, verbose: bool = False) -> N
                 "that returns its result"
             )
         return orig_fn(arg0, *args, **kwargs)
-
-    utils.set_func_save(handle, mod, fn, wrapper)
-
-
-def disable_casts(mod: Any, fn: str, handle: Any) -> None:
-    """Put a function in place of ``mod.fn`` within which casts are off, if there is such a function."""
-    if not utils.has_func(mod, fn):
-        return
-    orig_fn = utils.get_func(mod, fn)
-
-    @functools.wraps(orig_fn)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with handle._disable_casts():
-            return orig_fn(*args, **kwargs)
 
     utils.set_func_save(handle, mod, fn, wrapper)

@@ -12,5 +12,3 @@ from .fp16util import network_to_half as network_to_half
 from .fp16util import prep_param_lists as prep_param_lists
 from .fp16util import to_python_float as to_python_float
 from .fp16util import tofp16 as tofp16
-from .loss_scaler import DynamicLossScaler as DynamicLossScaler
-from .loss_scaler import LossScaler as LossScaler

@@ -134,13 +134,7 @@ def model_grads_to_master_grads(
 def master_params_to_model_params(
     model_params: Sequence[Tensor], master_params: Sequence[Tensor], flat_master: bool = False
 ) -> None:
-    """Copy the masters to the model's parameters, in their dtype.
-
-    Args:
-        model_params: The model's parameters.
-        master_params: Their masters.
-        flat_master: Whether there is one master of all.
-    """
+    """Copy the masters to the model's parameters, in their dtype; as ``model_grads_to_master_grads``."""
     masters: Sequence[Tensor] = master_params
     if flat_master:
         masters = unflatten(master_params[0].data, model_params)

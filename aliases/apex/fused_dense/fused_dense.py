@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..kernels import dense
+
+def _gelu_between(input: Tensor, weight1: Tensor, bias1: Tensor, weight2: Tensor, bias2: Tensor) -> Tensor:
+    return F.linear(F.gelu(F.linear(input, weight1, bias1), approximate="tanh"), weight2, bias2)
 
 
-class FusedDenseFunc(torch.autograd.Function):
-    """A linear layer: ``apply(input, weight, bias)``."""
+class FusedDenseFunc:
+    """A linear layer, which torch differentiates: ``apply(input, weight, bias)``."""
 
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Return the output."""
-        ctx.save_for_backward(input, weight)
-        return dense.linear_bias_forward(input, weight, bias)[0]
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, ...]:
-        """Return the gradients of input, weight and bias."""
-        input, weight = ctx.saved_tensors
-        return dense.linear_bias_backward(input, weight, grad_output)
+    apply = staticmethod(F.linear)
 
 
-class DenseNoBiasFunc(torch.autograd.Function):
-    """A linear layer without bias: ``apply(input, weight)``."""
+class DenseNoBiasFunc:
+    """A linear layer without bias, which torch differentiates: ``apply(input, weight)``."""
 
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, weight: Tensor) -> Tensor:
-        """Return the output."""
-        ctx.save_for_backward(input, weight)
-        return input @ weight.t()
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, ...]:
-        """Return the gradients of input and weight."""
-        input, weight = ctx.saved_tensors
-        return dense.linear_bias_backward(input, weight, grad_output)[:2]
+    apply = staticmethod(F.linear)
 
 
-class FusedDenseGeluDenseFunc(torch.autograd.Function):
-    """Two linear layers: ``apply(input, weight1, bias1, weight2, bias2)``."""
+class FusedDenseGeluDenseFunc:
+    """Two linear layers, which torch differentiates: ``apply(input, weight1, bias1, weight2, bias2)``."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, weight1: Tensor, bias1: Tensor, weight2: Tensor, bias2: Tensor
-    ) -> Tensor:
-        """Return the output."""
-        output1, output2, gelu_in = dense.linear_gelu_linear_forward(input, weight1, bias1, weight2, bias2)
-        ctx.save_for_backward(input, gelu_in, output1, weight1, weight2)
-        return output2
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, ...]:
-        """Return the gradients of the input, and of weight and bias of both layers."""
-        input, gelu_in, output1, weight1, weight2 = ctx.saved_tensors
-        return dense.linear_gelu_linear_backward(input, gelu_in, output1, weight1, weight2, grad_output)
+    apply = staticmethod(_gelu_between)
 
 
 fused_dense_function = FusedDenseFunc.apply
@@ -108,14 +74,11 @@ class FusedDenseGeluDense(nn.Module):
         self.in_features = in_features
         self.intermediate_features = intermediate_features
         self.out_features = out_features
-        first, second = (
-            nn.Linear(in_features, intermediate_features),
-            nn.Linear(intermediate_features, out_features),
-        )
+        first = nn.Linear(in_features, intermediate_features)
+        second = nn.Linear(intermediate_features, out_features)
         self.weight1, self.bias1 = first.weight, first.bias
         self.weight2, self.bias2 = second.weight, second.bias
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the output."""
-        hidden = F.gelu(F.linear(input, self.weight1, self.bias1), approximate="tanh")
-        return F.linear(hidden, self.weight2, self.bias2)
+        return _gelu_between(input, self.weight1, self.bias1, self.weight2, self.bias2)

@@ -77,17 +77,7 @@ def _apply_foreach(
 
 
 def multi_tensor_adagrad(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: float) -> None:
-    """Update parameters and sums of squared gradients, whatever the flag says.
-
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: Not looked at.
-        lists: Gradients, parameters, sums.
-        *options: Those of ``update``: rate, epsilon, mode, decay.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype has no kernel.
-    """
+    """Update parameters and sums; lists are gradients, parameters, sums, options those of ``update``."""
     check(lists, 3)
     check_dtype(lists[0][0], (*FLOAT_AND_HALF, torch.float64), "adagrad")
     grads, params, sums = lists

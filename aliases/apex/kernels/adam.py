@@ -139,17 +139,7 @@ def round_into(params: Sequence[Tensor], masters: Sequence[Tensor], found_inf: T
 
 
 def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
-    """Update parameters and averages, whatever the flag says: infinities and NaNs go through.
-
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: Not looked at.
-        lists: Gradients, parameters, averages, averages of squares.
-        *options: Those of ``Adam``.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype has no kernel.
-    """
+    """Update parameters and averages; lists are gradients, parameters, averages and those of squares."""
     _check(lists, 4)
     grads, params, averages, squares = lists
     update(grads, params, averages, squares, Adam(*options))
@@ -158,10 +148,8 @@ def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options
 def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
     """Do what ``multi_tensor_adam`` does, with all that changes from step to step in tensors.
 
-    Args (the others are those of ``multi_tensor_adam``):
-        noop_flag: An int32 tensor of one element; where it is 1, nothing is done.
-        *options: Those of ``Adam``, the learning rate in float32 and the step in int32, and then what the
-            gradients are multiplied by first, in place; a float32 tensor.
+    Where ``noop_flag`` is 1, nothing is done. After the options, the learning rate in float32 and the step in
+    int32, comes what the gradients are multiplied by first, in place; a float32 tensor.
     """
     _check(lists, 4)
     grads, params, averages, squares = lists

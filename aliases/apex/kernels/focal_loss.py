@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .tensor_lists import require
+
 IGNORED = -2
 
 
@@ -21,14 +23,7 @@ def forward(
 ) -> tuple[Tensor, Tensor]:
     """Compute the loss, and its gradient but for a factor.
 
-    Args:
-        cls_output: The logits, of shape (..., classes).
-        cls_targets_at_level: The class of each example, int64; -1 for none, -2 for an ignored example.
-        num_positives_sum: What the loss is divided by, float32, of one element.
-        num_real_classes: How many classes are not padding.
-        alpha: The weight of positive matches; the others have ``1 - alpha``.
-        gamma: The exponent that turns the loss to hard examples.
-        smoothing_factor: How much of the probability is spread over both outcomes.
+    Arguments as ``apex.contrib.focal_loss.focal_loss.focal_loss``.
 
     Returns:
         The loss, without dimensions, float32, and the gradient of the logits, not yet divided.
@@ -69,5 +64,4 @@ def _check(logits: Tensor, targets: Tensor, positives: Tensor, real_classes: int
         (logits.dim() == targets.dim() + 1, "Mis-matched dimensions between class output and label."),
         (logits.shape[:-1] == targets.shape, "Mis-matched shape between class output and label."),
     ):
-        if not holds:
-            raise RuntimeError(message)
+        require(holds, message)

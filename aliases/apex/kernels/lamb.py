@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import adam
-from .adam import DECOUPLED, L2, Adam, round_into
+from .adam import L2, Adam, round_into
 from .scaling import norms
 from .tensor_lists import FLOAT_AND_HALF, FLOATS, Lists, at_full_precision, check, check_dtype, full_precision
 
@@ -120,19 +120,10 @@ def trust(param_norms: Tensor, update_norms: Tensor, lr: float | Tensor) -> Tens
 
 
 def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
-    """Update parameters and the averages of both orders, whatever the flag says.
+    """Update parameters and the averages of both orders; lists as of ``multi_tensor_adam``.
 
-    apex leaves the updates in the gradients; here these stay as they are.
-
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: Not looked at.
-        lists: Gradients, parameters, averages, averages of squares.
-        *options: Those of ``LAMB``, and before the last the norm of all gradients, a float32 tensor of one
-            element, and what it is clipped to.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype has no kernel.
+    Before the last option come the norm of all gradients, a float32 tensor of one element, and what it is
+    clipped to. apex leaves the updates in the gradients; here these stay as they are.
     """
     check(lists, 4)
     check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_1")
@@ -141,18 +132,12 @@ def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options
     update(grads, params, averages, squares, LAMB(*options[:9], *options[11:]), divisor)
 
 
-def multi_tensor_lamb_mp(
-    chunk_size: int, noop_flag: Tensor, lists: Lists, *options_and_scales: Any
-) -> None:
+def multi_tensor_lamb_mp(chunk_size: int, noop_flag: Tensor, lists: Lists, *options_and_scales: Any) -> None:
     """Do what ``multi_tensor_lamb`` does, with all that changes from step to step in tensors.
 
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element; where it is not 0, nothing is done.
-        lists: As there, or with float32 masters for parameters and, in a fifth list, their copies in the
-            gradients' dtype.
-        *options_and_scales: As there, and then what tells of infinities, which is not looked at since the
-            flag says it, and what the gradients are multiplied by; a float32 tensor.
+    Where ``noop_flag`` is not 0, nothing is done. There may be float32 masters for parameters, with copies of
+    them in the gradients' dtype in a fifth list. After the options come what tells of infinities, not looked
+    at since the flag says it, and what the gradients are multiplied by, a float32 tensor.
     """
     check(lists, 5 if len(lists) == 5 else 4)
     check_dtype(lists[0][0], FLOATS if len(lists) == 5 else FLOAT_AND_HALF, "lamb_stage_1")
@@ -163,66 +148,3 @@ def multi_tensor_lamb_mp(
     update(grads, params, averages, squares, LAMB(*options[:9], *options[11:]), divisor, skipped)
     if len(lists) == 5:
         round_into(lists[4], params, skipped)
-
-
-def multi_tensor_lamb_stage1_cuda(
-    chunk_size: int,
-    noop_flag: Tensor,
-    lists: Lists,
-    per_tensor_decay: Tensor,
-    step: int,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    global_grad_norm: Tensor,
-    max_global_grad_norm: float,
-    /,
-) -> None:
-    """Update the averages, and write what the parameters are to lose.
-
-    Args (the others are those of ``multi_tensor_lamb``):
-        lists: Gradients, parameters, averages, averages of squares, updates.
-        per_tensor_decay: The factor of each tensor's weight decay, of shape (n,), float32.
-        step: The number of this step, from 0.
-    """
-    check(lists, 5)
-    check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_1")
-    grads, params, averages, squares, updates = lists
-    options = LAMB(1.0, beta1, beta2, epsilon, step + 1, True, 0.0, True, DECOUPLED)
-    divisor = clipping(global_grad_norm, max_global_grad_norm)
-    scaled, full_params = list(torch._foreach_div(full_precision(grads), divisor)), full_precision(params)
-    with at_full_precision(averages, squares) as full_averages:
-        found = directions([scaled, full_params, *full_averages], options, None)
-    decays = torch._foreach_mul(full_params, list(per_tensor_decay.to(scaled[0].device).unbind()))
-    torch._foreach_add_(found, decays)
-    torch._foreach_copy_(list(updates), found)
-
-
-def multi_tensor_lamb_stage2_cuda(
-    chunk_size: int,
-    noop_flag: Tensor,
-    lists: Lists,
-    per_tensor_param_norm: Tensor,
-    per_tensor_update_norm: Tensor,
-    lr: float,
-    weight_decay: float,
-    use_nvlamb: bool | None = None,
-    /,
-) -> None:
-    """Take the updates off the parameters, each at the length that the norms of both call for.
-
-    Args (the others are those of ``multi_tensor_lamb``):
-        lists: Parameters and updates.
-        per_tensor_param_norm: The norm of each parameter, of shape (n,), float32.
-        per_tensor_update_norm: The norm of each update, of shape (n,), float32.
-        weight_decay: 0 where the norms do not count, unless ``use_nvlamb`` is set.
-    """
-    check(lists, 2)
-    check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_2")
-    params, updates = lists
-    lengths = torch.full_like(per_tensor_param_norm, lr)
-    if use_nvlamb or weight_decay:
-        lengths = trust(per_tensor_param_norm, per_tensor_update_norm, lr)
-    with at_full_precision(params) as (full_params,):
-        steps = torch._foreach_mul(full_precision(updates), list(lengths.unbind()))
-        torch._foreach_sub_(full_params, steps)

@@ -113,28 +113,6 @@ def backward_affine(
     return grads[0].to(input_or_output.dtype), grads[1].to(gamma.dtype), grads[2].to(beta.dtype)
 
 
-def ln_fwd(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float, /) -> Statistics:
-    """Normalise rows as ``forward_affine_mixed_dtypes``; the parameters are of shape (columns,)."""
-    return forward_affine_mixed_dtypes(x, (gamma.numel(),), gamma, beta, epsilon)
-
-
-def ln_bwd(
-    dz: Tensor,
-    x_or_z: Tensor,
-    mu: Tensor | None,
-    rsigma: Tensor,
-    gamma: Tensor,
-    beta: Tensor | None = None,
-    memory_efficient: bool = False,
-    /,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Compute gradients as ``backward_affine``, and those of the parameters in float32 once more."""
-    shape, shifted_by = (gamma.numel(),), torch.zeros_like(gamma) if beta is None else beta
-    grads = backward_affine(dz, mu, rsigma, x_or_z, shape, gamma, shifted_by, 1e-5, memory_efficient)
-    dx, dgamma, dbeta = grads
-    return dx, dgamma, dbeta, dgamma.float().unsqueeze(0), dbeta.float().unsqueeze(0)
-
-
 def away_from_zero(gamma: Tensor, epsilon: float) -> Tensor:
     """Return ``gamma`` in float32, with the magnitude of at least ``epsilon`` that a divisor needs."""
     full = gamma.float()

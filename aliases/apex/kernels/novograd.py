@@ -19,19 +19,10 @@ ORDERS = {0: math.inf, 2: 2.0}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NovoGrad:
-    """The options of an update, in the order of ``multi_tensor_novograd``.
+    """The options of an update, as those of ``FusedNovoGrad``.
 
-    Attributes:
-        lr: The learning rate.
-        beta1: The decay of the average of gradients.
-        beta2: The decay of the norms.
-        eps: Added to the norms.
-        step: The number of this step, from 1.
-        bias_correction: Whether averages and norms are corrected for having started from zero.
-        weight_decay: The factor of the decay.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
-        mode: ``INSIDE_MOMENT`` normalises the gradient and adds the decay to it, ``DECOUPLED`` the average.
-        norm_type: 2 for the Euclidean norm, 0 for the largest absolute value.
+    ``step`` counts from 1; ``mode`` ``INSIDE_MOMENT`` normalises the gradient and adds the decay to it,
+    ``DECOUPLED`` the average.
     """
 
     lr: float
@@ -96,17 +87,9 @@ def _blend(kept: Tensor, new: Tensor, options: NovoGrad) -> None:
 def multi_tensor_novograd(
     chunk_size: int, noop_flag: Tensor, lists: Lists, grad_norms: Tensor, *options: Any
 ) -> None:
-    """Update parameters, averages of gradients, and the norm kept for each tensor.
+    """Update parameters, averages of gradients, and the norm kept for each tensor, of shape (n,), float32.
 
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: Not looked at.
-        lists: Gradients, parameters, averages.
-        grad_norms: The norms, of shape (n,), float32.
-        *options: Those of ``NovoGrad``.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or a dtype has no kernel.
+    The lists are gradients, parameters, averages.
     """
     check(lists, 3)
     check_dtype(lists[0][0], (*FLOAT_AND_HALF, torch.float64), "novograd")

@@ -24,20 +24,7 @@ def rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, epsi
 
 
 def rms_forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tuple[Tensor, Tensor]:
-    """Normalise.
-
-    Args:
-        input: Of any shape (..., *normalized_shape), contiguous.
-        normalized_shape: The trailing dimensions that are normalised together.
-        epsilon: Added to the mean square.
-
-    Returns:
-        The output, of the input's shape and dtype, and the inverse root mean square, of shape (n,), in
-        float32 where the input has less.
-
-    Raises:
-        RuntimeError: If the input is elsewhere, or its shape does not fit.
-    """
+    """Normalise; as ``layer_norm.forward``, with the inverse root mean square alone for statistics."""
     check_inputs(input=input)
     return _with_inverse(input, normalized_shape, None, epsilon)
 
@@ -68,16 +55,7 @@ def rms_backward(
     memory_efficient: bool = False,
     /,
 ) -> Tensor:
-    """Compute the gradient of the input, of its shape and dtype.
-
-    Args:
-        dout: The gradient of the output.
-        invvar: The inverse root mean square, of shape (n,).
-        input_or_output: The input, or the output if ``memory_efficient``.
-        normalized_shape: The trailing dimensions that were normalised together.
-        epsilon: What was added to the mean square.
-        memory_efficient: Whether the output is given.
-    """
+    """Compute the gradient of the input; as ``layer_norm.backward``, with the inverse root mean square."""
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
     inverse = _spread(invvar, input_or_output, normalized_shape)
     full = _full(input_or_output)

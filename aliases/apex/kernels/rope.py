@@ -46,15 +46,7 @@ def backward_thd(output_grads: Tensor, cu_seqlens: Tensor, freqs: Tensor, /) -> 
 def forward_2d(t: Tensor, cos_h: Tensor, sin_h: Tensor, cos_w: Tensor, sin_w: Tensor, /) -> Tensor:
     """Rotate the first half of the features by rows and the second by columns.
 
-    Args:
-        t: Of shape (batch, height, width, heads, features).
-        cos_h: Of the angles of rows, of shape (1, rows, 1, features / 2), like ``sin_h``.
-        sin_h: See ``cos_h``.
-        cos_w: Of the angles of columns, of shape (1, columns, 1, features / 2), like ``sin_w``.
-        sin_w: See ``cos_w``.
-
-    Returns:
-        The output, of shape (batch, height * width, heads, features).
+    ``t`` is of shape (batch, height, width, heads, features), else as ``fused_apply_rotary_pos_emb_2d``.
     """
     first, second = t.chunk(2, dim=-1)
     by_rows, by_columns = _grid(t, cos_h, sin_h, cos_w, sin_w)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-LOW_PRECISION = (torch.float16, torch.bfloat16)
+from .tensor_lists import LOW_PRECISION, require
+
 # what apex puts in place of a masked score
 MASKED = -10000.0
 WARP, WARPS = 32, 4
@@ -26,30 +27,19 @@ def forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
 
 
 def masked_forward(input: Tensor, mask: Tensor, scale: float | Tensor, /) -> Tensor:
-    """Do what ``forward`` does, without the scores where ``mask`` is 1.
+    """Do what ``forward`` does, without the scores where ``mask`` is 1; a row without any left is zero.
 
-    Args:
-        input: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
-        mask: Of shape (batch or 1, 1, queries, keys).
-        scale: What the scores are multiplied by first.
-
-    Returns:
-        The probabilities; a row that is masked throughout is zero.
+    The mask is of shape (batch or 1, 1, queries, keys).
     """
     _check(input, 4)
-    _require(mask.dim() == 4, "expected 4D tensor")
+    require(mask.dim() == 4, "expected 4D tensor")
     scores = (input.float() * float(scale)).masked_fill(mask == 1, MASKED)
     empty = (mask == 1).all(-1, keepdim=True)
     return scores.softmax(-1).masked_fill(empty, 0.0).to(input.dtype)
 
 
 def causal_forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
-    """Do what ``forward`` does, without the keys behind each query.
-
-    Args:
-        input: The scores, of shape (attentions, queries, keys), with as many keys as queries.
-        scale: What they are multiplied by first.
-    """
+    """Do what ``forward`` does to scores of shape (attentions, n, n), without the keys behind each query."""
     _check(input, 3)
     hidden = torch.ones(input.shape[1:], dtype=torch.bool, device=input.device).triu(1)
     scores = (input.float() * float(scale)).masked_fill(hidden, float("-inf"))
@@ -72,10 +62,5 @@ def get_batch_per_block(query_seq_len: int, key_seq_len: int, batches: int, attn
 
 
 def _check(input: Tensor, dimensions: int) -> None:
-    _require(input.dim() == dimensions, f"expected {dimensions}D tensor")
-    _require(input.dtype in LOW_PRECISION, "Only fp16 and bf16 are supported")
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise RuntimeError(message)
+    require(input.dim() == dimensions, f"expected {dimensions}D tensor")
+    require(input.dtype in LOW_PRECISION, "Only fp16 and bf16 are supported")

@@ -1,8 +1,6 @@
 """Scaling, sums and norms of lists of tensors, with a flag that tells of infinities and NaNs.
 
-Of all that takes them, ``chunk_size`` is that of apex's kernels, which nothing depends on; ``noop_flag`` an
-int32 tensor of one element, set to 1 where an infinity or a NaN was found; and lists that do not fit, or hold
-another dtype, are a ``RuntimeError``.
+What all of them take is said in ``tensor_lists``; ``noop_flag`` is set to 1 where one was found.
 """
 
 from __future__ import annotations
@@ -26,14 +24,7 @@ _LARGE, _ROW = 1 << 18, 1 << 10  # elements
 
 
 def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, /) -> None:
-    """Write ``input * scale`` to each output, computed in float32.
-
-    Args:
-        chunk_size: See above.
-        noop_flag: See above.
-        lists: Inputs and outputs, float16, bfloat16 or float32; they may be the same tensors.
-        scale: The factor.
-    """
+    """Write ``input * scale`` to each output, computed in float32; they may be the same tensors."""
     check(lists, 2)
     for tensors in lists:
         check_dtype(tensors[0], FLOATS, "multi_tensor_scale_cuda")
@@ -68,15 +59,9 @@ def raise_flag(noop_flag: Tensor, condition: Tensor) -> None:
 def multi_tensor_axpby(
     chunk_size: int, noop_flag: Tensor, lists: Lists, a: float, b: float, arg_to_check: int, /
 ) -> None:
-    """Write ``a * x + b * y`` to each output, computed in float32.
+    """Write ``a * x + b * y`` to each output, computed in float32; lists are x, y and outputs.
 
-    Args:
-        chunk_size: See above.
-        noop_flag: See above.
-        lists: x, y and outputs, float16 or float32.
-        a: The factor of x.
-        b: The factor of y.
-        arg_to_check: 0 checks x, 1 checks y, -1 both.
+    ``arg_to_check`` says what the flag tells of: 0 x, 1 y, -1 both.
     """
     check(lists, 3)
     for tensors in lists:
@@ -97,16 +82,9 @@ def all_finite(tensors: Sequence[Tensor]) -> Tensor:
 def multi_tensor_l2norm(
     chunk_size: int, noop_flag: Tensor, lists: Lists, per_tensor: bool | None = None, /
 ) -> tuple[Tensor, Tensor]:
-    """Compute the Euclidean norm of all tensors together, and of each.
+    """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32.
 
-    Args:
-        chunk_size: See above.
-        noop_flag: See above; it tells of the norm.
-        lists: One list of tensors, float16, bfloat16 or float32.
-        per_tensor: Whether each tensor's norm is wanted too.
-
-    Returns:
-        The norm of all, of shape (1,), and the norms of each, of shape (n,) or (0,), in float32.
+    The second is of shape (0,) unless ``per_tensor``; the flag tells of the first.
     """
     check(lists, 1)
     check_dtype(lists[0][0], FLOATS, "multi_tensor_l2norm_cuda")

@@ -23,17 +23,10 @@ COMBINATIONS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SGD:
-    """The options of an update, in the order of ``multi_tensor_sgd``.
+    """The options of an update, as those of ``FusedSGD``.
 
-    Attributes:
-        weight_decay: The factor of the decay.
-        momentum: The decay of the momenta; 0 leaves them out.
-        dampening: What the gradient loses before it joins the momenta.
-        lr: The learning rate.
-        nesterov: Whether to look ahead along the momenta.
-        first_run: Whether the momenta begin as the gradients.
-        decay_after_momentum: Whether the decay joins the update, and not the gradient.
-        scale: What the gradients are multiplied by first.
+    ``first_run`` says whether the momenta begin as the gradients, ``decay_after_momentum`` whether the decay
+    joins the update, and not the gradient; ``scale`` is what the gradients are multiplied by first.
     """
 
     weight_decay: float
@@ -126,14 +119,8 @@ def _with_momentum(grads: list[Tensor], momenta: list[Tensor], options: SGD) -> 
 def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
     """Update parameters and momenta, and the float16 copies of the parameters if there are any.
 
-    Args:
-        chunk_size: Of apex's kernels; nothing depends on it.
-        noop_flag: An int32 tensor of one element; where it is not 0, nothing is done.
-        lists: Gradients, parameters, momenta and, if wanted, float16 copies of the parameters.
-        *options: Those of ``SGD``.
-
-    Raises:
-        RuntimeError: If the lists do not fit, or there is no kernel for their dtypes.
+    The lists are gradients, parameters, momenta and, if wanted, copies. Where ``noop_flag`` is not 0, nothing
+    is done.
     """
     copies = lists[3] if len(lists) == 4 else []
     require(

@@ -1,4 +1,9 @@
-"""Lists of tensors: the checks that apex's extensions make, and the precision they are worked on in."""
+"""Lists of tensors: the checks that apex's extensions make, and the precision they are worked on in.
+
+Of the operations ``multi_tensor_...``, ``chunk_size`` is that of apex's kernels, which nothing depends on;
+``noop_flag`` an int32 tensor of one element, not looked at unless said; the options those of the optimizer's
+dataclass, in order. Lists that do not fit, or hold a dtype without a kernel, are a ``RuntimeError``.
+"""
 
 from __future__ import annotations
 

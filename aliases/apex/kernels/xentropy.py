@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .tensor_lists import require
+
 
 def forward(input: Tensor, labels: Tensor, smoothing: float, half_to_float: bool, /) -> tuple[Tensor, Tensor]:
     """Compute the loss of each example.
@@ -43,21 +45,7 @@ def exact_forward(
 def backward(
     grad_loss: Tensor, logits: Tensor, max_log_sum_exp: Tensor, labels: Tensor, smoothing: float, /
 ) -> Tensor:
-    """Compute the gradient of the logits.
-
-    Args:
-        grad_loss: The gradient of the losses, of shape (examples,).
-        logits: The logits, of shape (examples, classes).
-        max_log_sum_exp: What ``forward`` returned second.
-        labels: The classes.
-        smoothing: As for ``forward``.
-
-    Returns:
-        The gradient, of the logits' shape and dtype.
-
-    Raises:
-        RuntimeError: If a shape is not as it must be.
-    """
+    """Return the gradient of the logits; ``max_log_sum_exp`` is what ``forward`` returned second."""
     _check(logits, labels)
     grad = (logits.float() - max_log_sum_exp.float().unsqueeze(1)).exp_()
     if smoothing:
@@ -77,5 +65,4 @@ def _check(logits: Tensor, labels: Tensor) -> None:
         (logits.size(0) == labels.size(0), "Input and label should have same number of examples"),
         (logits.numel() > 0, "Number of classes in input should not be 0"),
     ):
-        if not holds:
-            raise RuntimeError(message)
+        require(holds, message)

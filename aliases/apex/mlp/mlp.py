@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,34 +15,15 @@ from ..kernels import dense
 ACTIVATIONS = {"none": 0, "relu": dense.RELU, "sigmoid": dense.SIGMOID}
 
 
-class MlpFunction(torch.autograd.Function):
-    """A perceptron: ``apply(bias, activation, input, *weights, *biases)``."""
-
-    @staticmethod
-    def forward(ctx: Any, bias: int, activation: int, *args: Tensor) -> Tensor:
-        """Return the output."""
-        outputs = dense.mlp_forward(bias, activation, args)
-        ctx.save_for_backward(*args, *outputs)
-        ctx.bias, ctx.activation = bias, activation
-        return outputs[0]
-
-    @staticmethod
-    def backward(ctx: Any, grad_o: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of input, weights and biases."""
-        *args, output, kept = ctx.saved_tensors
-        grads = dense.mlp_backward(ctx.bias, ctx.activation, grad_o, [output, kept], args)
-        return None, None, *grads
-
-
 def mlp_function(bias: int, activation: int, *args: Tensor) -> Tensor:
-    """Return the output of a perceptron.
+    """Return the output of a perceptron; arguments as ``dense.chain``, the last of them separate."""
+    return dense.chain(bias, activation, _cast_if_autocast_enabled(*args))
 
-    Args:
-        bias: Whether there are biases.
-        activation: 0 for none, 1 for the rectifier, 2 for the logistic function.
-        *args: The input, of shape (batch, features), the weights and, if there are any, the biases.
-    """
-    return dense.chain(bias, activation, _cast_if_autocast_enabled(*args))[-1]
+
+class MlpFunction:
+    """A perceptron, which torch differentiates: ``apply(bias, activation, input, *weights, *biases)``."""
+
+    apply = staticmethod(mlp_function)
 
 
 class MLP(nn.Module):

@@ -47,18 +47,7 @@ def fused_layer_norm_affine(
     eps: float = 1e-6,
     memory_efficient: bool = False,
 ) -> Tensor:
-    """Normalise over the trailing dimensions, scale and shift.
-
-    Args:
-        input: Of shape (..., *normalized_shape).
-        weight: Of shape ``normalized_shape``, in the input's dtype.
-        bias: As ``weight``.
-        normalized_shape: The dimensions that are normalised together.
-        eps: Added to the variance.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
-
-    Returns:
-        The output, in the input's dtype, or in autocast's.
+    """Do what ``fused_layer_norm`` does, scale by ``weight`` and shift by ``bias``, of the input's dtype.
 
     Raises:
         RuntimeError: If dtypes differ.

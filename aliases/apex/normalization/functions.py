@@ -34,10 +34,10 @@ class TorchsUnlessSaving(torch.autograd.Function):
         return cls.torchs(*args[:count])
 
 
-def _forward(
+def kept(
     ctx: Any, kernel: Callable[..., Any], tensors: Sequence[Tensor], shape: Shape, eps: float, saving: bool
 ) -> Tensor:
-    """Return what a kernel makes of the input and its parameters, and keep what ``_backward`` needs."""
+    """Return what a kernel makes of the input and its parameters, and keep what ``differentiated`` needs."""
     input, *params = (tensor.contiguous() for tensor in tensors)
     output, *statistics = kernel(input, shape, *params, eps)
     if saving:  # the mean is in the output's
@@ -47,11 +47,12 @@ def _forward(
     return output  # type: ignore[no-any-return]
 
 
-def _backward(ctx: Any, kernel: Callable[..., Any], grad: Tensor) -> tuple[Tensor | None, ...]:
-    kept, *others = ctx.saved_tensors
+def differentiated(ctx: Any, kernel: Callable[..., Any], grad: Tensor) -> tuple[Tensor | None, ...]:
+    """Return what a kernel computes for the tensors that ``kept`` was given, and None for the options."""
+    input_or_output, *others = ctx.saved_tensors
     params, statistics = others[: ctx.params], others[ctx.params :]
     shape, eps, saving = ctx.options
-    grads = kernel(grad.contiguous(), *statistics, kept, shape, *params, eps, saving)
+    grads = kernel(grad.contiguous(), *statistics, input_or_output, shape, *params, eps, saving)
     return *(grads if params else (grads,)), None, None, None
 
 
@@ -95,12 +96,12 @@ class FusedLayerNormFunction(TorchsUnlessSaving):
         ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
     ) -> Tensor:
         """Return the normalised input."""
-        return _forward(ctx, layer_norm.forward, [input], normalized_shape, eps, memory_efficient)
+        return kept(ctx, layer_norm.forward, [input], normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        return _backward(ctx, layer_norm.backward, grad_output)
+        return differentiated(ctx, layer_norm.backward, grad_output)
 
 
 class FusedLayerNormAffineFunction(TorchsUnlessSaving):
@@ -120,12 +121,12 @@ class FusedLayerNormAffineFunction(TorchsUnlessSaving):
     ) -> Tensor:
         """Return the normalised input, scaled and shifted, in its dtype."""
         tensors, kernel = [input, weight, bias], layer_norm.forward_affine
-        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
+        return kept(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input and of both parameters."""
-        return _backward(ctx, layer_norm.backward_affine, grad_output)
+        return differentiated(ctx, layer_norm.backward_affine, grad_output)
 
 
 class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
@@ -145,7 +146,7 @@ class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
     ) -> Tensor:
         """Return the normalised input, scaled and shifted, in the parameters' dtype."""
         tensors, kernel = [input, weight, bias], layer_norm.forward_affine_mixed_dtypes
-        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
+        return kept(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
 
 class FusedRMSNormFunction(TorchsUnlessSaving):
@@ -158,12 +159,12 @@ class FusedRMSNormFunction(TorchsUnlessSaving):
         ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
     ) -> Tensor:
         """Return the normalised input."""
-        return _forward(ctx, rms_norm.rms_forward, [input], normalized_shape, eps, memory_efficient)
+        return kept(ctx, rms_norm.rms_forward, [input], normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradient of the input."""
-        return _backward(ctx, rms_norm.rms_backward, grad_output)
+        return differentiated(ctx, rms_norm.rms_backward, grad_output)
 
 
 class FusedRMSNormAffineFunction(TorchsUnlessSaving):
@@ -182,12 +183,12 @@ class FusedRMSNormAffineFunction(TorchsUnlessSaving):
     ) -> Tensor:
         """Return the normalised input, scaled, in its dtype."""
         tensors, kernel = [input, weight], rms_norm.rms_forward_affine
-        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
+        return kept(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input and of the weight."""
-        return _backward(ctx, rms_norm.rms_backward_affine, grad_output)
+        return differentiated(ctx, rms_norm.rms_backward_affine, grad_output)
 
 
 class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
@@ -206,4 +207,4 @@ class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
     ) -> Tensor:
         """Return the normalised input, scaled, in the weight's dtype."""
         tensors, kernel = [input, weight], rms_norm.rms_forward_affine_mixed_dtypes
-        return _forward(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)
+        return kept(ctx, kernel, tensors, normalized_shape, eps, memory_efficient)

@@ -71,14 +71,7 @@ class _Norm(nn.Module):
 
 
 class FusedLayerNorm(_Norm):
-    """Layer normalisation, as ``torch.nn.LayerNorm``.
-
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance.
-        elementwise_affine: Whether there are a weight and a bias.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
-    """
+    """Layer normalisation, as ``torch.nn.LayerNorm``; arguments as its base."""
 
     parameter_names = ("weight", "bias")
     if TYPE_CHECKING:  # TorchScript reads annotations that are there when the program runs
@@ -96,14 +89,7 @@ class FusedLayerNorm(_Norm):
 
 
 class FusedRMSNorm(_Norm):
-    """Normalisation by the root mean square, as ``torch.nn.RMSNorm``.
-
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the mean square.
-        elementwise_affine: Whether there is a weight.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
-    """
+    """Normalisation by the root mean square, as ``torch.nn.RMSNorm``; arguments as its base."""
 
     parameter_names = ("weight",)
     if TYPE_CHECKING:
@@ -122,11 +108,7 @@ class FusedRMSNorm(_Norm):
 class MixedFusedLayerNorm(FusedLayerNorm):
     """Layer normalisation whose output has the parameters' dtype.
 
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
-        **kwargs: ``elementwise_affine``, which must be true.
+    Arguments as its base; ``elementwise_affine`` must be true.
 
     Raises:
         RuntimeError: If it is not.
@@ -154,11 +136,7 @@ class MixedFusedLayerNorm(FusedLayerNorm):
 class MixedFusedRMSNorm(FusedRMSNorm):
     """Normalisation by the root mean square whose output has the weight's dtype.
 
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the mean square.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
-        **kwargs: ``elementwise_affine``, which must be true.
+    Arguments as its base; ``elementwise_affine`` must be true.
 
     Raises:
         RuntimeError: If it is not.

@@ -74,18 +74,8 @@ class SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
             self.num_batches_tracked.add_(1)
             factor = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
         return SyncBatchnormFunction.apply(  # type: ignore[no-any-return, no-untyped-call]
-            input,
-            z,
-            self.weight,
-            self.bias,
-            self.running_mean,
-            self.running_var,
-            self.eps,
-            True,
-            factor,
-            self.process_group,
-            self._channels_are_last(input),
-            self.fuse_relu,
+            *(input, z, self.weight, self.bias, self.running_mean, self.running_var, self.eps, True, factor),
+            *(self.process_group, self._channels_are_last(input), self.fuse_relu),
         )
 
     def _channels_are_last(self, input: Tensor) -> bool:

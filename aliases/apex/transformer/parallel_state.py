@@ -15,7 +15,7 @@ from .utils import ensure_divisibility as ensure_divisibility
 
 _logger = get_transformer_logger(__name__)
 _groups: dict[str, Any] = {}
-_overrides: dict[str, int | None] = {}
+_overrides: dict[str, int] = {}
 """Ranks and sizes that were set by hand."""
 
 
@@ -35,20 +35,21 @@ def initialize_model_parallel(
     Args:
         tensor_model_parallel_size_: How many processes share a layer's tensors.
         pipeline_model_parallel_size_: How many processes share the layers.
-        virtual_pipeline_model_parallel_size_: How many parts of the model each process has.
-        pipeline_model_parallel_split_rank_: Refused.
-        use_fp8_: Refused.
-        init_mpi_proc_group: Refused.
+        virtual_pipeline_model_parallel_size_: Refused, as the next three.
+        pipeline_model_parallel_split_rank_: See above.
+        use_fp8_: See above.
+        init_mpi_proc_group: See above.
         default_backend: The backend of the groups, None for ``"nccl"``.
         p2p_backend: The backend of the groups along the pipeline.
 
     Raises:
         RuntimeError: If the processes cannot be divided so.
-        NotImplementedError: If an encoder and a decoder, or a group of FP8 or of MPI are asked for.
+        NotImplementedError: If virtual pipelines, an encoder and a decoder, FP8 or MPI are asked for.
     """
     assert dist.is_initialized()
-    if pipeline_model_parallel_split_rank_ is not None or use_fp8_ or init_mpi_proc_group:
-        raise NotImplementedError("encoders and decoders, FP8 and MPI: use megatron.core.parallel_state")
+    stages = virtual_pipeline_model_parallel_size_, pipeline_model_parallel_split_rank_
+    if stages != (None, None) or use_fp8_ or init_mpi_proc_group:
+        raise NotImplementedError("virtual or split pipelines, FP8, MPI: use megatron.core.parallel_state")
     world = dist.get_world_size()
     tensor, pipeline = min(tensor_model_parallel_size_, world), min(pipeline_model_parallel_size_, world)
     if world % (tensor * pipeline) != 0:
@@ -56,12 +57,6 @@ def initialize_model_parallel(
             f"`world_size` ({world}) is not divisible by tensor_model_parallel_size ({tensor}) "
             f"x pipeline_model_parallel_size ({pipeline})"
         )
-    if virtual_pipeline_model_parallel_size_ is not None:
-        assert pipeline_model_parallel_size_ > 2, (
-            "pipeline-model-parallel size should be greater than 2 with interleaved schedule"
-        )
-        set_virtual_pipeline_model_parallel_rank(0)
-        set_virtual_pipeline_model_parallel_world_size(virtual_pipeline_model_parallel_size_)
     _make_groups(world, tensor, pipeline, default_backend or "nccl", p2p_backend or "nccl")
 
 
@@ -145,16 +140,6 @@ def set_pipeline_model_parallel_rank(rank: int) -> None:
     _overrides["pipeline rank"] = rank
 
 
-def set_virtual_pipeline_model_parallel_rank(rank: int | None) -> None:
-    """Have this process work on one of its parts of the model."""
-    _overrides["virtual rank"] = rank
-
-
-def set_virtual_pipeline_model_parallel_world_size(size: int | None) -> None:
-    """Have this process be taken to have some parts of the model."""
-    _overrides["virtual size"] = size
-
-
 def get_tensor_model_parallel_world_size() -> int:
     """Return the size of this process's tensor-parallel group."""
     size = _overrides.get("tensor size")
@@ -189,36 +174,22 @@ def get_data_parallel_rank() -> int:
     return dist.get_rank(get_data_parallel_group())
 
 
-def get_virtual_pipeline_model_parallel_rank() -> int | None:
-    """Return which of its parts of the model this process works on."""
-    return _overrides.get("virtual rank")
-
-
-def get_virtual_pipeline_model_parallel_world_size() -> int | None:
-    """Return how many parts of the model this process has."""
-    return _overrides.get("virtual size")
-
-
 def get_rank_info() -> tuple[int, int, int, int | None]:
     """Return the places of this process in its groups: data, tensor, pipeline, and part of the model."""
     if not model_parallel_is_initialized():
         return 0, 0, 0, 0
     places = get_data_parallel_rank(), get_tensor_model_parallel_rank(), get_pipeline_model_parallel_rank()
-    return *places, get_virtual_pipeline_model_parallel_rank()
+    return *places, None
 
 
 def is_pipeline_first_stage(ignore_virtual: bool = False) -> bool:
-    """Tell whether this process runs the first stage, with the first of its parts of the model."""
-    virtual = get_virtual_pipeline_model_parallel_world_size() is not None and not ignore_virtual
-    first = get_pipeline_model_parallel_rank() == 0
-    return first and not (virtual and get_virtual_pipeline_model_parallel_rank() != 0)
+    """Tell whether this process runs the first stage."""
+    return get_pipeline_model_parallel_rank() == 0
 
 
 def is_pipeline_last_stage(ignore_virtual: bool = False) -> bool:
-    """Tell whether this process runs the last stage, with the last of its parts of the model."""
-    parts = get_virtual_pipeline_model_parallel_world_size()
-    last = get_pipeline_model_parallel_rank() == get_pipeline_model_parallel_world_size() - 1
-    return last and (ignore_virtual or parts is None or _overrides["virtual rank"] == parts - 1)
+    """Tell whether this process runs the last stage."""
+    return get_pipeline_model_parallel_rank() == get_pipeline_model_parallel_world_size() - 1
 
 
 def get_tensor_model_parallel_src_rank() -> int:

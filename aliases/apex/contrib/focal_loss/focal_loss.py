@@ -25,15 +25,8 @@ class FocalLoss(torch.autograd.Function):
         label_smoothing: float = 0.0,
     ) -> Tensor:
         """Return the loss."""
-        loss, partial_grad = kernels.forward(
-            cls_output,
-            cls_targets_at_level,
-            num_positives_sum,
-            num_real_classes,
-            alpha,
-            gamma,
-            label_smoothing,
-        )
+        options = num_positives_sum, num_real_classes, alpha, gamma, label_smoothing
+        loss, partial_grad = kernels.forward(cls_output, cls_targets_at_level, *options)
         ctx.save_for_backward(partial_grad, num_positives_sum)
         return loss
 

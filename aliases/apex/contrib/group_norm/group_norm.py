@@ -16,19 +16,7 @@ SWISH = ("silu", "swish")
 def torch_group_norm(
     x: Tensor, g: int, w: Tensor | None, b: Tensor | None, eps: float, act: str | None = ""
 ) -> Tensor:
-    """Normalise groups of channels, in the parameters' dtype, and apply the activation.
-
-    Args:
-        x: Of shape (N, channels, ...).
-        g: How many groups there are.
-        w: The weight, of shape (channels,); None for 1.
-        b: The bias, of shape (channels,); None for 0.
-        eps: Added to the variance.
-        act: ``"silu"`` or ``"swish"``, which are the same; anything else for none.
-
-    Returns:
-        The output, of the input's shape and dtype.
-    """
+    """Normalise groups of channels, in the parameters' dtype, and apply the activation, as ``GroupNorm``."""
     output = F.group_norm(x if w is None else x.to(w.dtype), g, w, b, eps)
     return (F.silu(output) if act in SWISH else output).to(x.dtype)
 

@@ -1,55 +1,36 @@
-"""Products of chosen rows, which can be differentiated twice."""
+"""Products of chosen rows, which can be differentiated as often as wanted."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...kernels import index_mul
+from ...kernels.tensor_lists import require
 
 
-class IndexMul2d_(torch.autograd.Function):
-    """``in1[idx1] * in2``: ``apply(in1, in2, idx1)``."""
+def _index_mul_2d(in1: Tensor, in2: Tensor, idx1: Tensor) -> Tensor:
+    """Return ``in1[idx1] * in2``, computed in float32, as are the sums of its gradients.
 
-    @staticmethod
-    def forward(ctx: Any, in1: Tensor, in2: Tensor, idx1: Tensor) -> Tensor:
-        """Return the products, of the shape of ``in2``."""
-        index_mul.check(in1, in2, idx1)
-        out = torch.empty_like(in2)
-        index_mul.forward(out, in1, in2, idx1)
-        ctx.save_for_backward(in1, in2, idx1)
-        return out
+    Args:
+        in1: Of shape (rows, columns), float32 or float16.
+        in2: Of shape (products, columns), in that dtype.
+        idx1: A row of ``in1`` for each product, of shape (products,).
 
-    @staticmethod
-    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of both factors."""
-        return *index_mul_2d_backward(*ctx.saved_tensors, grad_out), None
+    Raises:
+        RuntimeError: If a shape or a dtype is not as it must be.
+    """
+    assert in2.size(0) == idx1.size(0)
+    types = "input1'dtype and input2's dtype must be fp32 or fp16. And input type must be same"
+    require(in1.dtype in (torch.float32, torch.half) and in2.dtype == in1.dtype, types)
+    require(in1.dim() == in2.dim() == 2, "in1 and in2 must be 2-dimension tensor.")
+    require(idx1.dim() == 1, "idx1 must be 1-dimension tensor.")
+    return (in1.float().index_select(0, idx1) * in2.float()).to(in1.dtype)
 
 
-class IndexMul2dBackward_(torch.autograd.Function):
-    """The gradients of both factors: ``apply(in1, in2, idx1, grad_out)``."""
+class IndexMul2d_:
+    """``in1[idx1] * in2``, which torch differentiates: ``apply(in1, in2, idx1)``."""
 
-    @staticmethod
-    def forward(ctx: Any, in1: Tensor, in2: Tensor, idx1: Tensor, grad_out: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradients."""
-        grad_in1, grad_in2 = torch.zeros_like(in1), torch.empty_like(in2)
-        index_mul.backward(grad_in1, grad_in2, grad_out, in1, in2, idx1)
-        ctx.save_for_backward(in1, in2, idx1, grad_out)
-        return grad_in1, grad_in2
-
-    @staticmethod
-    def backward(ctx: Any, grad_grad_in1: Tensor, grad_grad_in2: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of both factors and of the first gradient."""
-        in1, in2, idx1, grad_out = ctx.saved_tensors
-        grad_in1, grad_in2 = torch.zeros_like(in1), torch.empty_like(in2)
-        grad_grad_out = torch.empty_like(grad_out)
-        index_mul.backward_backward(
-            grad_grad_out, grad_in1, grad_in2, grad_out, grad_grad_in1, grad_grad_in2, in1, in2, idx1
-        )
-        return grad_in1, grad_in2, None, grad_grad_out
+    apply = staticmethod(_index_mul_2d)
 
 
 index_mul_2d = IndexMul2d_.apply
-index_mul_2d_backward: Any = IndexMul2dBackward_.apply

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...kernels.layer_norm import layer_norm, ln_bwd, ln_fwd
+from ...kernels.layer_norm import backward_affine, forward_affine_mixed_dtypes, layer_norm
 from ...normalization.functional import mixed_dtype_fused_layer_norm_affine
-from ...normalization.functions import TorchsUnlessSaving
+from ...normalization.functions import TorchsUnlessSaving, differentiated, kept
 
 
 class FastLayerNormFN(TorchsUnlessSaving):
@@ -25,23 +25,13 @@ class FastLayerNormFN(TorchsUnlessSaving):
         ctx: Any, x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float, memory_efficient: bool = False
     ) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
-        gamma, beta = gamma.contiguous(), beta.contiguous()
-        rows = x.contiguous().view(-1, gamma.numel())
-        output, mean, inverse = ln_fwd(rows, gamma, beta, epsilon)
-        if memory_efficient:
-            ctx.save_for_backward(output, gamma, None, inverse, beta)
-        else:
-            ctx.save_for_backward(rows, gamma, mean, inverse, None)
-        ctx.x_shape, ctx.memory_efficient = x.shape, memory_efficient
-        return output.view(x.shape)
+        kernel = forward_affine_mixed_dtypes
+        return kept(ctx, kernel, [x, gamma, beta], gamma.shape, epsilon, memory_efficient)
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the input and of both parameters."""
-        kept, gamma, mean, inverse, beta = ctx.saved_tensors
-        rows = dy.contiguous().view(kept.shape)
-        dx, dgamma, dbeta, _, _ = ln_bwd(rows, kept, mean, inverse, gamma, beta, ctx.memory_efficient)
-        return dx.view(ctx.x_shape), dgamma, dbeta, None, None
+        return differentiated(ctx, backward_affine, dy)[:-1]
 
 
 class FastLayerNorm(nn.Module):

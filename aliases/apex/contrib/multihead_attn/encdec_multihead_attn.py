@@ -16,18 +16,10 @@ from .fast_encdec_multihead_attn_norm_add_func import fast_encdec_attn_norm_add_
 
 
 class EncdecMultiheadAttn(Attention):
-    """Attention of one sequence to another.
-
-    Args:
-        embed_dim: The size of the inputs.
-        num_heads: How many heads there are.
-        dropout: The chance of a weight, and of an element of what is added, to be dropped.
-        bias: Whether there are biases; not with ``"fast"``.
-        include_norm_add: Whether to normalise the query before, and add it after.
-        impl: ``"fast"``, with the parameters of the normalisation in this module, or ``"default"``.
+    """Attention of one sequence to another; arguments as ``Attention``.
 
     Raises:
-        AssertionError: If options do not fit together.
+        AssertionError: If options do not fit together: there are no biases with ``"fast"``.
     """
 
     in_proj_weight_q: Tensor
@@ -69,23 +61,7 @@ class EncdecMultiheadAttn(Attention):
         attn_mask: Tensor | None = None,
         is_training: bool = True,
     ) -> tuple[Tensor, None]:
-        """Attend.
-
-        Args:
-            query: What asks, of shape (query length, batch, size).
-            key: What is asked, of shape (key length, batch, size).
-            value: Not looked at: the keys are.
-            key_padding_mask: Of shape (batch, key length); where it is set, a key is not seen. None for all.
-            need_weights: Not looked at.
-            attn_mask: Of shape (length, length), instead; where it is set, a time is not seen.
-            is_training: Whether to drop.
-
-        Returns:
-            A tensor of the query's shape, and None.
-
-        Raises:
-            AssertionError: If there are both masks.
-        """
+        """Attend; arguments as ``SelfMultiheadAttn.forward``, but that ``key`` is what is asked."""
         mask = only_mask(key_padding_mask, attn_mask)
         first = (attn_mask is not None, is_training, self.num_heads)
         weights = (self.in_proj_weight_q, self.in_proj_weight_kv, self.out_proj_weight)

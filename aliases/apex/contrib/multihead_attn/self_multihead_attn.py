@@ -19,13 +19,7 @@ from .self_multihead_attn_func import self_attn_func
 class SelfMultiheadAttn(Attention):
     """Attention of a sequence to itself.
 
-    Args:
-        embed_dim: The size of the inputs.
-        num_heads: How many heads there are.
-        dropout: The chance of a weight, and of an element of what is added, to be dropped.
-        bias: Whether there are biases.
-        include_norm_add: Whether to normalise the input before, and add it after.
-        impl: ``"fast"``, with the parameters of the normalisation in this module, or ``"default"``.
+    Args (the others are those of ``Attention``):
         separate_qkv_params: Whether queries, keys and values have parameters of their own.
         mask_additive: Whether masks of keys are added.
 

@@ -14,14 +14,9 @@ SCALE_STATE = ("last_overflow_iter", "scale_factor", "scale_window")
 
 
 class FP16_Optimizer(Wrapper):
-    """An optimizer of a float16 model, which updates float32 masters.
+    """An optimizer of a float16 model, which updates float32 masters; as that of ``fp16_utils``.
 
-    Args:
-        init_optimizer: An optimizer of ``apex.contrib.optimizers``; its parameters become masters.
-        static_loss_scale: What losses are multiplied by.
-        dynamic_loss_scale: Whether the factor adapts instead.
-        dynamic_loss_args: Not supported.
-        verbose: Whether to print overflows.
+    Its optimizer is one of ``apex.contrib.optimizers``, and all of its parameters become masters.
 
     Raises:
         SystemError: If there are ``dynamic_loss_args``.

@@ -10,15 +10,9 @@ __all__ = ["MegatronPretrainingRandomSampler", "MegatronPretrainingSampler"]
 
 
 class _Sampler:
-    """What both samplers share.
+    """What both samplers share: the counts, which must make sense."""
 
-    Args:
-        total_samples: How many samples there are.
-        consumed_samples: How many were taken before, by all processes together.
-        local_minibatch_size: How many a batch of one process has.
-        data_parallel_rank: Which process this is.
-        data_parallel_size: How many processes there are.
-    """
+    error: type[Exception]
 
     def __init__(
         self,
@@ -28,11 +22,20 @@ class _Sampler:
         data_parallel_rank: int,
         data_parallel_size: int,
     ) -> None:
+        size, rank, ranks = local_minibatch_size, data_parallel_rank, data_parallel_size
+        self._require(total_samples > 0, f"no sample to consume: {total_samples}")
+        self._require(size > 0, f"local minibatch size must be greater than 0: {size}")
+        self._require(ranks > 0, f"data parallel size must be greater than 0: {ranks}")
+        self._require(rank < ranks, f"data_parallel_rank should be smaller than data size: {rank} < {ranks}")
         self.total_samples = total_samples
         self.consumed_samples = consumed_samples
         self.data_parallel_rank = data_parallel_rank
         self.data_parallel_size = data_parallel_size
         self.local_minibatch_size = local_minibatch_size
+
+    def _require(self, holds: bool, message: str) -> None:
+        if not holds:
+            raise self.error(message)
 
     def __len__(self) -> int:
         return self.total_samples
@@ -63,6 +66,8 @@ class MegatronPretrainingSampler(_Sampler):
         RuntimeError: If there is nothing to take, or a number makes no sense.
     """
 
+    error = RuntimeError
+
     def __init__(
         self,
         total_samples: int,
@@ -72,27 +77,10 @@ class MegatronPretrainingSampler(_Sampler):
         data_parallel_size: int,
         drop_last: bool = True,
     ) -> None:
-        for holds, message in (
-            (total_samples > 0, f"no sample to consume: {total_samples}"),
-            (
-                consumed_samples < total_samples,
-                f"no samples left to consume: {consumed_samples}, {total_samples}",
-            ),
-            (
-                local_minibatch_size > 0,
-                f"local minibatch size must be greater than 0: {local_minibatch_size}",
-            ),
-            (data_parallel_size > 0, f"data parallel size must be greater than 0: {data_parallel_size}"),
-            (
-                data_parallel_rank < data_parallel_size,
-                "data_parallel_rank should be smaller than data size: "
-                f"{data_parallel_rank}, {data_parallel_size}",
-            ),
-        ):
-            if not holds:
-                raise RuntimeError(message)
         counts = total_samples, consumed_samples, local_minibatch_size
         super().__init__(*counts, data_parallel_rank, data_parallel_size)
+        left = f"no samples left to consume: {consumed_samples}, {total_samples}"
+        self._require(consumed_samples < total_samples, left)
         self.drop_last = drop_last
 
     def get_start_end_idx(self) -> tuple[int, int]:
@@ -112,16 +100,10 @@ class MegatronPretrainingSampler(_Sampler):
 class MegatronPretrainingRandomSampler(_Sampler):
     """Takes samples at random: every process from a part of its own, in another order in each epoch.
 
-    Args:
-        total_samples: How many samples there are.
-        consumed_samples: How many were taken before, by all processes together.
-        local_minibatch_size: How many a batch of one process has.
-        data_parallel_rank: Which process this is.
-        data_parallel_size: How many processes there are.
-
-    Raises:
-        ValueError: If there is nothing to take, or a number makes no sense.
+    Arguments as ``MegatronPretrainingSampler``; what makes no sense is a ``ValueError``.
     """
+
+    error = ValueError
 
     def __init__(
         self,
@@ -131,18 +113,6 @@ class MegatronPretrainingRandomSampler(_Sampler):
         data_parallel_rank: int,
         data_parallel_size: int,
     ) -> None:
-        for holds, message in (
-            (total_samples > 0, f"no sample to consume: total_samples of {total_samples}"),
-            (local_minibatch_size > 0, f"Invalid local_minibatch_size: {local_minibatch_size}"),
-            (data_parallel_size > 0, f"Invalid data_parallel_size: {data_parallel_size}"),
-            (
-                data_parallel_rank < data_parallel_size,
-                "data_parallel_rank should be smaller than data parallel size: "
-                f"{data_parallel_rank} < {data_parallel_size}",
-            ),
-        ):
-            if not holds:
-                raise ValueError(message)
         counts = total_samples, consumed_samples, local_minibatch_size
         super().__init__(*counts, data_parallel_rank, data_parallel_size)
         self.last_batch_size = total_samples % self.local_minibatch_times_data_parallel_size

@@ -117,13 +117,7 @@ class FusedScaleMaskSoftmax(nn.Module):
 class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
     """The softmax of scaled and masked scores, of any number of keys.
 
-    Args:
-        input_in_fp16: Whether scores are in float16.
-        input_in_bf16: Whether scores are in bfloat16.
-        scaled_masked_softmax_fusion: Whether the function for low precision may be taken.
-        mask_func: Else masks scores: called with them and the mask.
-        softmax_in_fp32: Whether the softmax is computed in float32 else.
-        scale: What scores are multiplied by, or None.
+    Arguments as ``FusedScaleMaskSoftmax``.
     """
 
     def __init__(

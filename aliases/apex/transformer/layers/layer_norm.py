@@ -19,14 +19,7 @@ def _mark(module: nn.Module, enabled: bool) -> None:
 
 
 class FusedLayerNorm(normalization.FusedLayerNorm):
-    """Layer normalisation.
-
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance.
-        elementwise_affine: Whether there are a weight and a bias.
-        sequence_parallel_enabled: What these say.
-    """
+    """Layer normalisation; ``sequence_parallel_enabled`` is what its parameters say."""
 
     def __init__(
         self,
@@ -42,13 +35,7 @@ class FusedLayerNorm(normalization.FusedLayerNorm):
 
 
 class MixedFusedLayerNorm(normalization.MixedFusedLayerNorm):
-    """Layer normalisation whose output has the parameters' dtype.
-
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance.
-        **kwargs: ``sequence_parallel_enabled``: what the parameters say if it is true.
-    """
+    """Layer normalisation whose output has the parameters' dtype; these say it if it is true."""
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(normalized_shape, eps, **kwargs)
@@ -58,13 +45,7 @@ class MixedFusedLayerNorm(normalization.MixedFusedLayerNorm):
 
 
 class FastLayerNorm(layer_norm.FastLayerNorm):
-    """Layer normalisation over the last dimension.
-
-    Args:
-        hidden_size: Its size.
-        eps: Added to the variance.
-        sequence_parallel_enabled: What the parameters say.
-    """
+    """Layer normalisation over the last dimension; as ``FusedLayerNorm``."""
 
     def __init__(
         self, hidden_size: int, eps: float = 1e-5, *, sequence_parallel_enabled: bool = False
