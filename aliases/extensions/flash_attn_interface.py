@@ -1,7 +1,7 @@
 """flash_attn 3, by the name of its own top-level module."""
 # ruff: noqa: F401 (the imported names are the interface)
 
-from flash_attn.hopper.interface import (
+from flash_attn._morph.hopper.interface import (
     USE_TRITON_ROCM,
     FlashAttnFunc,
     FlashAttnQKVPackedFunc,

@@ -1,6 +1,5 @@
 """flash_attn 2 on any device: its functions, by the best kernel that the device has for a call."""
 
-from .decoding import flash_attn_with_kvcache
 from .flash_attn_interface import (
     flash_attn_func,
     flash_attn_kvpacked_func,
@@ -8,6 +7,7 @@ from .flash_attn_interface import (
     flash_attn_varlen_func,
     flash_attn_varlen_kvpacked_func,
     flash_attn_varlen_qkvpacked_func,
+    flash_attn_with_kvcache,
 )
 
 __version__ = "2.8.4"

@@ -4,37 +4,36 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import flash_attn_2_cuda as flash_attn_gpu
 import torch
 from torch import Tensor
 
-from .calls.direct import attend_plainly
-from .decoding import flash_attn_with_kvcache
-from .functions import (
+from ._morph.direct import attend
+from ._morph.functions import (
     FlashAttnFunc,
     FlashAttnKVPackedFunc,
     FlashAttnQKVPackedFunc,
     FlashAttnVarlenFunc,
     FlashAttnVarlenKVPackedFunc,
     FlashAttnVarlenQKVPackedFunc,
+    Result,
+    call,
 )
-from .kernels.weights import block_size
-from .operators.backward import (
+from ._morph.kernels.weights import block_size
+from ._morph.operators import (
     _flash_attn_backward,
     _flash_attn_backward_fake,
-    _flash_attn_varlen_backward,
-    _flash_attn_varlen_backward_fake,
-    _wrapped_flash_attn_backward,
-    _wrapped_flash_attn_varlen_backward,
-)
-from .operators.differentiable import Result, apply
-from .operators.forward import (
     _flash_attn_forward,
     _flash_attn_forward_fake,
+    _flash_attn_varlen_backward,
+    _flash_attn_varlen_backward_fake,
     _flash_attn_varlen_forward,
     _flash_attn_varlen_forward_fake,
+    _wrapped_flash_attn_backward,
     _wrapped_flash_attn_forward,
+    _wrapped_flash_attn_varlen_backward,
     _wrapped_flash_attn_varlen_forward,
     maybe_contiguous,
 )
@@ -98,8 +97,8 @@ def flash_attn_func(
         RuntimeError: If flash_attn does not take the arguments.
     """
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
-    return apply(FlashAttnFunc, q, k, v, *options, return_attn_probs) if out is None else out
+    out = None if return_attn_probs else _plain(q, k, v, *options)
+    return _applied(FlashAttnFunc, q, k, v, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_kvpacked_func(
@@ -117,8 +116,8 @@ def flash_attn_kvpacked_func(
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     k, v = kv.unbind(2)
-    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
-    return apply(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs) if out is None else out
+    out = None if return_attn_probs else _plain(q, k, v, *options)
+    return _applied(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_qkvpacked_func(
@@ -135,8 +134,8 @@ def flash_attn_qkvpacked_func(
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     q, k, v = qkv.unbind(2)
-    out = None if return_attn_probs else attend_plainly(q, k, v, *options)
-    return apply(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs) if out is None else out
+    out = None if return_attn_probs else _plain(q, k, v, *options)
+    return _applied(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs) if out is None else out
 
 
 def flash_attn_varlen_func(
@@ -169,14 +168,14 @@ def flash_attn_varlen_func(
         cu_seqlens_k: Likewise for the keys.
         max_seqlen_q: The most queries of a sequence.
         max_seqlen_k: The most keys of a sequence.
-        dropout_p: The probability that a weight is dropped.
-        softmax_scale: What the product of a query and a key is multiplied by.
-        causal: Whether a query sees no key after its own position.
-        window_size: How many keys before and after its own position a query sees.
-        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``.
-        alibi_slopes: float32, of shape (heads,) or (batch, heads).
-        deterministic: Without effect.
-        return_attn_probs: Whether the sums and the weights of the softmax are wanted too.
+        dropout_p: As for :func:`flash_attn_func`, and so are the options that follow.
+        softmax_scale: See there.
+        causal: See there.
+        window_size: See there.
+        softcap: See there.
+        alibi_slopes: See there.
+        deterministic: See there.
+        return_attn_probs: See there.
         block_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
 
     Returns:
@@ -188,7 +187,7 @@ def flash_attn_varlen_func(
     """
     bounds = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnVarlenFunc, q, k, v, *bounds, *options, return_attn_probs, block_table)
+    return _applied(FlashAttnVarlenFunc, q, k, v, *bounds, *options, return_attn_probs, block_table)
 
 
 def flash_attn_varlen_kvpacked_func(
@@ -210,7 +209,7 @@ def flash_attn_varlen_kvpacked_func(
     """Compute attention as :func:`flash_attn_varlen_func`; ``kv`` is (all keys, 2, key heads, head size)."""
     bounds = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnVarlenKVPackedFunc, q, kv, *bounds, *options, return_attn_probs)
+    return _applied(FlashAttnVarlenKVPackedFunc, q, kv, *bounds, *options, return_attn_probs)
 
 
 def flash_attn_varlen_qkvpacked_func(
@@ -228,4 +227,94 @@ def flash_attn_varlen_qkvpacked_func(
 ) -> Result:
     """Compute attention as :func:`flash_attn_varlen_func`; ``qkv`` is (all tokens, 3, heads, head size)."""
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    return apply(FlashAttnVarlenQKVPackedFunc, qkv, cu_seqlens, max_seqlen, *options, return_attn_probs)
+    return _applied(FlashAttnVarlenQKVPackedFunc, qkv, cu_seqlens, max_seqlen, *options, return_attn_probs)
+
+
+def flash_attn_with_kvcache(
+    q: Tensor,
+    k_cache: Tensor,
+    v_cache: Tensor,
+    k: Tensor | None = None,
+    v: Tensor | None = None,
+    rotary_cos: Tensor | None = None,
+    rotary_sin: Tensor | None = None,
+    cache_seqlens: int | Tensor | None = None,
+    cache_batch_idx: Tensor | None = None,
+    cache_leftpad: Tensor | None = None,
+    block_table: Tensor | None = None,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    window_size: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    rotary_interleaved: bool = True,
+    alibi_slopes: Tensor | None = None,
+    num_splits: int = 0,
+    return_softmax_lse: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Compute attention over a cache of keys and values, to which ``k`` and ``v`` are added in place first.
+
+    There is no backward pass. See :func:`flash_attn_func` for the options that are not listed here.
+
+    Args:
+        q: float16 or bfloat16 of shape (batch, queries, heads, head size).
+        k_cache: Of shape (cached sequences, cached tokens, key heads, head size), or, with a
+            ``block_table``, of shape (pages, tokens of a page, key heads, head size), with a multiple of
+            256 tokens in a page.
+        v_cache: Of the shape of ``k_cache``.
+        k: Of shape (batch, new tokens, key heads, head size), written after the tokens of each sequence.
+        v: Of the shape of ``k``.
+        rotary_cos: Cosines of shape (positions, rotary size / 2): new keys are rotated at their positions;
+            so are queries with a mask, and without one all of them at the first new position.
+        rotary_sin: Sines of the same shape.
+        cache_seqlens: How many tokens each sequence has in the cache; a tensor is int32 of shape (batch,).
+        cache_batch_idx: int32 of shape (batch,): which of the cached sequences each is; None for the first
+            ones.
+        cache_leftpad: int32 of shape (batch,): where in the cache each sequence begins; None for 0.
+        block_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
+        rotary_interleaved: Whether neighbours are rotated with each other, or one half with the other.
+        num_splits: Without effect on the result.
+        return_softmax_lse: Whether the sums of the softmax are wanted too.
+
+    Returns:
+        The output, of the shape of ``q``; with ``return_softmax_lse`` also the logarithm of the sums,
+        float32 of shape (batch, heads, queries), infinity where no key is seen.
+
+    Raises:
+        RuntimeError: If flash_attn does not take the arguments.
+    """
+    assert k_cache.stride(-1) == 1, "k_cache must have contiguous last dimension"
+    assert v_cache.stride(-1) == 1, "v_cache must have contiguous last dimension"
+    if isinstance(cache_seqlens, int):
+        shape, device = (q.shape[0],), k_cache.device
+        cache_seqlens = torch.full(shape, cache_seqlens, dtype=torch.int32, device=device)
+    scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
+    inputs = maybe_contiguous(q), k_cache, v_cache, maybe_contiguous(k), maybe_contiguous(v)
+    rotary = maybe_contiguous(cache_seqlens), rotary_cos, rotary_sin
+    where = maybe_contiguous(cache_batch_idx), cache_leftpad, maybe_contiguous(block_table)
+    window = causal, *window_size
+    options = alibi_slopes, None, scale, *window, softcap, rotary_interleaved, num_splits
+    out, lse = flash_attn_gpu.fwd_kvcache(*inputs, *rotary, *where, *options)
+    return (out, lse) if return_softmax_lse else out
+
+
+def _plain(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float,
+    softmax_scale: float | None,
+    causal: bool,
+    window_size: tuple[int, int],
+    softcap: float,
+    alibi_slopes: Tensor | None,
+    deterministic: bool,
+) -> Tensor | None:
+    """Compute what a kernel of the device takes as it is, or return None."""
+    if dropout_p or softcap or alibi_slopes is not None or window_size != (-1, -1):
+        return None
+    return attend(q, k, v, softmax_scale, causal)
+
+
+def _applied(function: type[torch.autograd.Function], *arguments: Any) -> Result:
+    """Call an autograd function, which is told last whether gradients may be asked for."""
+    return call(function, *arguments, torch.is_grad_enabled())  # type: ignore[no-any-return]

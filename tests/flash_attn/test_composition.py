@@ -179,7 +179,7 @@ def test_plain_calls_are_what_calls_that_return_the_sums_are():
 @pytest.mark.platforms("cpu")
 def test_torchs_attention_where_it_has_a_fused_kernel():
     """Which accelerators without operators of their own compute plain calls with; here with the host's."""
-    from flash_attn.kernels import torchs
+    from flash_attn._morph.kernels import torchs
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     inputs = [x.detach().cpu().requires_grad_() for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]

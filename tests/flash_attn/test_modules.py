@@ -1,4 +1,4 @@
-"""Attention modules, perceptrons, blocks and generation."""
+"""Attention modules, with caches too, and perceptrons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional
 
 from tests.flash_attn.reference import distance, tensors
@@ -70,81 +70,34 @@ def test_padding_without_flash_attn():
     assert distance(out[1, :4], layer(x[1:, :4])[0]) < 1e-5
 
 
-class Model(nn.Module):
-    """A language model of one layer, as flash_attn's own models call their parts."""
+def test_caches():
+    """What is attended token by token, with caches, is what is attended at once."""
+    from flash_attn.modules.mha import MHA
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
-        from flash_attn.modules.embedding import GPT2Embeddings
-        from flash_attn.modules.mha import MHA
-
-        where = {"device": "cuda", "dtype": torch.bfloat16}
-        self.embeddings = GPT2Embeddings(32, 50, 0, **where)
-        self.mixer = MHA(32, 2, causal=True, layer_idx=0, use_flash_attn=True, **where, **options)
-        self.head = nn.Linear(32, 50, **where)
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        position_ids: Any = None,
-        inference_params: Any = None,
-        num_last_tokens: int = 0,
-    ) -> Any:
-        hidden = self.embeddings(input_ids)
-        hidden = hidden + self.mixer(hidden, inference_params=inference_params)
-        return SimpleNamespace(logits=self.head(hidden[:, -num_last_tokens:]))
-
-
-def test_generation():
-    """With caches, the same tokens are likeliest as without, and sampling follows the logits."""
-    from flash_attn.utils.generation import InferenceParams, decode, sample
-
-    prompt = torch.tensor([[3, 1, 4], [1, 5, 9]], device="cuda")
-    for options in ({"rotary_emb_dim": 16}, {"rotary_emb_dim": 8}, {"use_alibi": True, "num_heads_kv": 1}):
+    shared = {"causal": True, "layer_idx": 0, "device": "cuda", "dtype": torch.bfloat16}
+    (x,) = (x.detach() for x in tensors(0, (2, 9, 32), dtype=torch.bfloat16))
+    cases: tuple[dict[str, Any], ...] = (
+        {"rotary_emb_dim": 16, "use_flash_attn": True},
+        {"rotary_emb_dim": 8, "use_flash_attn": True},
+        {"use_alibi": True, "num_heads_kv": 1, "use_flash_attn": True},
+        {"rotary_emb_dim": 16},
+    )
+    for options in cases:
         torch.manual_seed(0)
-        model = Model(**options)
-        generated = decode(prompt, model, max_length=9)
-        assert generated.sequences.shape == (2, 9)
-        whole = model(generated.sequences.clone()).logits
-        scores = torch.stack(generated.scores, 1)
-        assert distance(scores, whole[:, 2:8]) < 0.1
-        best = generated.sequences[:, 3:, None]
-        assert torch.equal(scores.gather(2, best)[..., 0], scores.max(-1).values)
-    logits = torch.tensor([[0.0, 5.0, 4.9, -9.0]] * 64, device="cuda")
-    assert set(sample(logits, top_k=2, temperature=10.0).tolist()) == {1, 2}
-    assert set(sample(logits, top_k=0, top_p=0.4).tolist()) == {1}
-    parameters = InferenceParams(8, 2, seqlen_offset=4)
-    parameters.reset(9, 1)
-    assert (parameters.max_seqlen, parameters.max_batch_size, parameters.seqlen_offset) == (9, 1, 0)
-
-
-@pytest.mark.parametrize("prenorm", [False, True])
-def test_blocks_fused_or_not(prenorm):
-    from flash_attn.modules.block import Block, ParallelBlock
-    from flash_attn.modules.mlp import GatedMlp
-
-    (x,) = (x.detach() for x in tensors(0, (2, 5, 64), dtype=torch.float32))
-    options = {"norm_cls": lambda dim: nn.LayerNorm(dim, device="cuda")}
-    options["mlp_cls"] = lambda dim: GatedMlp(dim, activation=functional.silu, device="cuda")
-    options["mixer_cls"] = lambda dim: nn.Linear(dim, dim, device="cuda")
-    torch.manual_seed(0)
-    plain = Block(64, prenorm=prenorm, **options)
-    fused = Block(64, prenorm=prenorm, fused_dropout_add_ln=True, **options)
-    same_weights(plain, fused)
-    assert_same(plain(x), fused(x))
-    if prenorm:
-        parallel = [ParallelBlock(64, fused_dropout_add_ln=fused, **options) for fused in (False, True)]
-        same_weights(*parallel)
-        assert_same(*(block(x, x + 1, x - 1) for block in parallel))
-        dropping = Block(64, drop_path1=1.0, resid_dropout1=0.5, **options)
-        residual = dropping(x, x)[1]
-        assert residual.shape == x.shape
-        assert dropping.drop_path1(x).abs().max() == 0
-
-
-def assert_same(first: Any, second: Any) -> None:
-    pairs = zip(first, second, strict=True) if isinstance(first, tuple) else [(first, second)]
-    assert all(distance(*pair) < 1e-5 for pair in pairs)
+        layer = MHA(32, 2, **shared, **options)
+        state = SimpleNamespace(
+            max_seqlen=9,
+            max_batch_size=2,
+            seqlen_offset=0,
+            batch_size_offset=0,
+            key_value_memory_dict={0: layer.allocate_inference_cache(2, 9)},
+            lengths_per_sample=None,
+        )
+        parts = []
+        for start, end in itertools.pairwise((0, 3, 4, 5, 6, 7, 8, 9)):
+            state.seqlen_offset = start
+            parts.append(layer(x[:, start:end], inference_params=state))
+        assert distance(torch.cat(parts, 1), layer(x)) < 0.02, options
 
 
 def test_perceptrons_and_patches():
@@ -165,18 +118,6 @@ def test_perceptrons_and_patches():
     assert distance(embed(image), expected) < 1e-4
     with pytest.raises(AssertionError, match="Input image height"):
         embed(image[:, :, :4])
-
-
-def test_embeddings():
-    from flash_attn.modules.embedding import BertEmbeddings, GPT2Embeddings
-
-    tokens = torch.tensor([[1, 2, 3], [4, 5, 6]], device="cuda")
-    gpt = GPT2Embeddings(8, 10, 5, word_embed_proj_dim=4, device="cuda")
-    expected = gpt.project_in(gpt.word_embeddings(tokens)) + gpt.position_embeddings.weight[:3]
-    assert torch.equal(gpt(tokens), expected)
-    bert = BertEmbeddings(8, 10, 5, 2, device="cuda")
-    expected = bert.word_embeddings(tokens) + bert.position_embeddings.weight[:3]
-    assert torch.equal(bert(tokens), expected + bert.token_type_embeddings.weight[0])
 
 
 def test_pickles_name_flash_attn_only():

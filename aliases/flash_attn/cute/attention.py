@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor
 
-from .. import kernels
-from ..calls.dense import delivered
-from ..hopper.request import Request
-from ..kernels import Attention
+from .._morph import kernels
+from .._morph.core import delivered
+from .._morph.hopper.request import Request
+from .._morph.kernels import Attention
 from .checks import FLOAT8, require_inputs
 
 Bounds = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None, Tensor | None]

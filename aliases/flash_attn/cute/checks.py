@@ -7,7 +7,7 @@ import functools
 import torch
 from torch import Tensor
 
-from ..calls.checks import on_device
+from .._morph.checks import on_device
 
 FLOAT8 = torch.float8_e4m3fn, torch.float8_e5m2
 _DTYPES = torch.float16, torch.bfloat16, *FLOAT8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..calls.checks import on_device
+from .._morph.checks import on_device
 from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
 

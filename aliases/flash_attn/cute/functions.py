@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.direct import watched
-from ..operators.forward import contiguous, maybe_contiguous
+from .._morph.direct import watched
+from .._morph.operators import contiguous, maybe_contiguous
 from .attention import Bounds, backward, forward, window_of
 from .checks import FLOAT8, refuse, require_values_in_scores
 

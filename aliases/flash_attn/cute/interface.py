@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.direct import attend
-from ..operators.differentiable import call
+from .._morph.direct import attend
+from .._morph.functions import call
 from .block_sparsity import BlockSparseTensorsTorch
 from .checks import _validate_head_dims
 from .combination import flash_attn_combine, get_scheduler_metadata

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..calls.checks import on_device
+from .._morph.checks import on_device
 from ..ops.triton.cross_entropy import cross_entropy_loss
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..calls.checks import on_device
+from .._morph.checks import on_device
 from ..flash_attn_interface import (
     flash_attn_kvpacked_func,
     flash_attn_qkvpacked_func,
@@ -73,17 +73,7 @@ class FlashSelfAttention(_Flash):
         cu_seqlens: Tensor | None = None,
         max_seqlen: int | None = None,
     ) -> Any:
-        """Attend.
-
-        Args:
-            qkv: Of shape (batch, tokens, 3, heads, head size), or (all tokens, 3, heads, head size).
-            causal: In place of the module's own.
-            cu_seqlens: int32 of shape (batch + 1,): where each sequence begins, and the last one ends.
-            max_seqlen: The most tokens of a sequence.
-
-        Returns:
-            Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size).
-        """
+        """Attend, ``qkv`` being as flash_attn's functions take it; ``causal`` replaces the module's own."""
         assert qkv.dtype in _DTYPES
         assert on_device(qkv)
         if cu_seqlens is None:
@@ -116,21 +106,7 @@ class FlashCrossAttention(_Flash):
         cu_seqlens_k: Tensor | None = None,
         max_seqlen_k: int | None = None,
     ) -> Any:
-        """Attend.
-
-        Args:
-            q: Of shape (batch, queries, heads, head size), or (all queries, heads, head size).
-            kv: Of shape (batch, keys, 2, key heads, head size), or (all keys, 2, key heads, head size).
-            causal: In place of the module's own.
-            cu_seqlens: int32 of shape (batch + 1,): where the queries of each sequence begin and the last
-                ones end.
-            max_seqlen: The most queries of a sequence.
-            cu_seqlens_k: Likewise for the keys.
-            max_seqlen_k: The most keys of a sequence.
-
-        Returns:
-            Of the shape of ``q``.
-        """
+        """Attend, ``q`` and ``kv`` being as flash_attn's functions take them."""
         assert q.dtype in _DTYPES
         assert on_device(q)
         assert on_device(kv)
@@ -181,16 +157,7 @@ class SelfAttention(_Plain):
     def forward(
         self, qkv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None
     ) -> Tensor:
-        """Attend.
-
-        Args:
-            qkv: Of shape (batch, tokens, 3, heads, head size).
-            causal: In place of the module's own.
-            key_padding_mask: bool of shape (batch, tokens), False for padding.
-
-        Returns:
-            Of shape (batch, tokens, heads, head size).
-        """
+        """Attend; ``key_padding_mask`` is bool of shape (batch, tokens), False for padding."""
         hidden = None
         if self.causal if causal is None else causal:
             tokens = qkv.shape[1]
@@ -204,17 +171,7 @@ class CrossAttention(_Plain):
     def forward(
         self, q: Tensor, kv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None
     ) -> Tensor:
-        """Attend; queries and keys end at the same position.
-
-        Args:
-            q: Of shape (batch, queries, heads, head size).
-            kv: Of shape (batch, keys, 2, key heads, head size).
-            causal: In place of the module's own.
-            key_padding_mask: bool of shape (batch, keys), False for padding.
-
-        Returns:
-            Of the shape of ``q``.
-        """
+        """Attend; queries and keys end at the same position; see :class:`SelfAttention`."""
         assert (kv.shape[0], kv.shape[4]) == (q.shape[0], q.shape[3])
         hidden = None
         if self.causal if causal is None else causal:
@@ -230,7 +187,3 @@ def _require_bounds(cu_seqlens: Tensor | None, max_seqlen: int | None) -> None:
     assert cu_seqlens is not None
     assert cu_seqlens.dtype == torch.int32
     assert isinstance(max_seqlen, int)
-
-
-FLASH = FlashSelfAttention, FlashCrossAttention
-PLAIN = SelfAttention, CrossAttention

@@ -1,54 +1,38 @@
 """Multi-head attention with its projections."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from ..decoding import flash_attn_with_kvcache
 from ..flash_attn_interface import (
     flash_attn_kvpacked_func,
     flash_attn_qkvpacked_func,
     flash_attn_varlen_kvpacked_func,
     flash_attn_varlen_qkvpacked_func,
+    flash_attn_with_kvcache,
 )
 from ..layers.rotary import RotaryEmbedding
 from ..ops.fused_dense import ColumnParallelLinear, RowParallelLinear
 from ..utils.distributed import get_dim_for_local_rank
-from .attention import MultiHeadAttention, alibi_slopes_of, get_alibi_slopes
-from .inner import (
-    FLASH,
-    PLAIN,
-    CrossAttention,
-    FlashCrossAttention,
-    FlashSelfAttention,
-    SelfAttention,
-)
-from .parallel_mha import ParallelMHA
-
-__all__ = [
-    "MHA",
-    "ColumnParallelLinear",
-    "CrossAttention",
-    "FlashCrossAttention",
-    "FlashSelfAttention",
-    "ParallelMHA",
-    "RotaryEmbedding",
-    "RowParallelLinear",
-    "SelfAttention",
-    "flash_attn_kvpacked_func",
-    "flash_attn_qkvpacked_func",
-    "flash_attn_varlen_kvpacked_func",
-    "flash_attn_varlen_qkvpacked_func",
-    "flash_attn_with_kvcache",
-    "get_alibi_slopes",
-    "get_dim_for_local_rank",
-]
+from .inner import CrossAttention, FlashCrossAttention, FlashSelfAttention, SelfAttention
 
 
-class MHA(MultiHeadAttention):
+def get_alibi_slopes(nheads: int) -> list[float]:
+    """Return the slopes of ALiBi for each head: powers of a common ratio (https://arxiv.org/abs/2108.12409)."""
+    closest = 2 ** math.floor(math.log2(nheads))
+    ratio = 2 ** -(8 / closest)
+    slopes = [ratio ** (head + 1) for head in range(closest)]
+    return slopes if closest == nheads else slopes + get_alibi_slopes(2 * closest)[::2][: nheads - closest]
+
+
+class MHA(nn.Module):
     """Multi-head attention.
 
     Args:
@@ -113,11 +97,11 @@ class MHA(MultiHeadAttention):
         assert self.num_heads % self.num_heads_kv == 0, "num_heads must be divisible by num_heads_kv"
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
         self.head_dim = embed_dim // num_heads
-        no_cross = "MHA with rotary embedding does not support cross-attention yet"
-        assert rotary_emb_dim == 0 or not cross_attn, no_cross
-        slopes = alibi_slopes_of(get_alibi_slopes(num_heads), use_flash_attn, device) if use_alibi else None
-        self.make_rotary(rotary_emb_base, rotary_emb_scale_base, rotary_emb_interleaved, device)
         kv_dim = 2 * self.head_dim * self.num_heads_kv
+        if rotary_emb_dim > 0:
+            assert not cross_attn, "MHA with rotary embedding does not support cross-attention yet"
+            rotary = rotary_emb_base, rotary_emb_interleaved, rotary_emb_scale_base
+            self.rotary_emb = RotaryEmbedding(rotary_emb_dim, *rotary, device=device)
         if cross_attn:
             self.Wq = nn.Linear(embed_dim, embed_dim, bias=qkv_proj_bias, **where)
             self.Wkv = nn.Linear(embed_dim, kv_dim, bias=qkv_proj_bias, **where)
@@ -125,15 +109,24 @@ class MHA(MultiHeadAttention):
             self.Wqkv = nn.Linear(embed_dim, embed_dim + kv_dim, bias=qkv_proj_bias, **where)
         if dwconv:
             self._make_convolutions(kv_dim)
-        options = {"causal": causal, "softmax_scale": softmax_scale, "attention_dropout": dropout}
-        self.make_inner(FLASH, PLAIN, slopes, window_size, **options)
+        slopes = torch.tensor(get_alibi_slopes(num_heads), device=device) if use_alibi else None
+        classes: Any = SelfAttention, CrossAttention
+        if use_flash_attn:
+            local: dict[str, Any] = {"alibi_slopes": slopes, "window_size": window_size}
+            classes = (partial(each, **local) for each in (FlashSelfAttention, FlashCrossAttention))
+        assert use_flash_attn or not use_alibi, "ALiBi code path requires flash_attn"
+        needs_flash = "Local (sliding window) attention code path requires flash_attn"
+        assert use_flash_attn or window_size == (-1, -1), needs_flash
+        self.inner_attn, self.inner_cross_attn = (each(causal, softmax_scale, dropout) for each in classes)
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=out_proj_bias, **where)
 
     def allocate_inference_cache(
         self, batch_size: int, max_seqlen: int, dtype: torch.dtype | None = None
     ) -> Tensor:
         """Return an empty cache of keys and values, for so many sequences and tokens."""
-        return self.cache(batch_size, max_seqlen, self.num_heads_kv, dtype)
+        weight = self.out_proj.weight
+        shape = batch_size, max_seqlen, 2, self.num_heads_kv, self.head_dim
+        return torch.empty(shape, dtype=weight.dtype if dtype is None else dtype, device=weight.device)
 
     def forward(
         self,
@@ -155,7 +148,7 @@ class MHA(MultiHeadAttention):
             cu_seqlens: int32 of shape (batch + 1,): where each sequence begins; with flash_attn only.
             max_seqlen: The most tokens of a sequence.
             mixer_subset: Which tokens' queries are wanted; of cross attention only.
-            inference_params: The caches of a generation, an ``InferenceParams``.
+            inference_params: The caches of a generation, with the attributes of ``InferenceParams``.
             **kwargs: For the module that attends.
 
         Returns:
@@ -168,13 +161,13 @@ class MHA(MultiHeadAttention):
             kwargs = {"key_padding_mask": key_padding_mask, **kwargs}
         if self.cross_attn or self.num_heads_kv != self.num_heads:
             q, kv = self._queries_and_keys(x, x_kv, mixer_subset)
-            context = self.context_of_separate(q, kv, inference_params, **kwargs)
+            context = self._context(inference_params, kwargs, q, kv)
         else:
             assert x_kv is None
             assert mixer_subset is None
             qkv = self._convolved("dwconv_qkv", self.Wqkv(x))
             packed = qkv.reshape(*qkv.shape[:-1], 3, -1, self.head_dim)
-            context = self.context_of_packed(packed, inference_params, **kwargs)
+            context = self._context(inference_params, kwargs, packed)
         out = self.out_proj(context.flatten(-2))
         return (out, x) if self.return_residual else out
 
@@ -216,3 +209,66 @@ class MHA(MultiHeadAttention):
         if not self.dwconv:
             return tokens
         return getattr(self, name)(tokens.transpose(1, 2))[..., :-2].transpose(1, 2).contiguous()  # type: ignore[no-any-return]
+
+    def _context(self, inference_params: Any, kwargs: dict[str, Any], *inputs: Tensor) -> Tensor:
+        """Rotate and attend, with one tensor of queries, keys and values, or the queries apart."""
+        decoding = inference_params is not None and inference_params.seqlen_offset > 0
+        if decoding and self.use_flash_attn and self.rotary_emb_dim > 0 and self.rotary_emb_dim % 16 == 0:
+            return self._decoded(*_apart(inputs), inference_params, self._angles(inputs[0], inference_params))
+        if self.rotary_emb_dim > 0:
+            rotated = self.rotary_emb(*inputs, **_positions(inference_params))
+            inputs = rotated if isinstance(rotated, tuple) else (rotated,)
+        if inference_params is None:
+            inner = self.inner_attn if len(inputs) == 1 else self.inner_cross_attn
+            attend = partial(checkpoint, inner, use_reentrant=False) if self.checkpointing else inner
+            return attend(*inputs, **kwargs)  # type: ignore[no-any-return]
+        q, kv = _apart(inputs)
+        if decoding and self.use_flash_attn:
+            return self._decoded(q, kv, inference_params, {})
+        return self.inner_cross_attn(q, self._update_kv_cache(kv, inference_params))  # type: ignore[no-any-return]
+
+    def _angles(self, q: Tensor, inference_params: Any) -> dict[str, Any]:
+        rotary = self.rotary_emb
+        assert rotary.scale is None, "This code path does not support xPos"
+        rotary._update_cos_sin_cache(inference_params.max_seqlen, device=q.device, dtype=q.dtype)
+        angles = {"rotary_cos": rotary._cos_cached, "rotary_sin": rotary._sin_cached}
+        return {**angles, "rotary_interleaved": rotary.interleaved}
+
+    def _update_kv_cache(self, kv: Tensor, inference_params: Any) -> Tensor:
+        """Write keys and values into the layer's cache, and return what is in it up to the last token."""
+        assert self.layer_idx is not None, "Generation requires layer_idx in the constructor"
+        caches = inference_params.key_value_memory_dict
+        if self.layer_idx not in caches:
+            sizes = inference_params.max_batch_size, inference_params.max_seqlen
+            caches[self.layer_idx] = kv.new_empty(*sizes, *kv.shape[2:])
+        first, start = inference_params.batch_size_offset, inference_params.seqlen_offset
+        last, end = first + kv.shape[0], start + kv.shape[1]
+        cache: Tensor = caches[self.layer_idx]
+        assert last <= cache.shape[0]
+        assert end <= cache.shape[1]
+        cache[first:last, start:end] = kv
+        return cache[first:last, :end]
+
+    def _decoded(self, q: Tensor, kv: Tensor, inference_params: Any, rotary: dict[str, Any]) -> Tensor:
+        batch, inner = q.shape[0], self.inner_cross_attn
+        cache = inference_params.key_value_memory_dict[self.layer_idx][:batch]
+        lengths = inference_params.lengths_per_sample
+        options = {"softmax_scale": inner.softmax_scale, "causal": inner.causal, **rotary}
+        options["cache_seqlens"] = inference_params.seqlen_offset if lengths is None else lengths[:batch]
+        options["alibi_slopes"] = getattr(inner, "alibi_slopes", None)
+        new = kv.unbind(2)
+        return flash_attn_with_kvcache(q, *cache.unbind(2), *new, **options)  # type: ignore[return-value]
+
+
+def _apart(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """Return the queries, and keys and values in one tensor."""
+    return (inputs[0], inputs[1]) if len(inputs) == 2 else (inputs[0][:, :, 0], inputs[0][:, :, 1:])
+
+
+def _positions(inference_params: Any) -> dict[str, Any]:
+    """Return the first positions of sequences that are being generated, and how many there will be."""
+    if inference_params is None:
+        return {}
+    lengths = inference_params.lengths_per_sample
+    offset = inference_params.seqlen_offset if lengths is None else lengths
+    return {"seqlen_offset": offset, "max_seqlen": inference_params.max_seqlen}

@@ -1,67 +1,122 @@
 """Linear layers and pairs of them, alone or spread over processes (tensor and sequence parallel)."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from ..utils.distributed import (
+    all_gather,
     all_gather_raw,
     all_reduce,
     all_reduce_raw,
+    get_dim_for_local_rank,
     reduce_scatter,
     reduce_scatter_raw,
 )
 from ..utils.torch import custom_bwd, custom_fwd
-from .activations import gelu_bwd, relu_bwd, sqrelu_bwd, sqrelu_fwd
-from .fused_mlp import (
-    ACTIVATIONS,
-    FusedDenseFunc,
-    FusedMLPFunc,
-    apply_both,
-    fused_dense_func,
-    fused_mlp_func,
-    summed,
-)
-from .parallel_dense import ColumnParallelLinear, ParallelFusedMLP, RowParallelLinear
+from .activations import gelu_bwd, gelu_fwd, relu_bwd, sqrelu_bwd, sqrelu_fwd
 
-__all__ = [
-    "ColumnParallelLinear",
-    "FusedDense",
-    "FusedDenseFunc",
-    "FusedMLP",
-    "FusedMLPFunc",
-    "ParallelFusedMLP",
-    "RowParallelLinear",
-    "all_gather_raw",
-    "all_reduce",
-    "all_reduce_raw",
-    "custom_bwd",
-    "custom_fwd",
-    "fused_dense_func",
-    "fused_mlp_func",
-    "gelu_bwd",
-    "reduce_scatter",
-    "reduce_scatter_raw",
-    "relu_bwd",
-    "sqrelu_bwd",
-    "sqrelu_fwd",
-]
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu_approx": gelu_fwd,
+    "relu": functional.relu,
+    "sqrelu": sqrelu_fwd,
+}
+
+
+def fused_dense_func(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    return_residual: bool = False,
+    process_group: Any = None,
+    sequence_parallel: bool = True,
+) -> Any:
+    """Apply a linear layer.
+
+    Args:
+        x: Of shape (..., in features).
+        weight: Of shape (out features, in features).
+        bias: Of shape (out features,), or None.
+        return_residual: Whether ``x`` is wanted too.
+        process_group: The processes that the layer is spread over.
+        sequence_parallel: Whether each of them has a part of the rows of ``x``, and not all.
+
+    Returns:
+        Of shape (..., out features); with ``return_residual`` also ``x``.
+    """
+    out = functional.linear(_gathered(x, process_group, sequence_parallel), weight, bias)
+    return (out, x) if return_residual else out
+
+
+def fused_mlp_func(
+    x: Tensor,
+    weight1: Tensor,
+    weight2: Tensor,
+    bias1: Tensor | None = None,
+    bias2: Tensor | None = None,
+    activation: str = "gelu_approx",
+    save_pre_act: bool = True,
+    return_residual: bool = False,
+    checkpoint_lvl: int = 0,
+    heuristic: int = 0,
+    process_group: Any = None,
+    sequence_parallel: bool = True,
+) -> Any:
+    """Apply two linear layers with an activation between them; see also :func:`fused_dense_func`.
+
+    Args:
+        x: Of shape (..., in features).
+        weight1: Of shape (hidden features, in features).
+        weight2: Of shape (out features, hidden features).
+        bias1: Of shape (hidden features,), or None.
+        bias2: Of shape (out features,), or None.
+        activation: ``"gelu_approx"``, ``"relu"`` or ``"sqrelu"``.
+        save_pre_act: Whether the input of the activation is kept for the backward pass.
+        return_residual: Whether ``x`` is wanted too.
+        checkpoint_lvl: What the backward pass computes again: 0 nothing, 1 the activation, 2 also its input.
+        heuristic: Without effect on the result.
+        process_group: The processes that the layers are spread over.
+        sequence_parallel: Whether each of them has a part of the rows of ``x``, and not all.
+    """
+    level, act = checkpoint_lvl if save_pre_act else 2, _ACTIVATIONS[activation]
+
+    def second(hidden: Tensor) -> Tensor:
+        return functional.linear(act(hidden), weight2, bias2)
+
+    def both(total: Tensor) -> Any:
+        hidden = functional.linear(total, weight1, bias1)
+        return checkpoint(second, hidden, use_reentrant=False) if level == 1 else second(hidden)
+
+    total = _gathered(x, process_group, sequence_parallel)
+    out = checkpoint(both, total, use_reentrant=False) if level == 2 else both(total)
+    return (out, x) if return_residual else out
+
+
+class FusedDenseFunc:
+    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+
+    apply = staticmethod(fused_dense_func)
+
+
+class FusedMLPFunc:
+    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+
+    @staticmethod
+    def apply(x: Tensor, weight1: Tensor, bias1: Any, weight2: Tensor, bias2: Any, *options: Any) -> Any:
+        """Apply both layers; see :func:`fused_mlp_func`."""
+        return fused_mlp_func(x, weight1, weight2, bias1, bias2, *options)
 
 
 class FusedDense(nn.Linear):
-    """A linear layer.
-
-    Args:
-        in_features: Of the input.
-        out_features: Of the output.
-        bias: Whether it has a bias.
-        return_residual: Whether the input is wanted too.
-        device: Of the parameters.
-        dtype: Of the parameters.
-    """
+    """A linear layer, which returns its input too with ``return_residual``."""
 
     def __init__(
         self,
@@ -77,25 +132,88 @@ class FusedDense(nn.Linear):
 
     def forward(self, x: Tensor, process_group: Any = None) -> Any:
         """Apply the layer, to the rows of all processes of a group; see :func:`fused_dense_func`."""
-        options = {"return_residual": self.return_residual, "process_group": process_group}
-        return fused_dense_func(x, self.weight, self.bias, **options)
+        return fused_dense_func(x, self.weight, self.bias, self.return_residual, process_group)
 
 
-class FusedMLP(nn.Module):
+class ColumnParallelLinear(nn.Linear):
+    """A linear layer of whose outputs each process computes a part, a multiple of ``multiple_of``."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        process_group: Any,
+        bias: bool = True,
+        sequence_parallel: bool = True,
+        multiple_of: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        own = _part(out_features, "out_features", process_group, multiple_of)
+        super().__init__(in_features, own, bias=bias, device=device, dtype=dtype)
+        self.process_group, self.sequence_parallel = process_group, sequence_parallel
+
+    def forward(self, x: Tensor) -> Any:
+        """Apply the layer."""
+        return fused_dense_func(x, self.weight, self.bias, False, self.process_group, self.sequence_parallel)
+
+
+class RowParallelLinear(nn.Linear):
+    """A linear layer of whose inputs each process has a part; the first one has the bias."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        process_group: Any,
+        bias: bool = True,
+        sequence_parallel: bool = True,
+        multiple_of: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        own = _part(in_features, "in_features", process_group, multiple_of)
+        bias = bias and distributed.get_rank(process_group) == 0
+        super().__init__(own, out_features, bias=bias, device=device, dtype=dtype)
+        self.process_group, self.sequence_parallel = process_group, sequence_parallel
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the layer, and sum the results of all processes up."""
+        out = functional.linear(x, self.weight, self.bias)
+        return _summed(out, self.process_group, self.sequence_parallel)
+
+
+class _TwoLayers(nn.Module):
+    """The layers ``fc1`` and ``fc2`` with the options that :func:`fused_mlp_func` describes."""
+
+    fc1: nn.Linear
+    fc2: nn.Linear
+
+    def __init__(self, activation: str, checkpoint_lvl: int, heuristic: int | str) -> None:
+        assert checkpoint_lvl in (0, 1, 2)
+        assert activation in _ACTIVATIONS
+        super().__init__()
+        self.activation, self.checkpoint_lvl = activation, checkpoint_lvl
+        self.heuristic = heuristic if activation != "sqrelu" else -1
+
+    def _apply_both(self, x: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
+        layers = self.fc1.weight, self.fc2.weight, self.fc1.bias, self.fc2.bias
+        out: Tensor = fused_mlp_func(
+            x,
+            *layers,
+            activation=self.activation,
+            save_pre_act=self.training,
+            checkpoint_lvl=self.checkpoint_lvl,
+            process_group=process_group,
+            sequence_parallel=sequence_parallel,
+        )
+        return out if process_group is None else _summed(out, process_group, sequence_parallel)
+
+
+class FusedMLP(_TwoLayers):
     """Two linear layers with an activation between them.
 
-    Args:
-        in_features: Of the first layer.
-        hidden_features: Between them; None for four times as many.
-        out_features: Of the second layer; None for ``in_features``.
-        bias1: Whether the first layer has a bias.
-        bias2: Whether the second layer has a bias.
-        activation: ``"gelu_approx"``, ``"relu"`` or ``"sqrelu"``.
-        return_residual: Whether the input is wanted too.
-        checkpoint_lvl: What the backward pass computes again: 0 nothing, 1 the activation, 2 also its input.
-        heuristic: Without effect on the result.
-        device: Of the parameters.
-        dtype: Of the parameters.
+    ``hidden_features`` are four times as many as ``in_features`` where they are None.
     """
 
     def __init__(
@@ -112,20 +230,78 @@ class FusedMLP(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        assert checkpoint_lvl in (0, 1, 2)
-        assert activation in ACTIVATIONS
-        super().__init__()
+        super().__init__(activation, checkpoint_lvl, heuristic)
         out_features, hidden_features = out_features or in_features, hidden_features or in_features * 4
-        self.activation = activation
         self.return_residual = return_residual
-        self.checkpoint_lvl = checkpoint_lvl
-        self.heuristic = heuristic if activation != "sqrelu" else -1
         self.fc1 = nn.Linear(in_features, hidden_features, bias=bias1, device=device, dtype=dtype)
         self.fc2 = nn.Linear(hidden_features, out_features, bias=bias2, device=device, dtype=dtype)
 
     def forward(self, x: Tensor, process_group: Any = None) -> Any:
-        """Apply both layers, to the rows of all processes of a group; see :func:`fused_mlp_func`."""
-        out = apply_both(self, x, process_group, sequence_parallel=True)
-        if process_group is not None:
-            out = summed(out, process_group, True)
+        """Apply both layers, to the rows of all processes of a group."""
+        out = self._apply_both(x, process_group, sequence_parallel=True)
         return (out, x) if self.return_residual else out
+
+
+class ParallelFusedMLP(_TwoLayers):
+    """A :class:`FusedMLP` whose hidden features are spread over processes."""
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int | None = None,
+        out_features: int | None = None,
+        activation: str = "gelu_approx",
+        process_group: Any = None,
+        bias1: bool = True,
+        bias2: bool = True,
+        sequence_parallel: bool = True,
+        checkpoint_lvl: int = 0,
+        heuristic: int | str = "auto",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        assert process_group is not None
+        super().__init__(activation, checkpoint_lvl, heuristic)
+        out_features, hidden_features = out_features or in_features, hidden_features or in_features * 4
+        self.process_group, self.sequence_parallel = process_group, sequence_parallel
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.fc1 = ColumnParallelLinear(in_features, hidden_features, process_group, bias=bias1, **where)
+        self.fc2 = RowParallelLinear(hidden_features, out_features, process_group, bias=bias2, **where)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply both layers, and sum the results of all processes up."""
+        return self._apply_both(x, self.process_group, self.sequence_parallel)
+
+
+class _SharedInput(torch.autograd.Function):
+    """The same input on all processes, whose gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, process_group: Any) -> Tensor:
+        ctx.process_group = process_group
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return all_reduce_raw(grad.clone(), ctx.process_group)[0], None
+
+
+def _gathered(x: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
+    """Return all rows, of which each process has a part if the sequence is spread, and all if it is not."""
+    if process_group is None:
+        return x
+    function = all_gather if sequence_parallel else _SharedInput.apply
+    return function(x, process_group)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _summed(out: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
+    """Return the sum over processes: this one's rows, or all if the sequence is not spread."""
+    reduce = reduce_scatter if sequence_parallel else all_reduce
+    return reduce(out, process_group)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _part(features: int, name: str, process_group: Any, multiple_of: int) -> int:
+    if features % multiple_of:
+        raise ValueError(f"{name} ({features}) must be a multiple of {multiple_of}")
+    world_size, rank = distributed.get_world_size(process_group), distributed.get_rank(process_group)
+    return get_dim_for_local_rank(features, world_size, rank, multiple_of)

@@ -76,26 +76,11 @@ def dropout_add_layer_norm_subset(
     residual_in_fp32: bool = False,
     return_dropout_mask: bool = False,
 ) -> Any:
-    """Do what :func:`dropout_add_layer_norm` does, for some rows.
+    """Do what :func:`dropout_add_layer_norm` does, for some rows: the residual has all of them.
 
-    Args:
-        x0: The rows that there are of the input, of shape (..., hidden size).
-        residual: All rows, or None.
-        weight: Of shape (hidden size,).
-        bias: Of shape (hidden size,), or None.
-        dropout_p: The probability that an element of ``x0`` is dropped.
-        epsilon: What is added to the variance.
-        layerscale: What each column of ``x0`` is multiplied by.
-        x0_subset: int32 with one element per row: which row of ``x0`` it is, from 1; 0 for a row of zeros.
-        out_subset: int32 with one element per row: which row of the result it is, from 1; 0 for none.
-        rowscale_const: What ``x0`` is multiplied by.
-        out_numrows: How many rows the result has.
-        prenorm: Whether the sum is wanted too.
-        residual_in_fp32: Whether the sum is float32 where there is no residual to give it its dtype.
-        return_dropout_mask: Whether it is wanted what was kept.
-
-    Returns:
-        As :func:`dropout_add_layer_norm`.
+    ``x0_subset`` is int32 with one element per row: which row of ``x0`` it is, from 1; 0 for a row of zeros.
+    ``out_subset`` likewise says which of ``out_numrows`` rows of the result it is. ``x0`` is multiplied by
+    ``rowscale_const``.
     """
     subset = layerscale, x0_subset, out_subset, dropout_p, epsilon, rowscale_const, out_numrows
     options = residual_in_fp32, prenorm, False, return_dropout_mask
@@ -130,17 +115,7 @@ def dropout_add_layer_norm_parallel_residual(
 
 
 class DropoutAddLayerNorm(torch.nn.Module):
-    """Layer normalization of a dropped-out input and a residual.
-
-    Args:
-        hidden_size: Of the last dimension.
-        prenorm: Whether the sum is wanted too.
-        p: The probability that an element of the input is dropped, in training.
-        eps: What is added to the variance.
-        residual_in_fp32: Whether the sum is float32 where there is no residual to give it its dtype.
-        device: Of the parameters.
-        dtype: Of the parameters.
-    """
+    """Layer normalization with dropout and a residual; see :func:`dropout_add_layer_norm`."""
 
     def __init__(
         self,
@@ -153,10 +128,7 @@ class DropoutAddLayerNorm(torch.nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.prenorm = prenorm
-        self.p = p
-        self.eps = eps
-        self.residual_in_fp32 = residual_in_fp32
+        self.prenorm, self.p, self.eps, self.residual_in_fp32 = prenorm, p, eps, residual_in_fp32
         self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
         self.bias = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
         self.reset_parameters()
@@ -168,13 +140,5 @@ class DropoutAddLayerNorm(torch.nn.Module):
 
     def forward(self, x0: Tensor, residual: Tensor | None = None) -> Any:
         """Normalize; see :func:`dropout_add_layer_norm`."""
-        return dropout_add_layer_norm(
-            x0,
-            residual,
-            self.weight,
-            self.bias,
-            self.p if self.training else 0.0,
-            self.eps,
-            prenorm=self.prenorm,
-            residual_in_fp32=self.residual_in_fp32,
-        )
+        options = self.p if self.training else 0.0, self.eps, None, None, self.prenorm, self.residual_in_fp32
+        return dropout_add_layer_norm(x0, residual, self.weight, self.bias, *options)

@@ -82,14 +82,7 @@ def dropout_add_rms_norm_parallel_residual(
 
 
 class RMSNorm(torch.nn.Module):
-    """Root mean square normalization.
-
-    Args:
-        hidden_size: Of the last dimension.
-        eps: What is added to the mean square.
-        device: Of the weight.
-        dtype: Of the weight.
-    """
+    """Root mean square normalization."""
 
     def __init__(
         self,
@@ -114,17 +107,7 @@ class RMSNorm(torch.nn.Module):
 
 
 class DropoutAddRMSNorm(torch.nn.Module):
-    """Root mean square normalization of a dropped-out input and a residual.
-
-    Args:
-        hidden_size: Of the last dimension.
-        prenorm: Whether the sum is wanted too.
-        p: The probability that an element of the input is dropped, in training.
-        eps: What is added to the mean square.
-        residual_in_fp32: Whether the sum is float32 where there is no residual to give it its dtype.
-        device: Of the weight.
-        dtype: Of the weight.
-    """
+    """Root mean square normalization with dropout and a residual; see :func:`dropout_add_rms_norm`."""
 
     def __init__(
         self,
@@ -137,10 +120,7 @@ class DropoutAddRMSNorm(torch.nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.prenorm = prenorm
-        self.p = p
-        self.eps = eps
-        self.residual_in_fp32 = residual_in_fp32
+        self.prenorm, self.p, self.eps, self.residual_in_fp32 = prenorm, p, eps, residual_in_fp32
         self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
         self.register_parameter("bias", None)
         self.reset_parameters()
@@ -151,13 +131,5 @@ class DropoutAddRMSNorm(torch.nn.Module):
 
     def forward(self, x0: Tensor, residual: Tensor | None = None) -> Any:
         """Normalize; see :func:`dropout_add_rms_norm`."""
-        return dropout_add_rms_norm(
-            x0,
-            residual,
-            self.weight,
-            None,
-            self.p if self.training else 0.0,
-            self.eps,
-            prenorm=self.prenorm,
-            residual_in_fp32=self.residual_in_fp32,
-        )
+        options = self.p if self.training else 0.0, self.eps, None, None, self.prenorm, self.residual_in_fp32
+        return dropout_add_rms_norm(x0, residual, self.weight, None, *options)

@@ -1,4 +1,5 @@
 """Normalization with dropout, a residual, a second input and a second weight."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
@@ -8,26 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...utils.library import triton_op
 from ...utils.torch import custom_bwd, custom_fwd
 from ..normalization import add_up, normalize, residual_dtype
 from .layer_norm_reference import layer_norm_ref, rms_norm_ref
-
-__all__ = [
-    "LayerNormFn",
-    "LayerNormLinearFn",
-    "RMSNorm",
-    "custom_bwd",
-    "custom_fwd",
-    "layer_norm_fn",
-    "layer_norm_linear_fn",
-    "layer_norm_ref",
-    "maybe_contiguous",
-    "maybe_contiguous_lastdim",
-    "rms_norm_fn",
-    "rms_norm_ref",
-    "triton_op",
-]
 
 
 def maybe_contiguous_lastdim(x: Tensor | None) -> Tensor | None:
@@ -135,16 +119,7 @@ class LayerNormFn:
 
 
 class RMSNorm(torch.nn.Module):
-    """Root mean square normalization with dropout and a residual.
-
-    Args:
-        hidden_size: Of the last dimension.
-        eps: What is added to the mean square.
-        dropout_p: The probability that an element of the input is dropped, in training.
-        zero_centered_weight: Whether 1 is added to the weight, which then begins as zeros.
-        device: Of the weight.
-        dtype: Of the weight.
-    """
+    """Root mean square normalization with dropout and a residual; see :func:`layer_norm_fn`."""
 
     def __init__(
         self,
@@ -200,23 +175,7 @@ def layer_norm_linear_fn(
     residual_in_fp32: bool = False,
     is_rms_norm: bool = False,
 ) -> Any:
-    """Normalize and apply a linear layer, under autocast in its dtype.
-
-    Args:
-        x: Of shape (..., hidden size).
-        norm_weight: Of shape (hidden size,).
-        norm_bias: Of shape (hidden size,), or None.
-        linear_weight: Of shape (out features, hidden size).
-        linear_bias: Of shape (out features,), or None.
-        residual: What is added before the norm, of the shape of ``x``.
-        eps: What is added to the variance.
-        prenorm: Whether the sum is wanted too.
-        residual_in_fp32: Whether the sum is float32 where there is no residual.
-        is_rms_norm: Whether the mean is left in.
-
-    Returns:
-        Of shape (..., out features); with ``prenorm`` also the sum.
-    """
+    """Do what :func:`layer_norm_fn` does, and apply a linear layer, under autocast in its dtype."""
     device = x.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
     summed = add_up(x, residual)

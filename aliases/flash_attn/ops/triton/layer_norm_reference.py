@@ -29,15 +29,12 @@ def layer_norm_ref(
     """Compute what ``layer_norm_fn`` does; see there. ``upcast`` does so in float32."""
     inputs = _cast(x, upcast), _cast(residual, upcast), _cast(x1, upcast)
     total = _sum(*inputs, dropout_p, rowscale, dropout_mask, dropout_mask1)
-    pairs = [(weight, bias)] + ([(weight1, bias1)] if weight1 is not None else [])
-    results = []
-    for scale, shift in pairs:
-        wide = _cast(scale, upcast) + (1.0 if zero_centered_weight else 0.0)
-        shift = _cast(shift, upcast)
-        results.append(
-            functional.layer_norm(total.to(wide.dtype), total.shape[-1:], wide, shift, eps).to(x.dtype)
-        )
-    return _delivered(results, total, prenorm)
+
+    def normalized(scale: Tensor, shift: Tensor | None) -> Tensor:
+        return functional.layer_norm(total.to(scale.dtype), total.shape[-1:], scale, shift, eps)
+
+    weights = _weights(weight, bias, weight1, bias1, zero_centered_weight, upcast)
+    return _delivered([normalized(*each).to(x.dtype) for each in weights], total, prenorm)
 
 
 def rms_norm_ref(
@@ -61,32 +58,29 @@ def rms_norm_ref(
     inputs = _cast(x, upcast), _cast(residual, upcast), _cast(x1, upcast)
     total = _sum(*inputs, dropout_p, rowscale, dropout_mask, dropout_mask1)
     inverse = 1 / torch.sqrt(total.square().mean(dim=-1, keepdim=True) + eps)
-    pairs = [(weight, bias)] + ([(weight1, bias1)] if weight1 is not None else [])
-    results = []
-    for scale, shift in pairs:
-        wide = _cast(scale, upcast) + (1.0 if zero_centered_weight else 0.0)
-        normalized = total * inverse * wide
-        results.append((normalized if shift is None else normalized + _cast(shift, upcast)).to(x.dtype))
-    return _delivered(results, total, prenorm)
+
+    def normalized(scale: Tensor, shift: Tensor | None) -> Tensor:
+        return total * inverse * scale if shift is None else total * inverse * scale + shift
+
+    weights = _weights(weight, bias, weight1, bias1, zero_centered_weight, upcast)
+    return _delivered([normalized(*each).to(x.dtype) for each in weights], total, prenorm)
 
 
 def _cast(tensor: Any, upcast: bool) -> Any:
     return tensor.float() if upcast and tensor is not None else tensor
 
 
-def _sum(
-    x: Tensor,
-    residual: Tensor | None,
-    x1: Tensor | None,
-    dropout_p: float,
-    rowscale: Tensor | None,
-    mask: Tensor | None,
-    mask1: Tensor | None,
-) -> Tensor:
+def _weights(
+    weight: Tensor, bias: Any, weight1: Tensor | None, bias1: Any, zero_centered: bool, upcast: bool
+) -> list[tuple[Tensor, Tensor | None]]:
+    pairs = [(weight, bias)] + ([(weight1, bias1)] if weight1 is not None else [])
+    offset = 1.0 if zero_centered else 0.0
+    return [(_cast(scale, upcast) + offset, _cast(shift, upcast)) for scale, shift in pairs]
+
+
+def _sum(x: Tensor, residual: Any, x1: Any, dropout_p: float, rowscale: Any, mask: Any, mask1: Any) -> Tensor:
     assert x1 is None or rowscale is None, "rowscale is not supported with parallel LayerNorm"
-    if rowscale is not None:
-        x = x * rowscale[..., None]
-    x = _dropped(x, dropout_p, mask)
+    x = _dropped(x if rowscale is None else x * rowscale[..., None], dropout_p, mask)
     if x1 is not None:
         x = x + _dropped(x1, dropout_p, mask1)
     return x if residual is None else (x + residual).to(x.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import Tensor, float16, float32, int32
+from torch import Tensor, float16, int32
 from torch import bfloat16 as bf16
 
 from morph.backends import active
@@ -55,35 +55,27 @@ def require_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
         require(each.stride(-1) == 1, "Input tensor must have contiguous last dimension")
 
 
-def require_heads(
-    batch_size: int, num_heads: int, num_heads_k: int, head_size: int, direction: str = "forward"
-) -> None:
+def require_heads(batch_size: int, q: Tensor, k: Tensor, direction: str = "forward") -> None:
     """Refuse an empty batch, and sizes and numbers of heads that flash_attn does not take."""
     require(batch_size > 0, "batch size must be positive")
-    require(head_size <= 256, f"FlashAttention {direction} only supports head dimension at most 256")
-    require(
-        num_heads_k > 0 and num_heads % num_heads_k == 0,
-        "Number of heads in key/value must divide number of heads in query",
-    )
+    too_large = f"FlashAttention {direction} only supports head dimension at most 256"
+    require(q.shape[-1] <= 256, too_large)
+    divides = k.shape[-2] > 0 and q.shape[-2] % k.shape[-2] == 0
+    require(divides, "Number of heads in key/value must divide number of heads in query")
 
 
-def require_multiple_of_8(head_size: int) -> None:
-    """Refuse head sizes that the caller should have padded."""
-    require(head_size % 8 == 0, "query, key, value, and out_ must have a head_size that is a multiple of 8")
-
-
-def require_output(out: Tensor | None, q: Tensor, shape: tuple[int, ...]) -> None:
+def require_output(out: Tensor | None, q: Tensor) -> None:
     """Refuse a tensor for the output that does not fit."""
     if out is not None:
         require(out.dtype == q.dtype, "Output must have the same dtype as inputs")
         require_device(out=out)
         require(out.stride(-1) == 1, "Output tensor must have contiguous last dimension")
-        require(tuple(out.shape) == shape, "out must have the shape of q")
+        require(out.shape == q.shape, "out must have the shape of q")
 
 
-def require_gradients(like: dict[str, tuple[Tensor | None, Tensor]]) -> None:
-    """Refuse tensors for gradients that do not fit what they are gradients of."""
-    for name, (gradient, of) in like.items():
+def require_gradients(targets: tuple[Tensor | None, ...], inputs: tuple[Tensor, ...]) -> None:
+    """Refuse tensors for the gradients of queries, keys and values that do not fit."""
+    for name, gradient, of in zip(("dq", "dk", "dv"), targets, inputs, strict=True):
         if gradient is not None:
             require(gradient.dtype == of.dtype, f"{name} must have the same dtype as q")
             require_device(**{name: gradient})
@@ -91,19 +83,9 @@ def require_gradients(like: dict[str, tuple[Tensor | None, Tensor]]) -> None:
             require(gradient.shape == of.shape, f"{name} must have the shape of {name[1:]}")
 
 
-def require_options(
-    p_dropout: float, softcap: float, slopes: Tensor | None, batch_size: int, num_heads: int
-) -> None:
-    """Refuse options that cannot be combined, and ALiBi slopes of another shape or dtype."""
-    require(p_dropout < 1.0, "Expected p_dropout < 1.f to be true, but got false.")
-    require(softcap <= 0 or p_dropout == 0, "Softcapping does not support dropout for now")
-    if slopes is not None:
-        require(slopes.dtype == float32, "ALiBi slopes must have dtype fp32")
-        require_device(alibi_slopes=slopes)
-        require(slopes.stride(-1) == 1, "ALiBi slopes tensor must have contiguous last dimension")
-        shapes = (num_heads,), (batch_size, num_heads)
-        require(
-            tuple(slopes.shape) in shapes,
-            "Expected alibi_slopes.sizes() to be ({num_heads}) or ({batch_size, num_heads}), but got "
-            f"{tuple(slopes.shape)}.",
-        )
+def require_upstream(q: Tensor, out: Tensor, dout: Tensor, softmax_lse: Tensor) -> None:
+    """Refuse an output and its gradient whose dtype, device or strides flash_attn does not take."""
+    for name, tensor in {"out": out, "dout": dout}.items():
+        require(tensor.dtype == q.dtype, f"query and {name} must have the same dtype")
+        require(tensor.stride(-1) == 1, f"{name} tensor must have contiguous last dimension")
+    require_device(q=q, out=out, dout=dout, softmax_lse=softmax_lse)

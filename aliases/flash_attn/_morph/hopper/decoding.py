@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.checks import require
+from ..checks import require
 from .attention import forward
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ...ops.triton.rotary import apply_rotary
 from .. import kernels
-from ..calls.checks import require, require_device
-from ..calls.storage import Cache
+from ..cache import Cache
+from ..checks import require, require_device
 from ..kernels import Attention, Packing
 from ..kernels.packed import Range
-from ..ops.triton.rotary import apply_rotary
 
 _FP8 = torch.float8_e4m3fn
 _DTYPES = torch.float16, torch.bfloat16, _FP8

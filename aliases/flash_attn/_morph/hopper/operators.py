@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.direct import watched
+from ..direct import watched
 from .attention import Four, backward, forward
 
 _FORWARD = (

@@ -1,4 +1,4 @@
-"""A cache of keys and values: rows of a tensor for each sequence, or pages."""
+"""Attention over a cache of keys and values: rows of a tensor for each sequence, or pages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,26 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .. import kernels
-from ..kernels import Attention
-from .checks import require, require_device, require_indices, require_shape
-from .pages import PAGES_AND_LEFTPAD, require_table
+from ..ops.triton.rotary import apply_rotary
+from . import kernels
+from .bounds import PAGES_AND_LEFTPAD, require_table
+from .checks import (
+    require,
+    require_device,
+    require_heads,
+    require_indices,
+    require_inputs,
+    require_output,
+    require_shape,
+)
+from .kernels import Attention
+from .options import Options
+
+Pair = tuple[Tensor | None, Tensor | None]
+
+ROTARY_WITHOUT_KEYS = (
+    "If rotary cos/sin are provided, new key / value to be appended to KV cache must also be provided"
+)
 
 
 @dataclass
@@ -108,3 +124,94 @@ class Cache:
             f"{self.capacity}). Allocate more columns in block_table, otherwise the kernel would index "
             "block_table out of bounds.",
         )
+
+
+def attend(
+    q: Tensor,
+    cache: Cache,
+    new: Pair,
+    rotary: tuple[Tensor | None, Tensor | None, bool],
+    options: Options,
+    out: Tensor | None = None,
+) -> list[Tensor]:
+    """Compute attention over a cache, to which new tokens are added in place first.
+
+    Args:
+        q: Of shape (batch, queries, heads, head size).
+        cache: The keys and values.
+        new: Keys and values to add, of shape (batch, new tokens, key heads, head size), or None.
+        rotary: Cosines and sines of shape (positions, rotary size / 2), by which queries and new keys are
+            rotated, or None; and whether neighbours are rotated with each other, or halves.
+        options: What is computed.
+        out: Where to put the output; None for a new tensor.
+
+    Returns:
+        The output, and the logarithm of the softmax's sums, float32 of shape (batch, heads, queries).
+
+    Raises:
+        RuntimeError: If flash_attn does not take the arguments.
+    """
+    require_inputs(q, cache.keys, cache.values)
+    require_heads(q.shape[0], q, cache.keys)
+    options.require(q.shape[0], q.shape[2])
+    require_output(out, q)
+    cache.require(q.shape[0], q.shape[3])
+    attention = options.attention((q.shape[1], cache.capacity))
+    windows = options.window_size_left, options.window_size_right
+    masked = options.causal or any(0 <= each < cache.capacity for each in windows)
+    (k, v), (cos, sin, interleaved), added = new, rotary, 0
+    with kernels.full_precision(q):
+        if k is not None:
+            added, v = k.shape[1], _require_new(q, k, v, cache)
+            if cos is not None:
+                cos, sin = _require_rotary(q, cos, sin, cache.capacity)
+                q, k = _rotated(q, k, cos, sin, cache, interleaved, masked)
+            cache.append(k, v)
+        else:
+            require(cos is None, ROTARY_WITHOUT_KEYS)
+        result, lse = cache.attend(attention, q, added)
+    return [result if out is None else out.copy_(result), lse]
+
+
+def _require_new(q: Tensor, k: Tensor, v: Tensor | None, cache: Cache) -> Tensor:
+    require(v is not None, "If key is supplied, value must also be passed in")
+    assert v is not None
+    require(cache.lengths is not None, "If key is supplied, seqlens_k must also be passed in")
+    message = "If key is supplied, it must have seqlen <= the seqlen of the KV cache"
+    require(q.shape[1] <= cache.capacity, message)
+    require(k.dtype == q.dtype, "Key must have the same dtype as query")
+    require(v.dtype == q.dtype, "Value must have the same dtype as query")
+    require_device(k=k, v=v)
+    require(k.stride(-1) == 1, "Key tensor must have contiguous last dimension")
+    require(v.stride(-1) == 1, "Value tensor must have contiguous last dimension")
+    sizes = {"batch_size": q.shape[0], "seqlen_knew": k.shape[1], "num_heads_k": cache.keys.shape[2]}
+    for name, tensor in {"k": k, "v": v}.items():
+        require_shape(name, tensor, **sizes, head_size_og=q.shape[3])
+    return v
+
+
+def _require_rotary(q: Tensor, cos: Tensor, sin: Tensor | None, capacity: int) -> tuple[Tensor, Tensor]:
+    rotary_dim = cos.shape[1] * 2
+    require(rotary_dim <= q.shape[3], "rotary_dim must be <= headdim")
+    require(rotary_dim % 16 == 0, "Only rotary dimensions divisible by 16 are currently supported")
+    require(cos.shape[0] >= capacity, "cos/sin seqlen must be at least the seqlen of KV cache")
+    require(sin is not None, "If rotary cos is provided, rotary sin must also be provided")
+    assert sin is not None
+    for name, each in {"rotary_cos": cos, "rotary_sin": sin}.items():
+        require_device(**{name: each})
+        require_shape(name, each, **{"seqlen_ro": cos.shape[0], "params.rotary_dim / 2": rotary_dim // 2})
+        require(each.is_contiguous(), f"{name} must be contiguous")
+        require(each.dtype == q.dtype, "rotary_cos must have the same dtype as query")
+    return cos, sin
+
+
+def _rotated(
+    q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, cache: Cache, interleaved: bool, masked: bool
+) -> tuple[Tensor, Tensor]:
+    """Return queries and new keys at their positions, without a mask all queries at the first new one."""
+    assert cache.lengths is not None
+    k = apply_rotary(k, cos, sin, cache.lengths, interleaved=interleaved)
+    if masked:
+        return apply_rotary(q, cos, sin, cache.lengths, interleaved=interleaved), k
+    together = q.flatten(1, 2)[:, None]
+    return apply_rotary(together, cos, sin, cache.lengths, interleaved=interleaved).view(q.shape), k

@@ -22,7 +22,7 @@ Lengths = tuple[Sequence[int], Sequence[int]]
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`morph.aliases.flash_attn.kernels.direct`."""
+    """Compute attention, differentiably; see :func:`flash_attn._morph.kernels.direct`."""
     attention = _plain(scale, causal)
     if torch._C._is_any_autocast_enabled() or not takes(attention, query, value):
         return None
@@ -76,7 +76,7 @@ def backward(
 def forward_packed(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths
 ) -> tuple[Tensor, Tensor]:
-    """Compute attention within sequences; see :func:`morph.aliases.flash_attn.kernels.forward_packed`."""
+    """Compute attention within sequences; see :func:`flash_attn._morph.kernels.forward_packed`."""
     out, lse = _forward(attention, query, key, value, lengths)
     return out, lse.T.contiguous()
 

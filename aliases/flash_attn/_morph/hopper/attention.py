@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..calls.checks import require
-from ..calls.dense import delivered, require_upstream, row_sums
+from ..checks import require, require_upstream
+from ..core import delivered, row_sums
 from ..kernels import Attention
 from .request import Request, rotated
 

@@ -12,7 +12,7 @@ import functools
 import torch
 from torch import Tensor
 
-from .. import kernels
+from . import kernels
 from .checks import DTYPES, on_device
 
 _PLAIN = {Tensor}
@@ -36,24 +36,6 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
     queries, size = q.shape[1], q.shape[3]
     scale = size**-0.5 if softmax_scale is None else softmax_scale
     return kernels.direct(q, k, v, scale, causal and queries > 1)
-
-
-def attend_plainly(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    dropout_p: float,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: tuple[int, int],
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    deterministic: bool,
-) -> Tensor | None:
-    """Compute what :func:`attend` does, or return None where flash_attn 2's options ask for more."""
-    if dropout_p or softcap or alibi_slopes is not None or window_size != (-1, -1):
-        return None
-    return attend(q, k, v, softmax_scale, causal)
 
 
 def watched(*tensors: Tensor) -> bool:

@@ -24,7 +24,7 @@ _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`morph.aliases.flash_attn.kernels.direct`."""
+    """Compute attention, differentiably; see :func:`flash_attn._morph.kernels.direct`."""
     if query.dtype != torch.float32 and _wants_gradients(query, key, value):
         return None  # see backward
     by_head = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)

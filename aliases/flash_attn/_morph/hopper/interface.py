@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.direct import attend
-from ..operators.differentiable import call
-from ..operators.forward import maybe_contiguous
+from ..direct import attend
+from ..functions import call
+from ..operators import maybe_contiguous
 from .decoding import flash_attn_combine, flash_attn_with_kvcache, get_scheduler_metadata
 from .functions import FlashAttnFunc, FlashAttnQKVPackedFunc, FlashAttnVarlenFunc
 from .operators import (

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..calls.direct import watched
+from ..direct import watched
 from .operators import _flash_attn_forward, gradients
 
 Scales = tuple[Tensor | None, Tensor | None, Tensor | None]

@@ -1,0 +1,1 @@
+"""What the functions of flash_attn are made of here: options, operators, kernels."""

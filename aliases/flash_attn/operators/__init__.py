@@ -1,1 +1,0 @@
-"""The operators ``torch.ops.flash_attn.*``."""
