@@ -151,6 +151,14 @@ def row_sums(dout: Tensor, out: Tensor) -> Tensor:
     return (dout * out).sum(-1, dtype=torch.float32)
 
 
+def combined(parts: Tensor, sums: Tensor, out: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Combine outputs over parts of the keys by the logarithms of their sums; see ``flash_attn_combine``."""
+    lse = sums.float().logsumexp(0)
+    weights = (sums - lse).exp().nan_to_num(0.0)
+    total = (parts.float() * weights[..., None]).sum(0)
+    return total.to(dtype) if out is None else out.copy_(total), lse
+
+
 def _require(
     q: Tensor,
     k: Tensor,

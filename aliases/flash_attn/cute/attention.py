@@ -6,50 +6,16 @@ import math
 
 import torch
 from torch import Tensor
+from torch.library import custom_op, register_fake
 
 from .._morph import kernels
-from .._morph.core import delivered
+from .._morph.core import NEW, delivered
 from .._morph.hopper.request import Request
 from .._morph.kernels import Attention
 from .checks import FLOAT8, require_inputs
 
-Bounds = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 
-_BOUNDS = (
-    "Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? seqused_q, Tensor? seqused_k, Tensor? page_table"
-)
-_OPTIONS = "float scale, SymInt left, SymInt right, float softcap"
-
-
-def window_of(causal: bool, window_size: tuple[int | None, int | None], longest: int) -> tuple[int, int]:
-    """Return how many keys before and after its own position a query sees, as flash_attn 4 understands it.
-
-    Args:
-        causal: Whether a query sees no later key.
-        window_size: How many keys before and after; None for all. Two that leave no key stand for all.
-        longest: The most keys of a sequence.
-
-    Returns:
-        Two numbers, -1 for all.
-
-    Raises:
-        NotImplementedError: If one is negative, so that a query does not see its own position, which morph
-            does not serve.
-    """
-    left, right = window_size
-    right = 0 if causal else right
-    if left is not None and right is not None and left + right < 0:
-        left, right = None, 0 if causal else None
-    if min(left or 0, right or 0) < 0:
-        raise NotImplementedError("morph does not serve window_size with a negative bound")
-    return -1 if left is None or left >= longest else left, -1 if right is None else right
-
-
-@torch.library.custom_op(
-    "flash_attn_4::_flash_attn_forward",
-    mutates_args=(),
-    schema=f"(Tensor q, Tensor k, Tensor v, Tensor? sink, {_BOUNDS}, {_OPTIONS}) -> (Tensor, Tensor)",
-)
+@custom_op("flash_attn_4::_flash_attn_forward", mutates_args=())
 def forward(
     q: Tensor,
     k: Tensor,
@@ -65,23 +31,9 @@ def forward(
     right: int,
     softcap: float,
 ) -> tuple[Tensor, Tensor]:
-    """Compute attention.
+    """Compute attention of the tensors that :func:`flash_attn.cute.flash_attn_varlen_func` describes.
 
-    Args:
-        q: Of shape (batch, queries, heads, head size), or (all queries, heads, head size) with
-            ``cu_seqlens_q``.
-        k: Of shape (batch, keys, key heads, head size), (all keys, ...) with ``cu_seqlens_k``, or pages.
-        v: Of the shape of ``k`` but for the last dimension.
-        sink: Of shape (heads,): a score of each head for a key without a value; None for no such key.
-        cu_seqlens_q: int32 of shape (batch + 1,).
-        cu_seqlens_k: Likewise.
-        seqused_q: int32 of shape (batch,).
-        seqused_k: Likewise.
-        page_table: int32 of shape (batch, most pages of a sequence).
-        scale: What the product of a query and a key is multiplied by.
-        left: How many keys before its own position a query sees; negative for all.
-        right: How many keys after its own position a query sees; negative for all.
-        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
+    ``left`` and ``right`` are how many keys before and after its own position a query sees, -1 for all.
 
     Returns:
         The output; and the logarithm of the softmax's sums, float32 of shape (batch, heads, queries) or
@@ -101,19 +53,7 @@ def forward(
         return (out, lse) if sink is None else _with_sink(out, lse, sink)
 
 
-@torch.library.register_fake("flash_attn_4::_flash_attn_forward")  # type: ignore[untyped-decorator]
-def _forward_fake(q: Tensor, k: Tensor, v: Tensor, *args: object) -> tuple[Tensor, Tensor]:
-    shape = (q.shape[1], q.shape[0]) if q.dim() == 3 else (q.shape[0], q.shape[2], q.shape[1])
-    dtype = torch.bfloat16 if q.dtype in FLOAT8 else q.dtype
-    return q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype), q.new_empty(shape, dtype=torch.float32)
-
-
-@torch.library.custom_op(
-    "flash_attn_4::_flash_attn_backward",
-    mutates_args=(),
-    schema="(Tensor dout, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor? sink, "
-    f"{_BOUNDS}, {_OPTIONS}) -> (Tensor, Tensor, Tensor, Tensor)",
-)
+@custom_op("flash_attn_4::_flash_attn_backward", mutates_args=())
 def backward(
     dout: Tensor,
     dlse: Tensor | None,
@@ -147,21 +87,19 @@ def backward(
     with kernels.full_precision(q):
         grads = request.differentiate(Attention(scale, left, right, softcap), dout, out, lse, dlse)
         sink_grad = lse.new_empty(0) if sink is None else _of_sink(sink, dout, out, lse, dlse)
-    return *delivered((None, None, None), grads, q.dtype), sink_grad  # type: ignore[return-value]
+    return *delivered(NEW, grads, q.dtype), sink_grad  # type: ignore[return-value]
 
 
-@torch.library.register_fake("flash_attn_4::_flash_attn_backward")  # type: ignore[untyped-decorator]
-def _backward_fake(
-    dout: Tensor,
-    dlse: Tensor | None,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    sink: Tensor | None,
-    *args: object,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+@register_fake("flash_attn_4::_flash_attn_forward")  # type: ignore[untyped-decorator]
+def _forward_fake(q: Tensor, k: Tensor, v: Tensor, *args: object) -> tuple[Tensor, Tensor]:
+    shape = *q.shape[:-3], q.shape[-2], q.shape[-3]
+    dtype = torch.bfloat16 if q.dtype in FLOAT8 else q.dtype
+    return q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype), q.new_empty(shape, dtype=torch.float32)
+
+
+@register_fake("flash_attn_4::_flash_attn_backward")  # type: ignore[untyped-decorator]
+def _backward_fake(dout: Tensor, dlse: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    q, k, v, _, lse, sink = tensors[:6]
     inputs = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     return *inputs, lse.new_empty(0) if sink is None else torch.empty_like(sink)
 

@@ -25,6 +25,30 @@ def refuse(**options: object) -> None:
             raise NotImplementedError(f"morph does not serve {name}: it is made for NVIDIA's CuTe compiler")
 
 
+def window_of(causal: bool, window_size: tuple[int | None, int | None], longest: int) -> tuple[int, int]:
+    """Return how many keys before and after its own position a query sees, as flash_attn 4 understands it.
+
+    Args:
+        causal: Whether a query sees no later key.
+        window_size: How many keys before and after; None for all. Two that leave no key stand for all.
+        longest: The most keys of a sequence.
+
+    Returns:
+        Two numbers, -1 for all.
+
+    Raises:
+        NotImplementedError: If one is negative, so that a query does not see its own position, which morph
+            does not serve.
+    """
+    left, right = window_size
+    right = 0 if causal else right
+    if left is not None and right is not None and left + right < 0:
+        left, right = None, 0 if causal else None
+    if min(left or 0, right or 0) < 0:
+        raise NotImplementedError("morph does not serve window_size with a negative bound")
+    return -1 if left is None or left >= longest else left, -1 if right is None else right
+
+
 def require_values_in_scores(
     q: Tensor | None, qv: Tensor, v: Tensor, learnable_sink: Tensor | None, softcap: float, local: bool
 ) -> None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from .._morph.checks import on_device
+from .._morph.core import combined
 from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
 
@@ -41,10 +42,7 @@ def flash_attn_combine(
     dtypes = torch.float16, torch.bfloat16, torch.float32
     assert out_partial.dtype in dtypes, "out_partial must be fp16, bf16, or fp32"
     assert all(map(on_device, (out_partial, lse_partial))), "tensors must be on CUDA device"
-    lse = lse_partial.float().logsumexp(0)
-    weights = (lse_partial - lse).exp().nan_to_num(0.0)
-    total = (out_partial.float() * weights[..., None]).sum(0)
-    result = total.to(out_dtype or out_partial.dtype) if out is None else out.copy_(total)
+    result, lse = combined(out_partial, lse_partial, out, out_dtype or out_partial.dtype)
     return result, lse if return_lse else None
 
 

@@ -9,49 +9,39 @@ from torch import Tensor
 
 from .._morph.direct import watched
 from .._morph.operators import contiguous, maybe_contiguous
-from .attention import Bounds, backward, forward, window_of
-from .checks import FLOAT8, refuse, require_values_in_scores
+from .attention import backward, forward
+from .checks import FLOAT8, refuse, require_values_in_scores, window_of
 
+Grads = tuple[Tensor | None, ...]
 Result = tuple[Tensor, Tensor | None]
-NO_BOUNDS: Bounds = (None, None, None, None, None)
+
+_SHARED = (
+    *("softmax_scale", "causal", "window_size", "learnable_sink", "softcap"),
+    *("num_splits", "pack_gqa", "deterministic", "score_mod", "score_mod_bwd", "mask_mod"),
+)
+_DENSE = (
+    *("q", "k", "v", "qv", "gather_kv_indices", *_SHARED, "aux_tensors", "aux_scalars"),
+    *("block_sparse_tensors", "block_sparse_tensors_bwd", "return_lse"),
+)
+_BOUNDS = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
+_PACKED = (
+    *("q", "k", "v", "qv", *_BOUNDS, "max_seqlen_q", "max_seqlen_k", "min_seqlen_k", "gather_kv_indices"),
+    *("page_table", *_SHARED, "block_sparse_tensors", "aux_tensors", "aux_scalars", "return_lse"),
+    *("scheduler_metadata", "seqlen_k_per_split", "disable_scheduler_metadata"),
+)
+_REFUSED = "gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors", "block_sparse_tensors_bwd"
 
 
 class FlashAttnFunc(torch.autograd.Function):
     """Attention for a batch of sequences of one length."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        qv: Tensor | None = None,
-        gather_kv_indices: Tensor | None = None,
-        softmax_scale: float | None = None,
-        causal: bool = False,
-        window_size: tuple[int | None, int | None] = (None, None),
-        learnable_sink: Tensor | None = None,
-        softcap: float = 0.0,
-        num_splits: int = 1,
-        pack_gqa: bool | None = None,
-        deterministic: bool = False,
-        score_mod: Any = None,
-        score_mod_bwd: Any = None,
-        mask_mod: Any = None,
-        aux_tensors: list[Tensor] | None = None,
-        aux_scalars: tuple[Any, ...] | None = None,
-        block_sparse_tensors: Any = None,
-        block_sparse_tensors_bwd: Any = None,
-        return_lse: bool = False,
-    ) -> Result:
-        """Compute attention; see :func:`flash_attn.cute.flash_attn_func`."""
-        refuse(gather_kv_indices=gather_kv_indices, score_mod=score_mod, mask_mod=mask_mod)
-        refuse(block_sparse_tensors=block_sparse_tensors, block_sparse_tensors_bwd=block_sparse_tensors_bwd)
-        options = softmax_scale, causal, window_size, learnable_sink, softcap
-        return _forward(ctx, q, k, v, qv, NO_BOUNDS, *options, return_lse)
+    def forward(ctx: Any, *arguments: Any) -> Result:
+        """Compute attention; see :func:`flash_attn.cute.flash_attn_func`, whose arguments these are."""
+        return _forward(ctx, dict(zip(_DENSE, arguments, strict=False)))
 
     @staticmethod
-    def backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> Grads:
         """Compute the gradients of q, k, v, qv and the sinks."""
         *grads, dsink = _backward(ctx, dout, dlse)
         return *grads, None, None, None, None, dsink, *(None,) * 12
@@ -61,83 +51,41 @@ class FlashAttnVarlenFunc(torch.autograd.Function):
     """Attention within sequences of several lengths."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        qv: Tensor | None = None,
-        cu_seqlens_q: Tensor | None = None,
-        cu_seqlens_k: Tensor | None = None,
-        seqused_q: Tensor | None = None,
-        seqused_k: Tensor | None = None,
-        max_seqlen_q: int | None = None,
-        max_seqlen_k: int | None = None,
-        min_seqlen_k: int | None = None,
-        gather_kv_indices: Tensor | None = None,
-        page_table: Tensor | None = None,
-        softmax_scale: float | None = None,
-        causal: bool = False,
-        window_size: tuple[int | None, int | None] = (None, None),
-        learnable_sink: Tensor | None = None,
-        softcap: float = 0.0,
-        num_splits: int = 1,
-        pack_gqa: bool | None = None,
-        deterministic: bool = False,
-        score_mod: Any = None,
-        score_mod_bwd: Any = None,
-        mask_mod: Any = None,
-        block_sparse_tensors: Any = None,
-        aux_tensors: list[Tensor] | None = None,
-        aux_scalars: tuple[Any, ...] | None = None,
-        return_lse: bool = False,
-        scheduler_metadata: Any = None,
-        seqlen_k_per_split: int | None = None,
-        disable_scheduler_metadata: bool = False,
-    ) -> Result:
+    def forward(ctx: Any, *arguments: Any) -> Result:
         """Compute attention; see :func:`flash_attn.cute.flash_attn_varlen_func`."""
-        refuse(gather_kv_indices=gather_kv_indices, score_mod=score_mod, mask_mod=mask_mod)
-        refuse(block_sparse_tensors=block_sparse_tensors)
-        bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, maybe_contiguous(page_table)
-        options = softmax_scale, causal, window_size, learnable_sink, softcap
-        return _forward(ctx, q, k, v, qv, bounds, *options, return_lse)
+        return _forward(ctx, dict(zip(_PACKED, arguments, strict=False)))
 
     @staticmethod
-    def backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> Grads:
         """Compute the gradients of q, k, v, qv and the sinks."""
         *grads, dsink = _backward(ctx, dout, dlse)
         return *grads, *(None,) * 12, dsink, *(None,) * 14
 
 
-def _forward(
-    ctx: Any,
-    q: Tensor | None,
-    k: Tensor | None,
-    v: Tensor,
-    qv: Tensor | None,
-    bounds: Bounds,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: tuple[int | None, int | None],
-    learnable_sink: Tensor | None,
-    softcap: float,
-    return_lse: bool,
-) -> Result:
-    needs_grad = any(x is not None and x.requires_grad for x in (q, k, v, qv, learnable_sink))
+def _forward(ctx: Any, given: dict[str, Any]) -> Result:
+    refuse(**{name: given.get(name) for name in _REFUSED})
+    q, k, v, qv = (given.get(name) for name in ("q", "k", "v", "qv"))
+    sink, return_lse, softcap = (given.get(name) for name in ("learnable_sink", "return_lse", "softcap"))
+    softcap = softcap or 0.0
+    bounds = *(given.get(name) for name in _BOUNDS), maybe_contiguous(given.get("page_table"))
+    needs_grad = any(x is not None and x.requires_grad for x in (q, k, v, qv, sink))
     ctx.is_shared = k is v
-    q, k, v, qv = without_shared_keys(q, k, v, qv)
+    q, k, v, qv = without_shared_keys(q, k, v, qv)  # type: ignore[arg-type]
     ctx.sizes = [0 if each is None else each.shape[-1] for each in (q, qv)]
-    left, right = window_of(causal, window_size, v.shape[-3] if bounds[-1] is None else 1 << 31)
+    longest = v.shape[-3] if bounds[-1] is None else 1 << 31
+    causal, window_size = given.get("causal", False), given.get("window_size", (None, None))
+    left, right = window_of(causal, window_size, longest)
     if qv is not None:
-        require_values_in_scores(q, qv, v, learnable_sink, softcap, left >= 0 or right > 0)
+        require_values_in_scores(q, qv, v, sink, softcap, left >= 0 or right > 0)
     query, key, v = contiguous(*_joined(q, k, v, qv), v)
     if v.dtype in FLOAT8 and needs_grad:
         raise NotImplementedError("FA4 CuTe FP8 backward is not supported yet (forward-only).")
-    scale = sum(ctx.sizes) ** -0.5 if softmax_scale is None else softmax_scale
+    scale = given.get("softmax_scale")
+    scale = sum(ctx.sizes) ** -0.5 if scale is None else scale
     compute = forward if watched(query, key, v) else forward._init_fn
     ctx.options = scale, left, right, softcap
-    out, lse = compute(query, key, v, learnable_sink, *bounds, *ctx.options)
-    ctx.save_for_backward(query, key, v, out, lse, learnable_sink, *bounds)
+    out, lse = compute(query, key, v, sink, *bounds, *ctx.options)
+    ctx.save_for_backward(query, key, v, out, lse, sink, *bounds)
     ctx.returns_lse = return_lse
     ctx.set_materialize_grads(False)
     if qv is not None:

@@ -124,43 +124,15 @@ def flash_attn_varlen_func(
     seqlen_k_per_split: int | None = None,
     disable_scheduler_metadata: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute attention within sequences of several lengths; see :func:`flash_attn_func` for the options.
+    """Compute attention within sequences of several lengths, with the options of :func:`flash_attn_func`.
 
-    Args:
-        q: Of shape (all queries, heads, head size), or without ``cu_seqlens_q`` with a dimension for the
-            batch.
-        k: Of shape (all keys, key heads, head size), or without ``cu_seqlens_k`` with a dimension for the
-            batch, or for the pages.
-        v: Of the shape of ``k`` but for the last dimension.
-        qv: Of the shape of ``q`` but for the last dimension.
-        cu_seqlens_q: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last
-            ones end.
-        cu_seqlens_k: Likewise for the keys.
-        max_seqlen_q: Without effect on the result.
-        max_seqlen_k: Without effect on the result.
-        min_seqlen_k: Without effect on the result.
-        seqused_q: int32 of shape (batch,): how many queries of each sequence count; None for all.
-        seqused_k: Likewise for the keys.
-        gather_kv_indices: Not served.
-        page_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, of any size.
-        softmax_scale: What the product of a query and a key is multiplied by.
-        causal: Whether a query sees no later key.
-        window_size: How many keys before and after its own position a query sees.
-        learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
-        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``.
-        num_splits: Without effect on the result.
-        pack_gqa: Without effect on the result.
-        deterministic: Without effect.
-        score_mod: Not served.
-        score_mod_bwd: Without effect.
-        mask_mod: Not served.
-        block_sparse_tensors: Not served.
-        aux_tensors: Without effect.
-        aux_scalars: Without effect.
-        return_lse: Whether the logarithm of the softmax's sums is wanted.
-        scheduler_metadata: Without effect.
-        seqlen_k_per_split: Without effect on the result.
-        disable_scheduler_metadata: Without effect.
+    ``q`` is of shape (all queries, heads, head size), or without ``cu_seqlens_q`` has a dimension for the
+    batch; ``k`` and ``v`` are of shape (all keys, key heads, size), or without ``cu_seqlens_k`` have a
+    dimension for the batch or for the pages of ``page_table``, int32 of shape (batch, most pages of a
+    sequence). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), say where the queries and
+    the keys of each sequence begin, and the last ones end; ``seqused_q`` and ``seqused_k``, int32 of shape
+    (batch,), how many of each sequence count. The longest and shortest lengths and schedules are without
+    effect on the result.
 
     Returns:
         The output; and the logarithm of the sums, float32 of shape (heads, all queries), with ``qv`` (all

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import Four, backward, forward
-from .decoding import flash_attn_combine, get_scheduler_metadata
+from .interface import flash_attn_combine
+from .operators import Four, _flash_attn_backward, _flash_attn_forward
 
 _NAMESPACE = "flash_attn_3"
 _BOUNDS = "Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None"
@@ -45,10 +45,11 @@ _METADATA = (
 
 
 def fwd(*args: Any, is_rotary_interleaved: bool = False, **kwargs: Any) -> Four:
-    """Compute attention; see :func:`.attention.forward`, which calls some of the arguments otherwise."""
+    """Compute attention; see ``_flash_attn_forward``, which calls some of the arguments otherwise."""
     renamed = {"q_v": "qv", "out": "out_", "is_causal": "causal"}
     named = {renamed.get(name, name): value for name, value in kwargs.items()}
-    return forward(*args, **{"rotary_interleaved": is_rotary_interleaved, **named})
+    attend = _flash_attn_forward._init_fn
+    return attend(*args, **{"rotary_interleaved": is_rotary_interleaved, **named})  # type: ignore[no-any-return]
 
 
 def bwd(
@@ -61,53 +62,31 @@ def bwd(
     dq: Tensor | None = None,
     dk: Tensor | None = None,
     dv: Tensor | None = None,
-    cu_seqlens_q: Tensor | None = None,
-    cu_seqlens_k: Tensor | None = None,
-    seqused_q: Tensor | None = None,
-    seqused_k: Tensor | None = None,
-    max_seqlen_q: int | None = None,
-    max_seqlen_k: int | None = None,
     *options: Any,
-    **named: Any,
 ) -> tuple[Tensor, ...]:
-    """Write gradients into ``dq``, ``dk`` and ``dv``; see :func:`.attention.backward`.
+    """Write gradients into ``dq``, ``dk`` and ``dv``; see ``_flash_attn_backward``.
 
     Returns:
         The row sums of ``dout * out``, and four empty tensors, where flash_attn keeps parts of the result.
     """
-    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k
-    _, sums = backward(dout, q, k, v, out, softmax_lse, *bounds, dq, dk, dv, *options, **named)
+    bounds = [*options[:6], *(None,) * (6 - len(options))]
+    differentiate = _flash_attn_backward._init_fn
+    sums = differentiate(dout, q, k, v, out, softmax_lse, *bounds, dq, dk, dv, *options[6:])
     return sums, *(sums.new_empty(0) for _ in range(4))
 
 
-def metadata(
-    batch_size: int,
-    max_seqlen_q: int,
-    max_seqlen_k: int,
-    num_heads: int,
-    num_heads_k: int,
-    headdim: int,
-    headdim_v: int,
-    qkv_dtype: torch.dtype,
-    seqused_k: Tensor,
-    *args: Any,
-    **kwargs: Any,
-) -> Tensor:
+def metadata(*args: Any) -> Tensor:
     """Return zeros, to be given to ``fwd``."""
-    sizes = max_seqlen_q, max_seqlen_k, num_heads, num_heads_k, headdim
-    return get_scheduler_metadata(batch_size, *sizes, seqused_k)
+    batch_size, seqused_k = args[0], args[8]
+    return seqused_k.new_zeros(batch_size + 1, dtype=torch.int32)  # type: ignore[no-any-return]
 
 
 def register() -> None:
     """Make the operators, unless there are such."""
     if hasattr(getattr(torch.ops, _NAMESPACE), "fwd"):
         return
-    for schema, function in {
-        _FORWARD: fwd,
-        _BACKWARD: bwd,
-        _COMBINE: flash_attn_combine,
-        _METADATA: metadata,
-    }.items():
+    functions = {_FORWARD: fwd, _BACKWARD: bwd, _COMBINE: flash_attn_combine, _METADATA: metadata}
+    for schema, function in functions.items():
         _LIBRARY.define(schema)  # type: ignore[no-untyped-call]
         _LIBRARY.impl(schema.partition("(")[0], function, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
 

@@ -94,13 +94,7 @@ class Request:
         require(self.key_ends is None or self.table is None, no_table)
 
     def attend(self, attention: Attention) -> tuple[Tensor, Tensor]:
-        """Compute attention.
-
-        Returns:
-            The output, of the shape of the queries but for the last dimension; and the logarithm of the
-            softmax's sums, float32 of shape (batch, heads, queries) or (heads, all queries), infinity for
-            no keys.
-        """
+        """Compute attention: the output, and the logarithm of the softmax's sums, infinity for no keys."""
         if not self._is_plain:
             return self._attend_by_sequence(attention)
         if self.query_ends is None:
@@ -187,17 +181,7 @@ def rotated(
     interleaved: bool,
     masked: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Return queries and new keys at their positions, without a mask all queries at the first new one.
-
-    Args:
-        request: What the queries belong to.
-        key: New keys, of shape (batch, tokens, key heads, head size).
-        cos: Cosines of shape (positions, rotary size / 2).
-        sin: Sines of the same shape.
-        positions: int32 of shape (batch,): the first new position of each sequence.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        masked: Whether a query may not see all keys.
-    """
+    """Return queries and new keys at their positions, without a mask all queries at the first new one."""
     key = apply_rotary(key, cos, sin, positions, interleaved=interleaved)
     parts = []
     rows = request.query if request.query_ends is not None else request.query.flatten(0, 1)
