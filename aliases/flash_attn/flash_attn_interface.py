@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import flash_attn_2_cuda as flash_attn_gpu
@@ -97,8 +98,7 @@ def flash_attn_func(
         RuntimeError: If flash_attn does not take the arguments.
     """
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    out = None if return_attn_probs else _plain(q, k, v, *options)
-    return _applied(FlashAttnFunc, q, k, v, *options, return_attn_probs) if out is None else out
+    return _dense(FlashAttnFunc, (q, k, v), (q, k, v), options, return_attn_probs)
 
 
 def flash_attn_kvpacked_func(
@@ -115,9 +115,7 @@ def flash_attn_kvpacked_func(
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    k, v = kv.unbind(2)
-    out = None if return_attn_probs else _plain(q, k, v, *options)
-    return _applied(FlashAttnKVPackedFunc, q, kv, *options, return_attn_probs) if out is None else out
+    return _dense(FlashAttnKVPackedFunc, (q, kv), (q, *kv.unbind(2)), options, return_attn_probs)
 
 
 def flash_attn_qkvpacked_func(
@@ -133,9 +131,7 @@ def flash_attn_qkvpacked_func(
 ) -> Result:
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
-    q, k, v = qkv.unbind(2)
-    out = None if return_attn_probs else _plain(q, k, v, *options)
-    return _applied(FlashAttnQKVPackedFunc, qkv, *options, return_attn_probs) if out is None else out
+    return _dense(FlashAttnQKVPackedFunc, (qkv,), qkv.unbind(2), options, return_attn_probs)
 
 
 def flash_attn_varlen_func(
@@ -158,25 +154,11 @@ def flash_attn_varlen_func(
 ) -> Result:
     """Compute attention within sequences of several lengths; see :func:`flash_attn_func` for the options.
 
-    Args:
-        q: float16 or bfloat16 of shape (all queries, heads, head size).
-        k: Of shape (all keys, key heads, head size), or, with a ``block_table``, of shape (pages, tokens of
-            a page, key heads, head size).
-        v: Of the shape of ``k``.
-        cu_seqlens_q: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last
-            ones end.
-        cu_seqlens_k: Likewise for the keys.
-        max_seqlen_q: The most queries of a sequence.
-        max_seqlen_k: The most keys of a sequence.
-        dropout_p: As for :func:`flash_attn_func`, and so are the options that follow.
-        softmax_scale: See there.
-        causal: See there.
-        window_size: See there.
-        softcap: See there.
-        alibi_slopes: See there.
-        deterministic: See there.
-        return_attn_probs: See there.
-        block_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
+    ``q`` is of shape (all queries, heads, head size), ``k`` and ``v`` are of shape (all keys, key heads, head
+    size). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), say where the queries and the
+    keys of each sequence begin, and the last ones end; ``max_seqlen_q`` and ``max_seqlen_k`` are the most of
+    a sequence. With a ``block_table``, int32 of shape (batch, most pages of one), ``k`` and ``v`` are of
+    shape (pages, tokens of a page, key heads, head size), and it lists the pages of each sequence in order.
 
     Returns:
         The output, of the shape of ``q``. With ``return_attn_probs`` also the logarithm of the sums,
@@ -297,22 +279,21 @@ def flash_attn_with_kvcache(
     return (out, lse) if return_softmax_lse else out
 
 
-def _plain(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    dropout_p: float,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: tuple[int, int],
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    deterministic: bool,
-) -> Tensor | None:
-    """Compute what a kernel of the device takes as it is, or return None."""
-    if dropout_p or softcap or alibi_slopes is not None or window_size != (-1, -1):
-        return None
-    return attend(q, k, v, softmax_scale, causal)
+def _dense(
+    function: type[torch.autograd.Function],
+    given: tuple[Tensor, ...],
+    parts: Sequence[Tensor],
+    options: tuple[Any, ...],
+    return_attn_probs: bool,
+) -> Result:
+    """Compute attention by a kernel of the device that takes the parts as they are, or by ``function``."""
+    dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, _ = options
+    if not (return_attn_probs or dropout_p or softcap) and alibi_slopes is None and window_size == (-1, -1):
+        q, k, v = parts
+        out = attend(q, k, v, softmax_scale, causal)
+        if out is not None:
+            return out
+    return _applied(function, *given, *options, return_attn_probs)
 
 
 def _applied(function: type[torch.autograd.Function], *arguments: Any) -> Result:

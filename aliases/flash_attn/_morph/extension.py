@@ -1,6 +1,8 @@
-"""The functions of flash_attn 2's extension module, with its own order of arguments."""
+"""The functions of flash_attn 2's extension module, which takes its arguments by their places only."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,26 +12,16 @@ from .bounds import Bounds
 from .cache import Cache, attend
 from .options import Options
 
+Maybe = Tensor | None
 
-def fwd(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out_: Tensor | None,
-    alibi_slopes_: Tensor | None,
-    p_dropout: float,
-    softmax_scale: float,
-    is_causal: bool,
-    window_size_left: int,
-    window_size_right: int,
-    softcap: float,
-    return_softmax: bool,
-    unused_generator_compat: None = None,
-) -> list[Tensor]:
-    """Compute attention; see :func:`.core.forward`."""
-    window = is_causal, window_size_left, window_size_right
-    options = Options(p_dropout, softmax_scale, *window, softcap, alibi_slopes_)
-    return core.forward(q, k, v, options, None, return_softmax, out_)
+
+def fwd(q: Tensor, k: Tensor, v: Tensor, out: Maybe, slopes: Maybe, *options: Any) -> list[Tensor]:
+    """Compute attention; see :func:`.core.forward`.
+
+    The options are the probability of dropout, the scale, whether it is causal, the left and the right
+    window, the softcap, whether the softmax is wanted, and a generator.
+    """
+    return core.forward(q, k, v, Options._make((*options[:6], slopes)), None, options[6], out)
 
 
 def bwd(
@@ -38,57 +30,50 @@ def bwd(
     k: Tensor,
     v: Tensor,
     out: Tensor,
-    softmax_lse: Tensor,
-    dq_: Tensor | None,
-    dk_: Tensor | None,
-    dv_: Tensor | None,
-    alibi_slopes_: Tensor | None,
-    p_dropout: float,
-    softmax_scale: float,
-    is_causal: bool,
-    window_size_left: int,
-    window_size_right: int,
-    softcap: float,
-    deterministic: bool,
-    unused_generator_compat: None = None,
-    rng_state: Tensor | None = None,
+    lse: Tensor,
+    dq: Maybe,
+    dk: Maybe,
+    dv: Maybe,
+    slopes: Maybe,
+    *options: Any,
 ) -> list[Tensor]:
-    """Compute the gradients of :func:`fwd`; see :func:`.core.backward`."""
-    window = is_causal, window_size_left, window_size_right
-    options = Options(p_dropout, softmax_scale, *window, softcap, alibi_slopes_)
-    return core.backward(dout, q, k, v, out, softmax_lse, options, None, (dq_, dk_, dv_), rng_state)
+    """Compute the gradients of :func:`fwd`; see :func:`.core.backward`.
+
+    The options are six as for ``fwd``, whether to be deterministic, a generator, and what ``fwd`` returned
+    last.
+    """
+    state = options[8] if len(options) > 8 else None
+    asked = Options._make((*options[:6], slopes))
+    return core.backward(dout, q, k, v, out, lse, asked, None, (dq, dk, dv), state)
 
 
 def varlen_fwd(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    out_: Tensor | None,
+    out: Maybe,
     cu_seqlens_q: Tensor,
     cu_seqlens_k: Tensor,
-    seqused_k: Tensor | None,
-    leftpad_k_: Tensor | None,
-    block_table_: Tensor | None,
-    alibi_slopes_: Tensor | None,
+    seqused_k: Maybe,
+    leftpad_k: Maybe,
+    block_table: Maybe,
+    slopes: Maybe,
     max_seqlen_q: int,
     max_seqlen_k: int,
-    p_dropout: float,
-    softmax_scale: float,
+    dropout_p: float,
+    scale: float,
     zero_tensors: bool,
-    is_causal: bool,
-    window_size_left: int,
-    window_size_right: int,
-    softcap: float,
-    return_softmax: bool,
-    unused_generator_compat: None = None,
-    num_splits: int = 0,
+    *options: Any,
 ) -> list[Tensor]:
-    """Compute attention within each sequence; what no sequence covers is zero in any case."""
-    longest, keys = (max_seqlen_q, max_seqlen_k), (seqused_k, leftpad_k_, block_table_)
-    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, num_splits)
-    window = is_causal, window_size_left, window_size_right
-    options = Options(p_dropout, softmax_scale, *window, softcap, alibi_slopes_)
-    return core.forward(q, k, v, options, bounds, return_softmax, out_)
+    """Compute attention within each sequence; what no sequence covers is zero in any case.
+
+    The options are whether it is causal, the left and the right window, the softcap, whether the softmax is
+    wanted, a generator, and a number of splits.
+    """
+    longest, keys = (max_seqlen_q, max_seqlen_k), (seqused_k, leftpad_k, block_table)
+    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, *options[6:])
+    asked = Options._make((dropout_p, scale, *options[:4], slopes))
+    return core.forward(q, k, v, asked, bounds, options[4], out)
 
 
 def varlen_bwd(
@@ -97,60 +82,50 @@ def varlen_bwd(
     k: Tensor,
     v: Tensor,
     out: Tensor,
-    softmax_lse: Tensor,
-    dq_: Tensor | None,
-    dk_: Tensor | None,
-    dv_: Tensor | None,
+    lse: Tensor,
+    dq: Maybe,
+    dk: Maybe,
+    dv: Maybe,
     cu_seqlens_q: Tensor,
     cu_seqlens_k: Tensor,
-    alibi_slopes_: Tensor | None,
+    slopes: Maybe,
     max_seqlen_q: int,
     max_seqlen_k: int,
-    p_dropout: float,
-    softmax_scale: float,
+    dropout_p: float,
+    scale: float,
     zero_tensors: bool,
-    is_causal: bool,
-    window_size_left: int,
-    window_size_right: int,
-    softcap: float,
-    deterministic: bool,
-    unused_generator_compat: None = None,
-    rng_state: Tensor | None = None,
+    *options: Any,
 ) -> list[Tensor]:
-    """Compute the gradients of :func:`varlen_fwd`."""
+    """Compute the gradients of :func:`varlen_fwd`.
+
+    The options are four as for ``varlen_fwd``, and three as for :func:`bwd`.
+    """
     bounds = Bounds(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
-    window = is_causal, window_size_left, window_size_right
-    options = Options(p_dropout, softmax_scale, *window, softcap, alibi_slopes_)
-    return core.backward(dout, q, k, v, out, softmax_lse, options, bounds, (dq_, dk_, dv_), rng_state)
+    state = options[6] if len(options) > 6 else None
+    asked = Options._make((dropout_p, scale, *options[:4], slopes))
+    return core.backward(dout, q, k, v, out, lse, asked, bounds, (dq, dk, dv), state)
 
 
 @torch.no_grad()
 def fwd_kvcache(
     q: Tensor,
-    kcache: Tensor,
-    vcache: Tensor,
-    k_: Tensor | None,
-    v_: Tensor | None,
-    seqlens_k_: Tensor | None,
-    rotary_cos_: Tensor | None,
-    rotary_sin_: Tensor | None,
-    cache_batch_idx_: Tensor | None,
-    leftpad_k_: Tensor | None,
-    block_table_: Tensor | None,
-    alibi_slopes_: Tensor | None,
-    out_: Tensor | None,
-    softmax_scale: float,
-    is_causal: bool,
-    window_size_left: int,
-    window_size_right: int,
-    softcap: float,
-    is_rotary_interleaved: bool,
-    num_splits: int,
+    keys: Tensor,
+    values: Tensor,
+    k: Maybe,
+    v: Maybe,
+    lengths: Maybe,
+    cos: Maybe,
+    sin: Maybe,
+    *options: Any,
 ) -> list[Tensor]:
-    """Compute attention over a cache; see :func:`.cache.attend`."""
-    cache = Cache(kcache, vcache, seqlens_k_, cache_batch_idx_, leftpad_k_, block_table_)
-    causal = is_causal and (q.shape[1] > 1 or alibi_slopes_ is not None)
-    window = causal, window_size_left, window_size_right
-    options = Options(0.0, softmax_scale, *window, softcap, alibi_slopes_)
-    rotary = rotary_cos_, rotary_sin_, is_rotary_interleaved
-    return attend(q, cache, (k_, v_), rotary, options, out_)
+    """Compute attention over a cache; see :func:`.cache.attend`.
+
+    The options are the rows of the cache, where they begin, the table of pages, the slopes, the output, the
+    scale, whether it is causal, the left and the right window, the softcap, whether rotations are
+    interleaved, and a number of splits.
+    """
+    rows, leftpad, table, slopes, out, scale, is_causal, left, right, softcap, interleaved, *_ = options
+    cache = Cache(keys, values, lengths, rows, leftpad, table)
+    causal = is_causal and (q.shape[1] > 1 or slopes is not None)
+    asked = Options(0.0, scale, causal, left, right, softcap, slopes)
+    return attend(q, cache, (k, v), (cos, sin, interleaved), asked, out)

@@ -45,28 +45,20 @@ def flash_attn_func(
 ) -> tuple[Tensor, Tensor | None]:
     """Compute attention for a batch of sequences of one length, differentiably.
 
+    ``gather_kv_indices``, ``score_mod``, ``mask_mod`` and blocks are not served; other options that are not
+    listed are without effect on the result.
+
     Args:
         q: float16, bfloat16 or of 8 bits, of shape (batch, queries, heads, head size).
         k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         v: Of shape (batch, keys, key heads, value size). If ``k`` is this very tensor and the value size 512,
             the queries are what ``qv`` is.
         qv: What is multiplied with the values and added to the scores, of shape (batch, queries, heads, 512).
-        gather_kv_indices: Not served.
         softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
         causal: Whether a query sees no later key; queries and keys end at the same position.
         window_size: How many keys before and after its own position a query sees; None for all.
         learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
-        num_splits: Without effect on the result.
-        pack_gqa: Without effect on the result.
-        deterministic: Without effect: the gradients always are.
-        score_mod: Not served.
-        score_mod_bwd: Without effect.
-        mask_mod: Not served.
-        aux_tensors: Without effect.
-        aux_scalars: Without effect.
-        block_sparse_tensors: Not served.
-        block_sparse_tensors_bwd: Not served.
         return_lse: Whether the logarithm of the softmax's sums is wanted; it has gradients then.
 
     Returns:

@@ -90,21 +90,11 @@ def apply_rotary_emb_qkv_(
     seqlen_offsets: int | Tensor = 0,
     num_heads_q: int | None = None,
 ) -> Tensor:
-    """Rotate queries and keys in place.
+    """Rotate queries and keys in place, and return ``qkv``; see :func:`apply_rotary_emb`.
 
-    Args:
-        qkv: Of shape (batch, tokens, 3, heads, head size), or (batch, tokens, heads + 2 x key heads, head
-            size).
-        cos: Cosines of shape (positions, rotary size / 2).
-        sin: Sines of the same shape.
-        cos_k: Those of the keys, where they differ.
-        sin_k: Likewise.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
-        num_heads_q: How many heads are of queries, which the second shape needs.
-
-    Returns:
-        ``qkv``.
+    ``qkv`` is of shape (batch, tokens, 3, heads, head size), or (batch, tokens, heads + 2 x key heads, head
+    size) with ``num_heads_q`` heads of queries; ``cos_k`` and ``sin_k`` are those of the keys, where they
+    differ.
     """
     arguments = cos_k, sin_k, interleaved, seqlen_offsets, num_heads_q
     return ApplyRotaryEmbQKV_.apply(qkv, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
@@ -113,18 +103,7 @@ def apply_rotary_emb_qkv_(
 def apply_rotary_emb_kv_(
     kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, seqlen_offsets: int | Tensor = 0
 ) -> Tensor:
-    """Rotate keys in place.
-
-    Args:
-        kv: Keys and values, of shape (batch, tokens, 2, heads, head size).
-        cos: Cosines of shape (positions, rotary size / 2).
-        sin: Sines of the same shape.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
-
-    Returns:
-        ``kv``.
-    """
+    """Rotate keys in ``kv``, of shape (batch, tokens, 2, heads, head size), in place, and return ``kv``."""
     return ApplyRotaryEmbKV_.apply(kv, cos, sin, interleaved, seqlen_offsets)  # type: ignore[no-untyped-call, no-any-return]
 
 

@@ -13,15 +13,8 @@ from ..ops.triton.cross_entropy import cross_entropy_loss
 class CrossEntropyLoss(nn.Module):
     """Cross entropy with label smoothing, scaled logits, z-loss, and a vocabulary spread over processes.
 
-    Args:
-        ignore_index: The label whose rows have no loss.
-        reduction: ``"mean"`` over the rows that have one, ``"sum"`` or ``"none"``.
-        label_smoothing: How much of each label is spread over all classes.
-        logit_scale: What the logits are multiplied by first.
-        lse_square_scale: How much of the square of the logarithm of the softmax's sums is added ("z-loss").
-        inplace_backward: Whether the gradient overwrites the logits.
-        process_group: The processes that the classes are spread over.
-        return_z_loss: Whether the part that is z-loss is wanted too; it has no gradient.
+    See :func:`flash_attn.ops.triton.cross_entropy.cross_entropy_loss` for the options. ``reduction`` is
+    ``"mean"`` over the rows that have a loss, ``"sum"`` or ``"none"``.
     """
 
     def __init__(

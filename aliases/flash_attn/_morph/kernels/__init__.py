@@ -78,15 +78,8 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of :func:`forward`.
 
-    Args:
-        attention: What was computed.
-        grad: The gradient of the output.
-        query: As given to ``forward``.
-        key: As given to ``forward``.
-        value: As given to ``forward``.
-        out: What ``forward`` returned, or the output of an attention that these keys are a part of.
-        lse: Likewise.
-        lse_grad: The gradient of ``lse``; None for none.
+    ``out`` and ``lse`` are what ``forward`` returned, or what an attention did that these keys are a part of;
+    ``grad`` and ``lse_grad`` are their gradients.
 
     Returns:
         The gradients of query, key and value, in their dtype or float32.

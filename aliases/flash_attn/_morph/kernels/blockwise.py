@@ -16,19 +16,7 @@ LEAST = torch.finfo(torch.float32).min
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention.
-
-    Args:
-        attention: What is computed.
-        query: Of shape (batch, queries, heads, head size).
-        key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
-        value: Of shape (batch, keys, key heads, value size).
-
-    Returns:
-        The output, of shape (batch, queries, heads, value size) and the queries' dtype; and the logarithm
-        of the softmax's sums, float32 of shape (batch, heads, queries). A query that sees no key has 0 and
-        infinity.
-    """
+    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
     scores = Scores(attention, query, key)
     out = query.new_zeros(*query.shape[:3], value.shape[3])
     lse = query.new_full(scores.shape, math.inf, dtype=torch.float32)
@@ -51,21 +39,7 @@ def backward(
     lse: Tensor,
     lse_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients of the inputs of :func:`forward`.
-
-    Args:
-        attention: What was computed.
-        grad: The gradient of the output.
-        query: As given to ``forward``.
-        key: As given to ``forward``.
-        value: As given to ``forward``.
-        out: What ``forward`` returned, or the output of an attention that these keys are a part of.
-        lse: Likewise.
-        lse_grad: The gradient of ``lse``; None for none.
-
-    Returns:
-        The gradients of query, key and value, in float32.
-    """
+    """Compute the gradients in float32; see :func:`flash_attn._morph.kernels.backward`."""
     scores = Scores(attention, query, key)
     query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
     for row in scores.rows():

@@ -38,7 +38,7 @@ def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`.blockwise.forward`."""
+    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
     if query.shape[-1] != value.shape[-1]:
         out, lse = forward(attention, *_of_one_size(query, key, value))
         return out[..., : value.shape[-1]].contiguous(), lse
@@ -58,7 +58,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`.blockwise.backward`."""
+    """Compute the gradients; see :func:`flash_attn._morph.kernels.backward`."""
     if query.shape[-1] != value.shape[-1]:
         inputs = query, key, value
         grad, query, key, value, out = _of_one_size(grad, query, key, value, out)

@@ -47,7 +47,7 @@ def takes_packed(attention: Attention, lengths: Lengths) -> bool:
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`.blockwise.forward`."""
+    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _forward(attention, query, key, value)
@@ -61,7 +61,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`.blockwise.backward`."""
+    """Compute the gradients; see :func:`flash_attn._morph.kernels.backward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _backward(attention, grad, query, key, value, out, lse)

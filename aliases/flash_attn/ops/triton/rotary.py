@@ -19,19 +19,8 @@ def apply_rotary(
 ) -> Tensor:
     """Rotate the first ``2 * cos.shape[1]`` elements of each head, in float32.
 
-    Args:
-        x: Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size) with ``cu_seqlens``.
-        cos: Cosines of shape (positions, rotary size / 2); past the last position, nothing is rotated.
-        sin: Sines of the same shape.
-        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
-        cu_seqlens: Of shape (batch + 1,): where each sequence begins, and the last one ends.
-        max_seqlen: The most tokens of a sequence, which must be given with ``cu_seqlens``.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        inplace: Whether ``x`` itself is rotated.
-        conjugate: Whether to rotate backwards.
-
-    Returns:
-        What was rotated, of the shape and dtype of ``x``.
+    See :func:`flash_attn.layers.rotary.apply_rotary_emb` for the arguments. Past the last position of ``cos``
+    and ``sin``, nothing is rotated; ``conjugate`` rotates backwards.
 
     Raises:
         AssertionError: If the shapes do not fit.
