@@ -92,8 +92,8 @@ class FlashAttnVarlenFunc(torch.autograd.Function):
     ) -> Result:
         """Compute attention; see :func:`flash_attn.flash_attn_varlen_func`."""
         max_q, max_k, *asked, block_table, is_grad_enabled = options
-        bounds: Any = cu_q, cu_k, max_q, max_k
-        return _forward(ctx, (q, k, v), (q, k, v), bounds, *asked, is_grad_enabled, block_table)  # type: ignore[call-arg]
+        bounds = cu_q, cu_k, max_q, max_k
+        return _forward(ctx, (q, k, v), (q, k, v), bounds, *asked, is_grad_enabled, block_table=block_table)
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> Grads:
@@ -143,15 +143,7 @@ def _forward(
     given: tuple[Tensor, ...],
     tensors: tuple[Tensor, ...],
     bounds: tuple[Any, ...],
-    dropout_p: float,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: tuple[int, int],
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    deterministic: bool,
-    return_softmax: bool,
-    is_grad_enabled: bool,
+    *asked: Any,
     block_table: Tensor | None = None,
 ) -> Result:
     """Compute attention, and keep what its gradients need.
@@ -160,15 +152,17 @@ def _forward(
     them; ``bounds`` is empty, or says where sequences begin, and how many queries and keys one has at most.
     The rest is as it was given to the function.
     """
+    dropout_p, softmax_scale, causal, window, softcap, slopes, deterministic, return_softmax, grads = asked
     q, k, v = map(_padded, tensors)
     head_size = tensors[0].shape[-1]
     scale = head_size**-0.5 if softmax_scale is None else softmax_scale
-    options = Options(dropout_p, scale, causal, *window_size, softcap, alibi_slopes)
+    left, right = window
+    options = Options(dropout_p, scale, causal, left, right, softcap, slopes)
     operator = _flash_attn_varlen_forward if bounds else _flash_attn_forward
     attend = operator if watched(q, k, v) else operator._init_fn
-    asked = return_softmax and dropout_p > 0, *((block_table,) if bounds else ())
-    out, lse, softmax, rng_state = attend(q, k, v, *bounds, *options, *asked)
-    if is_grad_enabled and any(each.requires_grad for each in given):
+    last = return_softmax and dropout_p > 0, *((block_table,) if bounds else ())
+    out, lse, softmax, rng_state = attend(q, k, v, *bounds, *options, *last)
+    if grads and any(each.requires_grad for each in given):
         ctx.save_for_backward(q, k, v, out, lse, rng_state, *bounds[:2])
         ctx.options, ctx.deterministic, ctx.longest = options, deterministic, bounds[2:]
     out = out[..., :head_size]

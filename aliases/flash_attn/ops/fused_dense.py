@@ -135,8 +135,10 @@ class FusedDense(nn.Linear):
         return fused_dense_func(x, self.weight, self.bias, self.return_residual, process_group)
 
 
-class ColumnParallelLinear(nn.Linear):
-    """A linear layer of whose outputs each process computes a part, a multiple of ``multiple_of``."""
+class _ParallelLinear(nn.Linear):
+    """A linear layer of which each process has a part, a multiple of ``multiple_of``."""
+
+    spread: str
 
     def __init__(
         self,
@@ -149,33 +151,30 @@ class ColumnParallelLinear(nn.Linear):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        own = _part(out_features, "out_features", process_group, multiple_of)
-        super().__init__(in_features, own, bias=bias, device=device, dtype=dtype)
+        sizes = {"in_features": in_features, "out_features": out_features}
+        if sizes[self.spread] % multiple_of:
+            raise ValueError(f"{self.spread} ({sizes[self.spread]}) must be a multiple of {multiple_of}")
+        world_size, rank = distributed.get_world_size(process_group), distributed.get_rank(process_group)
+        sizes[self.spread] = get_dim_for_local_rank(sizes[self.spread], world_size, rank, multiple_of)
+        bias = bias and (rank == 0 or self.spread == "out_features")
+        super().__init__(**sizes, bias=bias, device=device, dtype=dtype)
         self.process_group, self.sequence_parallel = process_group, sequence_parallel
+
+
+class ColumnParallelLinear(_ParallelLinear):
+    """A linear layer of whose outputs each process computes a part."""
+
+    spread = "out_features"
 
     def forward(self, x: Tensor) -> Any:
         """Apply the layer."""
         return fused_dense_func(x, self.weight, self.bias, False, self.process_group, self.sequence_parallel)
 
 
-class RowParallelLinear(nn.Linear):
+class RowParallelLinear(_ParallelLinear):
     """A linear layer of whose inputs each process has a part; the first one has the bias."""
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        process_group: Any,
-        bias: bool = True,
-        sequence_parallel: bool = True,
-        multiple_of: int = 1,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        own = _part(in_features, "in_features", process_group, multiple_of)
-        bias = bias and distributed.get_rank(process_group) == 0
-        super().__init__(own, out_features, bias=bias, device=device, dtype=dtype)
-        self.process_group, self.sequence_parallel = process_group, sequence_parallel
+    spread = "in_features"
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the layer, and sum the results of all processes up."""
@@ -298,10 +297,3 @@ def _summed(out: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
     """Return the sum over processes: this one's rows, or all if the sequence is not spread."""
     reduce = reduce_scatter if sequence_parallel else all_reduce
     return reduce(out, process_group)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def _part(features: int, name: str, process_group: Any, multiple_of: int) -> int:
-    if features % multiple_of:
-        raise ValueError(f"{name} ({features}) must be a multiple of {multiple_of}")
-    world_size, rank = distributed.get_world_size(process_group), distributed.get_rank(process_group)
-    return get_dim_for_local_rank(features, world_size, rank, multiple_of)

@@ -16,6 +16,10 @@ from .operators import _flash_attn_forward, gradients, scale_of
 Grads = tuple[Tensor | None, ...]
 
 _BOUNDS = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k", "max_seqlen_q", "max_seqlen_k"
+_OTHERS = None, None, None, None, (-1, -1), 0, 0.0, 1, None, False, 0, False
+"""The defaults of the options after ``causal``."""
+_OF_PACKED = None, None, None, (-1, -1), 0, 0.0, False, None, 0, False
+"""Those of the function for one tensor."""
 
 
 class FlashAttnFunc(torch.autograd.Function):
@@ -50,28 +54,13 @@ class FlashAttnQKVPackedFunc(torch.autograd.Function):
     """Attention with queries, keys and values in one tensor."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        qkv: Tensor,
-        softmax_scale: float | None,
-        causal: bool,
-        q_descale: Tensor | None = None,
-        k_descale: Tensor | None = None,
-        v_descale: Tensor | None = None,
-        window_size: tuple[int, int] = (-1, -1),
-        attention_chunk: int = 0,
-        softcap: float = 0.0,
-        deterministic: bool = False,
-        num_heads_q: int | None = None,
-        sm_margin: int = 0,
-        return_softmax: bool = False,
-    ) -> Any:
+    def forward(ctx: Any, qkv: Tensor, softmax_scale: float | None, causal: bool, *options: Any) -> Any:
         """Compute attention; see :func:`flash_attn_interface.flash_attn_qkvpacked_func`."""
+        options = (*options, *_OF_PACKED[len(options) :])
+        *asked, deterministic, num_heads_q, sm_margin, return_softmax = options
         ctx.num_heads_q, ctx.shape = num_heads_q, qkv.shape
-        options = q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
-        speed = 1, None, deterministic, sm_margin
-        tensors = _parts(qkv, num_heads_q)
-        return _forward(ctx, tensors, (), softmax_scale, causal, None, *options, *speed, return_softmax)
+        speed = 1, None, deterministic, sm_margin, return_softmax
+        return _forward(ctx, _parts(qkv, num_heads_q), (), softmax_scale, causal, None, *asked, *speed)
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor, *args: Any) -> Grads:
@@ -87,39 +76,20 @@ def _forward(
     bounds: tuple[Any, ...],
     softmax_scale: float | None,
     causal: bool,
-    qv: Tensor | None = None,
-    q_descale: Tensor | None = None,
-    k_descale: Tensor | None = None,
-    v_descale: Tensor | None = None,
-    window_size: tuple[int, int] = (-1, -1),
-    attention_chunk: int = 0,
-    softcap: float = 0.0,
-    num_splits: int = 1,
-    pack_gqa: bool | None = None,
-    deterministic: bool = False,
-    sm_margin: int = 0,
-    return_softmax: bool = False,
+    *options: Any,
 ) -> Any:
-    """Compute attention, and keep what its gradients need."""
+    """Compute attention, and keep what its gradients need; options that are left out have their defaults."""
+    options = (*options, *_OTHERS[len(options) :])
+    qv, *scales, window_size, chunk, softcap, _, _, _, _, return_softmax = options
     ctx.softmax_scale = scale_of(tensors[0], qv) if softmax_scale is None else softmax_scale
-    ctx.causal, ctx.window_size, ctx.attention_chunk, ctx.softcap = (
-        causal,
-        window_size,
-        attention_chunk,
-        softcap,
-    )
-    ctx.has_qv = qv is not None
-    options: dict[str, Any] = {
-        "qv": qv,
-        "q_descale": q_descale,
-        "k_descale": k_descale,
-        "v_descale": v_descale,
-    }
-    options |= {"softmax_scale": ctx.softmax_scale, "causal": causal}
-    options |= {"window_size_left": window_size[0], "window_size_right": window_size[1]}
-    options |= {"attention_chunk": attention_chunk, "softcap": softcap}
+    ctx.causal, ctx.window_size, ctx.has_qv = causal, window_size, qv is not None
+    ctx.attention_chunk, ctx.softcap = chunk, softcap
+    named: dict[str, Any] = dict(zip(_BOUNDS, bounds, strict=False))
+    named |= dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True))
+    named |= {"window_size_left": window_size[0], "window_size_right": window_size[1]}
+    named |= {"qv": qv, "softmax_scale": ctx.softmax_scale, "causal": causal}
     attend = _flash_attn_forward if watched(*tensors) else _flash_attn_forward._init_fn
-    out, lse, *_ = attend(*tensors, **dict(zip(_BOUNDS, bounds, strict=False)), **options)
+    out, lse, *_ = attend(*tensors, attention_chunk=chunk, softcap=softcap, **named)
     ctx.save_for_backward(*tensors, out, lse, *bounds[:4])
     return (out, lse) if return_softmax else out
 
