@@ -158,10 +158,15 @@ def _forward(
     scale = head_size**-0.5 if softmax_scale is None else softmax_scale
     left, right = window
     options = Options(dropout_p, scale, causal, left, right, softcap, slopes)
-    operator = _flash_attn_varlen_forward if bounds else _flash_attn_forward
-    attend = operator if watched(q, k, v) else operator._init_fn
-    last = return_softmax and dropout_p > 0, *((block_table,) if bounds else ())
-    out, lse, softmax, rng_state = attend(q, k, v, *bounds, *options, *last)
+    wanted = return_softmax and dropout_p > 0
+    if not watched(q, k, v):
+        sequences = Bounds(*bounds, None, None, block_table) if bounds else None
+        out, lse, softmax, rng_state = core.forward(q, k, v, options, sequences, wanted)
+    elif bounds:
+        results = _flash_attn_varlen_forward(q, k, v, *bounds, *options, wanted, block_table)
+        out, lse, softmax, rng_state = results
+    else:
+        out, lse, softmax, rng_state = _flash_attn_forward(q, k, v, *options, wanted)
     if grads and any(each.requires_grad for each in given):
         ctx.save_for_backward(q, k, v, out, lse, rng_state, *bounds[:2])
         ctx.options, ctx.deterministic, ctx.longest = options, deterministic, bounds[2:]
