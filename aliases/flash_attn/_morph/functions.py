@@ -160,7 +160,8 @@ def _forward(
     options = Options(dropout_p, scale, causal, left, right, softcap, slopes)
     wanted = return_softmax and dropout_p > 0
     if not watched(q, k, v):
-        sequences = Bounds(*bounds, None, None, block_table) if bounds else None
+        where = *bounds, None, None, block_table
+        sequences = Bounds(*where) if bounds else None
         out, lse, softmax, rng_state = core.forward(q, k, v, options, sequences, wanted)
     elif bounds:
         results = _flash_attn_varlen_forward(q, k, v, *bounds, *options, wanted, block_table)
