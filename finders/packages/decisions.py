@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph.aliases.package import Package
 from morph.announcement import report
 from morph.finders.finder import find_elsewhere
-from morph.finders.packages.folders import ALIASES, is_installed
+from morph.finders.packages.folders import PACKAGES, is_installed
+from morph.tables.package import Package
 
 if TYPE_CHECKING:
     from morph.finders.packages.finder import PackageFinder
@@ -94,7 +94,7 @@ class Decisions:
 def is_ours(module: ModuleType) -> bool:
     """Tell whether ``module`` comes from morph's own trees, whoever loads it, and however far it has come."""
     origin = getattr(module.__spec__, "origin", None)
-    return origin is not None and origin.startswith(ALIASES + os.sep)
+    return origin is not None and origin.startswith(PACKAGES + os.sep)
 
 
 def imported(names: Iterable[str]) -> list[str]:

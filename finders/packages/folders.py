@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 _FINDERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ALIASES = os.path.join(os.path.dirname(_FINDERS), "aliases")
-EXTENSIONS = os.path.join(ALIASES, "extensions")
+PACKAGES = os.path.join(os.path.dirname(_FINDERS), "aliases", "packages")
+EXTENSIONS = os.path.join(PACKAGES, "extensions")
 
 
 def has_tree(name: str) -> bool:
     """Tell whether ``name`` is a package with a tree, and not a module that comes with one."""
-    return os.path.isfile(os.path.join(ALIASES, name, "surface.toml"))
+    return os.path.isfile(os.path.join(PACKAGES, name, "surface.toml"))
 
 
 def names() -> Iterable[str]:
     """Yield the top-level names that there are trees and modules for."""
-    yield from filter(has_tree, os.listdir(ALIASES))
+    yield from filter(has_tree, os.listdir(PACKAGES))
     for entry in os.listdir(EXTENSIONS) if os.path.isdir(EXTENSIONS) else ():
         if not entry.startswith("_"):
             yield entry.removesuffix(".py")
@@ -30,7 +30,7 @@ def names() -> Iterable[str]:
 
 def top_level(name: str) -> str:
     """Return the file that morph's own top-level module ``name`` is executed from."""
-    for folder in (os.path.join(ALIASES, name), os.path.join(EXTENSIONS, name)):
+    for folder in (os.path.join(PACKAGES, name), os.path.join(EXTENSIONS, name)):
         file = os.path.join(folder, "__init__.py")
         if os.path.isfile(file):
             return file

@@ -89,7 +89,7 @@ def _names(frame: FrameType, name: str) -> bool:
 
 
 def _torch_and_vendors() -> Iterable[str]:
-    table = sys.modules.get("morph.aliases.table")
+    table = sys.modules.get("morph.tables.table")
     if "torch" not in sys.modules or table is None:  # no vendor's package is there yet
         return TORCH
     return TORCH.union(table.load(name).facts.vendor for name in table.backend_names())

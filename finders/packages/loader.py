@@ -10,9 +10,9 @@ from types import FrameType, ModuleType
 from typing import ClassVar
 
 from morph import backends
-from morph.aliases.package import Package
 from morph.errors import MissingImportError, MissingNameError
 from morph.finders.packages.module_cache import module_cache
+from morph.tables.package import Package
 
 
 class TreeLoader(SourceFileLoader):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from morph.aliases.package import Package
 from morph.finders.packages import folders
+from morph.tables.package import Package
 
 
 def normalized(name: str) -> str:
@@ -50,7 +50,7 @@ def _class_for(library: Any) -> Any:
 
         def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:
             """Return where a file of the distribution lies."""
-            inside = pathlib.Path(folders.ALIASES, path)
+            inside = pathlib.Path(folders.PACKAGES, path)
             return inside if inside.exists() else pathlib.Path(folders.EXTENSIONS, path)
 
     return ServedDistribution
@@ -72,7 +72,7 @@ def _record(package: Package, name: str) -> str:
 def _sources(package: Package) -> Iterator[pathlib.Path]:
     for name in package.import_names:
         file = pathlib.Path(folders.top_level(name))
-        root = folders.ALIASES if folders.has_tree(name) else folders.EXTENSIONS
+        root = folders.PACKAGES if folders.has_tree(name) else folders.EXTENSIONS
         files = file.parent.rglob("*.py") if folders.folders_of(str(file)) else [file]
         yield from (each.relative_to(root) for each in files)
 

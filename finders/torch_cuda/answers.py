@@ -8,11 +8,11 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from morph.aliases.table import Row, Status
 from morph.backends import Backend, active, resolve
 from morph.errors import MissingNameError
 from morph.finders.torch_cuda.functions import ServedFunction
 from morph.finders.torch_cuda.views import PREDICATES, VALUES, Views
+from morph.tables.table import Row, Status
 
 ROOT = "torch.cuda"
 

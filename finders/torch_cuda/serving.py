@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch.backends import PropModule
 
-from morph.aliases.table import Row, Status
 from morph.backends import Backend, resolve
 from morph.errors import MissingNameError
 from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.finders.torch_cuda.modules import Observer, serve
 from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
+from morph.tables.table import Row, Status
 
 PRIVATE = "torch._C"
 # served where the backend's table has rows for them

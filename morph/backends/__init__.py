@@ -18,7 +18,7 @@ from morph.errors import ActivationError
 from morph.importing import own_imports
 
 if TYPE_CHECKING:
-    from morph.aliases.table import Table
+    from morph.tables.table import Table
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import importlib_metadata
 
-from morph.aliases import table
+from morph.tables import table
 
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 

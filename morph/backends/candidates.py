@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from morph.aliases import table
 from morph.backends import Backend
 from morph.finders.rewriting.literals import Literals
 from morph.finders.scope import TORCH
+from morph.tables import table
 
 
 def literals(name: str | None, module: str = "__main__") -> Literals | None:

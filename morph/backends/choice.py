@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from morph import configuration, software
-from morph.aliases import table
 from morph.backends import Backend, environment, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
 from morph.request import Size
+from morph.tables import table
 
 CPU = "cpu"
 Report = Callable[[str], None]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from morph.aliases.table import Table
-from morph.aliases.variables import Variable
 from morph.backends import visibility
 from morph.journal import Journal
+from morph.tables.table import Table
+from morph.tables.variables import Variable
 
 
 def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None:

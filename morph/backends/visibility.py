@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Callable
 
-from morph.aliases.table import Facts
 from morph.journal import Journal
+from morph.tables.table import Facts
 
 CUDA_VARIABLE = "CUDA_VISIBLE_DEVICES"
 

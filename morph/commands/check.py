@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found, and return the exit status."""
-    from morph.aliases import table
     from morph.display import looking
     from morph.scan.files import NothingToScanError, files
     from morph.scan.scanning import scan
+    from morph.tables import table
 
     if not arguments.paths and not arguments.package:
         raise NothingToScanError("name a file, a folder, or a package by -p NAME")

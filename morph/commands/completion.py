@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from morph.aliases import table
 from morph.commands import COMMANDS
+from morph.tables import table
 
 EXAMPLE = "completion bash >> ~/.bashrc"
 OPTIONS = "--backend --rehearse --json --report --version --help -m -c"

@@ -11,10 +11,10 @@ from itertools import groupby
 from rich.table import Table
 
 from morph import display
-from morph.aliases import interfaces
-from morph.aliases.table import Facts, Status
 from morph.coverage.evidence import Rung
 from morph.coverage.matrix import Matrix, build
+from morph.tables import interfaces
+from morph.tables.table import Facts, Status
 
 EXAMPLE = "coverage --html coverage.html"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from morph.errors import MorphError
 
 if TYPE_CHECKING:
-    from morph.aliases.rows import Row
+    from morph.tables.rows import Row
 
 EXAMPLE = "explain torch.cuda.CUDAGraph --backend npu"
 
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If there is no such name; tells the close ones.
     """
-    from morph.aliases import interfaces
+    from morph.tables import interfaces
 
     name = arguments.name
     if not interfaces.of(name).has(name) and name not in interfaces.of(name).modules:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _unknown(name: str) -> str:
-    from morph.aliases import interfaces
+    from morph.tables import interfaces
 
     owner = name.rpartition(".")[0]
     names = [each for of in interfaces.names() for each in interfaces.load(of).names]
@@ -61,7 +61,7 @@ def _close(name: str, names: list[str], cutoff: float) -> list[str]:
 
 def _rows(name: str, backend: str | None) -> dict[str, Row]:
     """Return the row of each backend, or one for all where they agree."""
-    from morph.aliases import interfaces, table
+    from morph.tables import interfaces, table
 
     names = [backend] if backend else table.backend_names()
     rows = {each: interfaces.of(name).decide(table.load(each), name) for each in names}
@@ -81,8 +81,8 @@ def _fields(row: Row, backend: str) -> dict[str, Any]:
 
 def _evidence(name: str, backend: str) -> str:
     """Return how it is known that the answer is right, on every backend if it is alike on all of them."""
-    from morph.aliases import table
     from morph.coverage.evidence import Rung, shipped
+    from morph.tables import table
 
     names = table.backend_names()
     if backend in names:
@@ -115,7 +115,7 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
 def _members(name: str, backend: str) -> list[Row]:
     """Return how those members of a class are served that have a row of their own."""
     from morph import surfaces
-    from morph.aliases import decisions, table
+    from morph.tables import decisions, table
 
     if name not in surfaces.load(decisions.CUDA_SURFACE).classes:
         return []

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from morph import variables
-from morph.aliases import table
 from morph.configuration import files
 from morph.configuration.files import Source
 from morph.errors import ConfigurationError, UnknownBackendError
 from morph.finders.scope import LEFT_ALONE, OPTED_IN, Policy, Scope
+from morph.tables import table
 
 GROUP = "morph.packages"
 DEFAULT = "default"

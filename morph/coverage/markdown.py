@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from morph.aliases.table import Facts, Status
 from morph.coverage.evidence import Rung
 from morph.coverage.matrix import Cell, Matrix, Row
+from morph.tables.table import Facts, Status
 
 MARKS = {Rung.HARDWARE: "H", Rung.VENDOR_WHEEL: "W", Rung.SIMULATED: "S", Rung.RECORDED: ""}
 LEGEND = """\

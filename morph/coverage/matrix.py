@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from morph.aliases import interfaces, table
-from morph.aliases.decisions import ROOT
-from morph.aliases.interfaces import Interface, is_private
-from morph.aliases.table import Facts, Status, Table
 from morph.coverage import evidence
 from morph.coverage.evidence import Evidence, Rung
+from morph.tables import interfaces, table
+from morph.tables.decisions import ROOT
+from morph.tables.interfaces import Interface, is_private
+from morph.tables.table import Facts, Status, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def build(backends: Sequence[str] = (), interface: str = ROOT) -> Matrix:
 
     Args:
         backends: The backends to show; all unless given.
-        interface: Whose names; one of ``morph.aliases.interfaces.names()``.
+        interface: Whose names; one of ``morph.tables.interfaces.names()``.
 
     Raises:
         UnknownBackendError: If there is no such backend.

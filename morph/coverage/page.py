@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from morph.aliases.table import Status
 from morph.coverage.evidence import Rung
 from morph.coverage.matrix import Matrix, Row, backend_json
+from morph.tables.table import Status
 
 
 def page(matrices: Sequence[Matrix]) -> str:

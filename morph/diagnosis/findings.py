@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from morph import environment, surfaces
-from morph.aliases import table
-from morph.aliases.decisions import CUDA_SURFACE
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
+from morph.tables import table
+from morph.tables.decisions import CUDA_SURFACE
 from morph.variables import BACKEND
 
 

@@ -15,9 +15,9 @@ ANSWER = "morph-probe: "
 
 def presence(name: str) -> dict[str, Any]:
     """Return whether the device of the backend called ``name`` is there, as the fields of a ``Presence``."""
-    from morph.aliases import table
     from morph.backends import Backend
     from morph.backends.choice import why_absent
+    from morph.tables import table
 
     backend = Backend(table.load(name))
     absence = why_absent(backend)

@@ -14,13 +14,13 @@ from typing import Any
 import importlib_metadata
 
 from morph import __version__
-from morph.aliases import package as packages
-from morph.aliases import table
 from morph.backends import Backend
 from morph.diagnosis.processes import ask, run
 from morph.errors import MorphError
 from morph.request import Size
 from morph.software import settings, visible
+from morph.tables import package as packages
+from morph.tables import table
 
 
 @dataclass(frozen=True, slots=True)

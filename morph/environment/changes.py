@@ -10,13 +10,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from morph.aliases import table
 from morph.configuration import files
 from morph.configuration.checking import check
 from morph.environment import record, startup_files
 from morph.environment.place import WITHOUT, Place
 from morph.environment.startup_files import content_of
 from morph.errors import MorphError
+from morph.tables import table
 
 MODE = 0o644  # whatever the umask: every interpreter of the environment executes them
 

@@ -16,11 +16,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from morph import activation
-from morph.aliases import table
 from morph.launcher.command import Options
 from morph.launcher.program import Program
 from morph.rehearsal import Ending, Rehearsal, Result, records, result
 from morph.rehearsal.printing import print_result, print_results
+from morph.tables import table
 from morph.variables import BACKEND, RECORDS, REHEARSE
 
 Tell = Callable[[list[dict[str, Any]], Rehearsal], None]

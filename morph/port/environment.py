@@ -6,10 +6,10 @@ import functools
 
 import libcst as cst
 
-from morph.aliases import table
 from morph.backends.visibility import CUDA_VARIABLE
 from morph.port.source import Source
 from morph.scan.uses import Kind, Use
+from morph.tables import table
 
 
 def chosen_everywhere(

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from morph.aliases import interfaces
-from morph.aliases.table import Status, Table
 from morph.rehearsal.recording import Ending, Use
+from morph.tables import interfaces
+from morph.tables.table import Status, Table
 
 DID_NOT_START = Ending("NotSimulatedError", "the simulated device did not start")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from morph import display
-from morph.aliases.table import Status
 from morph.rehearsal.findings import Finding, Result, Verdict, short
+from morph.tables.table import Status
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from morph import surfaces
-from morph.aliases import package, table
-from morph.aliases.decisions import CUDA_SURFACE
 from morph.finders.packages import folders
 from morph.scan.resolution import Resolution, text_of
 from morph.scan.uses import Found, Kind
+from morph.tables import package, table
+from morph.tables.decisions import CUDA_SURFACE
 
 ROOTS = (
     "torch.cuda",

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from morph.aliases.rows import Status
 from morph.display import console, counted
 from morph.scan.report import Finding, Report
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
+from morph.tables.rows import Status
 
 LOOK, WORKS = "look", "-"
 WORDS = {

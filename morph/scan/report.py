@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 from dataclasses import dataclass
 
-from morph.aliases.rows import Status
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
 from morph.scan.uses import Use
+from morph.tables.rows import Status
 
 DIFFERENCES = (Status.EMULATED, Status.NOOP, Status.MISSING)
 """How a name is served that is not quite as CUDA has it."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from morph import __version__
-from morph.aliases import table
 from morph.scan.report import DIFFERENCES, Finding, Report, Unparsed
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
 from morph.scan.uses import Place
+from morph.tables import table
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MISSING = "missing-name"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from morph.aliases import table
-from morph.aliases.decisions import decide
-from morph.aliases.rows import Row, Status, Table
-from morph.aliases.variables import Variable
 from morph.backends.visibility import CUDA_VARIABLE
 from morph.scan.names import is_known, package_of
 from morph.scan.rules import rules
 from morph.scan.uses import Kind, Use
+from morph.tables import table
+from morph.tables.decisions import decide
+from morph.tables.rows import Row, Status, Table
+from morph.tables.variables import Variable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import ast
 import functools
 from collections.abc import Iterator, Mapping
 
-from morph.aliases import table
 from morph.backends.visibility import CUDA_VARIABLE
 from morph.scan.resolution import Resolution, text_of
 from morph.scan.rules import rules
 from morph.scan.uses import Found, Kind
+from morph.tables import table
 
 ENVIRONMENT = "os.environ"
 FUNCTIONS = (

@@ -19,8 +19,8 @@ from morph.software import settings
 from morph.software.visible import Visible
 
 if TYPE_CHECKING:
-    from morph.aliases.table import Facts
     from morph.software.vendors.character import Character
+    from morph.tables.table import Facts
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
@@ -103,7 +103,7 @@ def start(vendor: str, size: Size | None = None, journal: Journal | None = None)
     """
     global _machine
     size = size or Size()
-    from morph.aliases import table
+    from morph.tables import table
 
     facts = table.load(vendor).facts
     with _lock:

@@ -11,7 +11,7 @@ from morph.errors import MorphError
 from morph.request import Size
 
 if TYPE_CHECKING:
-    from morph.aliases.table import Facts
+    from morph.tables.table import Facts
 
 GIB = 1 << 30
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
-from morph.aliases import plugins
 from morph.errors import MorphError, PluginError
+from morph.tables import plugins
 
 
 class UnknownSurfaceError(MorphError):

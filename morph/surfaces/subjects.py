@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from morph import surfaces
-from morph.aliases import table
 from morph.errors import MorphError
 from morph.surfaces import Surface
 from morph.surfaces.recording import RecordingError, record
+from morph.tables import table
 
 # What belongs to a module of torch's and does not lie in it.
 BESIDE = {"torch.cuda": ("torch.backends.cuda", "torch.backends.cudnn", "torch.backends.cusparselt")}

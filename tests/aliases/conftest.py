@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from morph import backends
-from morph.aliases import table
+from morph.tables import table
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from morph import surfaces
-from morph.aliases import table
-from morph.aliases.table import Status, Table
 from morph.backends import resolve
+from morph.tables import table
+from morph.tables.table import Status, Table
 
 ROOT = "torch.cuda"
 CUDA = surfaces.load("torch_cuda-2.13.0")

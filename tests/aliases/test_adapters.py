@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases import table
-from morph.aliases.torch_cuda import debugging, graphs, memory, snapshots
-from morph.aliases.torch_cuda.properties import DeviceProperties
+from morph.aliases.adapters import debugging, graphs, memory, snapshots
+from morph.aliases.adapters.properties import DeviceProperties
 from morph.errors import MissingNameError
+from morph.tables import table
 from tests.aliases.recorded import Recorded, properties
 
 SEGMENTS = [{"segment_pool_id": (0, 0), "address": 1}, {"segment_pool_id": (0, 7), "address": 2}]

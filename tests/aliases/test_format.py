@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from morph.aliases import table
-from morph.aliases.table import Status
 from morph.errors import TableError, UnknownBackendError
+from morph.tables import table
+from morph.tables.table import Status
 
 BACKEND = """[backend]
 name = "specimen"

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from morph.aliases.torch_cuda import capability
-from morph.aliases.torch_cuda.mlu import attention, pools, precision
-from morph.aliases.torch_cuda.mlu.runtime import cudart as cudart_of
+from morph.aliases.adapters import capability
+from morph.aliases.adapters.mlu import attention, pools, precision
+from morph.aliases.adapters.mlu.runtime import cudart as cudart_of
 from morph.errors import MissingNameError
 from tests.aliases.recorded import Recorded, bindings, runtime
 

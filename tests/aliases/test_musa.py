@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from morph.aliases.torch_cuda import generators, graphs
-from morph.aliases.torch_cuda.musa import pools, precision
-from morph.aliases.torch_cuda.musa.runtime import cudart as cudart_of
+from morph.aliases.adapters import generators, graphs
+from morph.aliases.adapters.musa import pools, precision
+from morph.aliases.adapters.musa.runtime import cudart as cudart_of
 from morph.errors import MissingNameError
 from tests.aliases.recorded import Recorded, runtime
 from tests.platforms import Platform

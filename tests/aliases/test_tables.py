@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from morph import surfaces
-from morph.aliases import table
-from morph.aliases.table import Row, Status, Table
 from morph.errors import TableError
+from morph.tables import table
+from morph.tables.table import Row, Status, Table
 from tests.aliases import signatures
 from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, place, resolved
 from tests.aliases.signatures import Signature

@@ -8,7 +8,7 @@ from tests.platforms import Platform
 
 TENSORS = """
 import pickle, torch
-from morph.aliases.torch_cuda import tensors
+from morph.aliases.adapters import tensors
 made = tensors.FloatTensor(2, 3)
 assert made.shape == (2, 3) and made.is_cuda and made.dtype is torch.float32
 assert tensors.LongTensor([1, 2]).tolist() == [1, 2]

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from morph import surfaces
-from morph.aliases.torch_cuda.xpu import amp, properties
+from morph.aliases.adapters.xpu import amp, properties
 from morph.backends import resolve
 from morph.errors import MissingNameError
 from tests.platforms import Platform

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from morph.aliases import table
 from morph.backends import environment, visibility
 from morph.errors import TableError
 from morph.journal import Journal
+from morph.tables import table
 from tests.platforms import Platform, describe
 
 BACKEND = """[backend]

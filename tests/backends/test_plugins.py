@@ -136,7 +136,7 @@ REASONS = {
 
 def test_each_broken_one_is_one_line(outside: Outside) -> None:
     show = "print(json.dumps([table.backend_names(), table.problems()]))"
-    done = outside.python(f"import json; from morph.aliases import table; {show}")
+    done = outside.python(f"import json; from morph.tables import table; {show}")
     names, problems = json.loads(done.stdout)
     assert names == ["npu", "mlu", "musa", "xpu", "rocm", "cpu"]
     said = dict(sorted((line.split("'")[1], line) for line in problems))
@@ -160,7 +160,7 @@ def test_the_next_is_tried_after_a_broken_one(outside: Outside) -> None:
 
 def test_a_broken_one_that_is_asked_for_is_an_error(outside: Outside) -> None:
     code = """
-from morph.aliases import table
+from morph.tables import table
 from morph.errors import MorphError
 try:
     table.load("raising")

@@ -13,8 +13,8 @@ torch.xpu.device_count = lambda: 2
 sys.modules["torch_npu"] = None  # as where no vendor's package is installed
 import morph
 from morph import surfaces
-from morph.aliases import table
-from morph.aliases.table import Status
+from morph.tables import table
+from morph.tables.table import Status
 from morph.errors import MissingNameError
 
 OWNERS = torch.xpu.Stream, torch.xpu.Event, torch.xpu.XPUGraph, torch.xpu.MemPool, torch.amp.GradScaler

@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from morph.aliases import interfaces, package, table
-from morph.aliases.decisions import decide
-from morph.aliases.table import Status
 from morph.coverage.evidence import Evidence, Rung, parse
 from morph.coverage.markdown import markdown
 from morph.coverage.matrix import Matrix, build
 from morph.launcher.command import main
+from morph.tables import interfaces, package, table
+from morph.tables.decisions import decide
+from morph.tables.table import Status
 from tests import platforms
 
 

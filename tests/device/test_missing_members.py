@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases.rows import Status
 from morph.backends import active
 from morph.errors import MissingNameError
+from morph.tables.rows import Status
 from tests.platforms import ACCELERATORS
 
 # what simulated classes have from their bases, whose own methods use it

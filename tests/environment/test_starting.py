@@ -82,7 +82,8 @@ def test_programs_are_rewritten_and_packages_served(
     done = environment.run(program, environment={"MORPH_BACKEND": "npu"})
     first, second = done.stdout.splitlines()
     assert first == f"True True {program}"
-    assert second.endswith(str(environment.packages / "morph" / "aliases" / "pynvml" / "__init__.py"))
+    own = environment.packages / "morph" / "aliases" / "packages" / "pynvml" / "__init__.py"
+    assert second.endswith(str(own))
     done = environment.run("-m", "program", environment={"MORPH_BACKEND": "npu", "PYTHONPATH": str(tmp_path)})
     assert done.stdout.startswith("True True ")
     done = environment.run("-m", "morph", "--backend", "cpu", program)

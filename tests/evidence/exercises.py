@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases import interfaces, table
-from morph.aliases.decisions import ROOT, decide
-from morph.aliases.interfaces import is_private
-from morph.aliases.table import Status
 from morph.backends import active, resolve
+from morph.tables import interfaces, table
+from morph.tables.decisions import ROOT, decide
+from morph.tables.interfaces import is_private
+from morph.tables.table import Status
 
 EXERCISES = tomllib.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 PASSED = ""

@@ -17,15 +17,15 @@ import warnings
 from types import FrameType, ModuleType
 from typing import Any
 
-from morph.aliases import interfaces, package, table
-from morph.aliases.decisions import ROOT
-from morph.aliases.interfaces import Interface
-from morph.aliases.table import Status
 from morph.backends import active
 from morph.finders.packages import folders
+from morph.tables import interfaces, package, table
+from morph.tables.decisions import ROOT
+from morph.tables.interfaces import Interface
+from morph.tables.table import Status
 from tests.evidence.exercises import PASSED
 
-ALIASES = str(pathlib.Path(folders.ALIASES))
+TREES = str(pathlib.Path(folders.PACKAGES))
 PACKAGES = [name for name in interfaces.names() if name != ROOT]
 
 
@@ -48,7 +48,7 @@ class Run:
 
     def _see(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(ALIASES):
+        if event == "call" and code.co_filename.startswith(TREES):
             self.codes.add(code)
             if code.co_varnames[:1] == ("self",):
                 self.classes.add(type(frame.f_locals["self"]))

@@ -16,7 +16,7 @@ TREES = pathlib.Path(__file__).parent / "trees"
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     folder = copy_sources(tmp_path_factory.mktemp("sources") / "checkout")
-    shutil.copytree(TREES, folder / "aliases", dirs_exist_ok=True)
+    shutil.copytree(TREES, folder / "aliases" / "packages", dirs_exist_ok=True)
     return Checkout(folder)
 
 

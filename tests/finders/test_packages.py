@@ -157,8 +157,8 @@ def test_is_not_served_without_activation(checkout: Checkout) -> None:
 
 
 def test_every_top_level_module_comes_with_one_package() -> None:
-    from morph.aliases.package import load
     from morph.finders.packages import folders
+    from morph.tables.package import load
 
     trees = [load(name) for name in folders.names() if folders.has_tree(name)]
     owned = [name for package in trees for name in package.import_names]

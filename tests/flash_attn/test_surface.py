@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from morph.aliases import interfaces, package
-from morph.aliases.rows import Row, Status
 from morph.errors import MissingNameError
+from morph.tables import interfaces, package
+from morph.tables.rows import Row, Status
 
 pytestmark = pytest.mark.platforms("cpu")
 

@@ -49,7 +49,7 @@ def own_names() -> list[str]:
 def test_every_name_is_there() -> None:
     import pynvml
 
-    assert pynvml.__file__.endswith("aliases/pynvml/__init__.py")
+    assert pynvml.__file__.endswith("aliases/packages/pynvml/__init__.py")
     missing = [name for name in own_names() if not hasattr(pynvml, name)]
     assert not missing
     assert len(own_names()) > 2300
@@ -169,8 +169,8 @@ def kind_of(module: ModuleType, kind: type) -> Any:
 def test_every_name_has_a_status_and_each_status_holds() -> None:
     import pynvml
 
-    from morph.aliases.package import load
-    from morph.aliases.rows import Status
+    from morph.tables.package import load
+    from morph.tables.rows import Status
 
     package = load("pynvml")
     rows = {name: package.row(f"pynvml.{name}") for name in own_names()}

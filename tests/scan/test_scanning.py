@@ -11,12 +11,12 @@ import textwrap
 
 import pytest
 
-from morph.aliases import table
 from morph.scan.files import NothingToScanError, files, locate
 from morph.scan.report import Report
 from morph.scan.rules import rules
 from morph.scan.scanning import mentions_any, scan, uses_of_file, uses_of_tree
 from morph.scan.uses import Kind, Use
+from morph.tables import table
 from tests.platforms import Platform, describe
 from tests.scan import samples
 

@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from morph.aliases import table
+from morph.tables import table
 from tests.platforms import Platform, describe
 
 COLLECTIVES = """

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from morph.aliases import table
 from morph.rehearsal import Ending, Result, ending, records, result
 from morph.rehearsal.printing import print_result, print_results
+from morph.tables import table
 from tests import platforms
 from tests.platforms import describe
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pynvml
 
-from morph.aliases import package
+from morph.tables import package
 
 ARGUMENTS: dict[str, Any] = {
     "index": 0,

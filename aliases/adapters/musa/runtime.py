@@ -1,0 +1,29 @@
+"""The CUDA runtime's functions on Moore Threads', whose flags are CUDA's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from morph.aliases.adapters import runtime
+
+
+class Runtime(runtime.Runtime):
+    """The runtime's functions under CUDA's names."""
+
+    def __init__(self, vendor: Any) -> None:
+        super().__init__(vendor, "musa", vendor.musaError)
+
+    def cudaGetErrorString(self, error: Any) -> str:
+        """Return what a status code means."""
+        text: str = self._vendor.musaGetErrorString(error)
+        return text
+
+
+def cudart(target: Callable[[], Any]) -> Runtime:
+    """Answer ``torch.cuda.cudart()``.
+
+    Args:
+        target: ``torch.musa.musart``.
+    """
+    return Runtime(target())

@@ -1,0 +1,82 @@
+"""torch.cuda's sensors, read where the active backend's readings come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+from morph.aliases import sensors
+from morph.aliases.adapters.refusal import lacks
+from morph.aliases.sensors.reading import (
+    AbsentLibraryError,
+    Clock,
+    Device,
+    Process,
+    UnknownReadingError,
+)
+
+Reading = TypeVar("Reading")
+_MEGABYTE = 1 << 20
+
+
+def utilization(device: Any = None) -> int:
+    """Return the percentage of time that the cores were busy."""
+    return _read("utilization", device, lambda found: found.busy())
+
+
+def memory_usage(device: Any = None) -> int:
+    """Return the percentage of time that the memory was read or written."""
+    return _read("memory_usage", device, lambda found: found.memory_busy())
+
+
+def temperature(device: Any = None) -> int:
+    """Return the chip's temperature in degrees Celsius."""
+    return _read("temperature", device, lambda found: found.temperature())
+
+
+def power_draw(device: Any = None) -> int:
+    """Return the power drawn in milliwatts."""
+    return _read("power_draw", device, lambda found: found.power())
+
+
+def clock_rate(device: Any = None) -> int:
+    """Return the clock of the cores in megahertz."""
+    return _read("clock_rate", device, lambda found: found.clock(Clock.COMPUTE))
+
+
+def list_gpu_processes(device: Any = None) -> str:
+    """Return a line for each process on the device, as CUDA words it."""
+    processes = _read("list_gpu_processes", device, lambda found: list(found.processes()))
+    lines = [_line(process) for process in processes] or ["no processes are running"]
+    return "\n".join([f"GPU:{_index(device)}", *lines])
+
+
+def _line(process: Process) -> str:
+    used = (process.memory or 0) / _MEGABYTE
+    return f"process {process.pid:>10d} uses {used:>12.3f} MB GPU memory"
+
+
+def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
+    """Return a reading of the device that torch calls ``device``.
+
+    Raises:
+        ModuleNotFoundError: If what would tell it is absent, as torch says of nvidia-ml-py; what to install.
+        MissingNameError: If the platform does not tell it, with the reason.
+    """
+    index = _index(device)
+    try:
+        return ask(sensors.device(index))
+    except AbsentLibraryError as absent:
+        raise ModuleNotFoundError(f"torch.cuda.{name} cannot tell the {absent}") from None
+    except UnknownReadingError as unknown:
+        raise lacks(f"torch.cuda.{name}", str(unknown)) from None
+
+
+def _index(device: Any) -> int:
+    cuda: Any = torch.cuda
+    index: int = cuda._get_device_index(device, optional=True)
+    if not 0 <= index < cuda.device_count():
+        raise AssertionError("Invalid device id")
+    return index

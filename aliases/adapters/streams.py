@@ -1,0 +1,97 @@
+"""Streams and events: what CUDA's classes take and have beyond the vendor's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from morph.aliases.adapters.refusal import lacks
+from morph.backends import vendor_module
+
+_NOT_GIVEN = object()
+
+
+def new_event(
+    target: Callable[..., Any],
+    cls: type,
+    enable_timing: bool = False,
+    blocking: bool = False,
+    interprocess: bool = False,
+    external: bool = False,
+) -> Any:
+    """Create a ``torch.cuda.Event``.
+
+    Args:
+        target: The vendor's ``Event.__new__``, which has no ``external``.
+        cls: The class.
+        enable_timing: Whether it measures time.
+        blocking: Whether ``wait`` blocks.
+        interprocess: Whether it can be shared between processes.
+        external: Whether graphs capture it as an event of the outside.
+
+    Raises:
+        MissingNameError: If ``external`` is asked for.
+    """
+    if external:
+        raise lacks("torch.cuda.Event(external=True)", "its events cannot be nodes of the outside in a graph")
+    return target(cls, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+
+def enter_stream_context(
+    target: Callable[..., None], context: Any, stream_ctx: Any = _NOT_GIVEN, *, stream: Any = _NOT_GIVEN
+) -> None:
+    """Initialise a ``torch.cuda.StreamContext``, whose parameter is ``stream`` on CUDA."""
+    target(context, stream if stream_ctx is _NOT_GIVEN else stream_ctx)
+
+
+def get_stream_from_external(target: Callable[..., Any], data_ptr: int, device: Any = None) -> Any:
+    """Answer ``torch.cuda.get_stream_from_external`` with the vendor's ``ExternalStream``."""
+    return target(data_ptr, device)
+
+
+def _priority_range() -> tuple[int, int]:
+    return 0, 0
+
+
+priority_range = staticmethod(_priority_range)  # the least and the greatest, which are one
+priority = property(lambda stream: 0, doc="The stream's priority, of which there is one.")
+
+
+def set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
+    """Answer ``torch.cuda._set_stream_by_id(stream_id, device_index, device_type)``."""
+    vendor = vendor_module()
+    vendor.set_stream(vendor.Stream(stream_id=stream_id, device_index=device_index, device_type=device_type))
+
+
+def exchange_device(device: int) -> int:
+    """Select ``device`` and return the index of the one before; a negative one is none."""
+    if device < 0:
+        return -1
+    vendor = vendor_module()
+    previous = int(vendor.current_device())
+    if previous != device:
+        vendor.set_device(device)
+    return previous
+
+
+def maybe_exchange_device(device: int) -> int:
+    """Do as ``exchange_device``: Dynamo tells the two functions of torch.cuda apart by identity."""
+    return exchange_device(device)
+
+
+class DeviceGuard:
+    """Selects a device by its index for the length of a ``with`` block, as ``torch.cuda._DeviceGuard``.
+
+    Args:
+        index: The device's index; negative does nothing.
+    """
+
+    def __init__(self, index: int) -> None:
+        self.idx = index
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = exchange_device(self.idx)
+
+    def __exit__(self, *exception: object) -> None:
+        self.idx = exchange_device(self.prev_idx)

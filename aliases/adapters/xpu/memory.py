@@ -1,0 +1,120 @@
+"""Memory figures, pools and allocators: what CUDA's take and have beyond Intel's."""
+
+from __future__ import annotations
+
+import collections
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from morph.aliases.adapters.refusal import lacks
+from morph.backends import vendor_module
+
+_UNCOUNTED = "its allocator counts allocated, reserved, active and requested bytes"
+_METRICS = {"Allocated": "allocated", "Active": "active", "Requested": "requested", "Reserved": "reserved"}
+_COLUMNS = {"Cur Usage": "current", "Peak Usage": "peak", "Tot Alloc": "allocated", "Tot Freed": "freed"}
+
+
+class Statistics(collections.OrderedDict[str, Any]):
+    """The allocator's figures; one that it does not count is refused by name."""
+
+    def __missing__(self, key: str) -> Any:
+        raise KeyError(str(lacks(f"torch.cuda.memory_stats()[{key!r}]", _UNCOUNTED)))
+
+    def __reduce__(self) -> Any:
+        return collections.OrderedDict, (list(self.items()),)
+
+
+def memory_stats(target: Callable[[Any], dict[str, Any]], device: Any = None) -> Statistics:
+    """Answer ``torch.cuda.memory_stats(device)``."""
+    return Statistics(target(device))
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """Answer ``torch.cuda.memory_summary(device)``.
+
+    Args:
+        device: The device; None is the current one.
+        abbreviated: Whether the pools of large and small blocks are left out.
+
+    Returns:
+        A table of the allocator's figures in KiB.
+    """
+    vendor = vendor_module()
+    index = vendor._get_device_index(device, optional=True)
+    stats = vendor.memory_stats(index)
+    title = f"PyTorch XPU memory summary, device ID {index}"
+    rows = [_row("Metric", _COLUMNS)]
+    for metric, key in _METRICS.items():
+        for pool in ("all",) if abbreviated else ("all", "large_pool", "small_pool"):
+            label = f"{metric} memory" if pool == "all" else f"  from {pool.replace('_', ' ')}"
+            figures = [stats.get(f"{key}_bytes.{pool}.{kind}", 0) for kind in _COLUMNS.values()]
+            rows.append(_row(label, [f"{figure >> 10} KiB" for figure in figures]))
+    rule = "=" * len(rows[0])
+    return "\n".join([rule, title.center(len(rule)), rule, *rows, rule]) + "\n"
+
+
+def _row(label: str, cells: Any) -> str:
+    return " | ".join([f"{label:<18}", *(f"{cell:>14}" for cell in cells)])
+
+
+def record_memory_history(
+    target: Callable[..., None],
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: Any = None,
+    clear_history: bool = False,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: list[str] | None = None,
+) -> None:
+    """Answer ``torch.cuda.memory._record_memory_history``.
+
+    Args:
+        target: Intel's, which records all devices.
+        enabled: None, ``"state"`` or ``"all"``.
+        context: What traces are recorded for.
+        stacks: Which frames they have.
+        max_entries: How many events are kept.
+        device: Any device: the history is of all.
+        clear_history: Whether earlier events are dropped.
+        compile_context: Not recorded, with a warning.
+        global_record_annotations: Not recorded, with a warning.
+        skip_actions: Kinds of events to leave out.
+    """
+    extras = {"compile_context": compile_context, "global_record_annotations": global_record_annotations}
+    for name in (name for name, value in extras.items() if value):
+        warnings.warn(f"_record_memory_history({name}=True) changes nothing on this device", stacklevel=2)
+    target(enabled, context, stacks, max_entries, clear_history, skip_actions)
+
+
+def initialise_pool(
+    target: Callable[..., None],
+    pool: Any,
+    allocator: Any = None,
+    use_on_oom: bool = False,
+    no_split: bool = False,
+) -> None:
+    """Initialise a ``torch.cuda.MemPool``.
+
+    Raises:
+        MissingNameError: If ``no_split`` is asked for.
+    """
+    if no_split:
+        raise lacks("torch.cuda.MemPool(no_split=True)", "its allocator splits the blocks of every pool")
+    target(pool, allocator, use_on_oom)
+
+
+def initialise_allocator(
+    target: Callable[..., None], allocator: Any, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str
+) -> None:
+    """Initialise a ``torch.cuda.CUDAPluggableAllocator``; Intel's names the file otherwise."""
+    target(allocator, path_to_so_file, alloc_fn_name, free_fn_name)
+
+
+def get_allocator_backend() -> str:
+    """Return "native": torch's own allocator."""
+    return "native"

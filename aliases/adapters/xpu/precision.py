@@ -1,0 +1,21 @@
+"""TF32's switches of CUDA, for products and for convolutions, of which oneDNN has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.backends.mkldnn
+
+from morph.aliases.adapters.precision import Switches
+
+_onednn: Any = torch.backends.mkldnn  # which has no annotations
+
+
+def allow_tf32(in_products: bool, in_convolutions: bool) -> None:
+    """Allow oneDNN TF32 while CUDA's flags allow it for products and for convolutions both."""
+    allowed = in_products and in_convolutions
+    if _onednn.allow_tf32 not in (None, allowed):  # None where torch is built without Intel GPUs
+        _onednn.allow_tf32 = allowed
+
+
+switches = Switches(allow_tf32)

@@ -1,0 +1,30 @@
+"""The CUDA runtime's functions on Intel GPUs, where torch binds no runtime of SYCL's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from morph.aliases.adapters import runtime
+from morph.aliases.adapters.refusal import lacks
+from morph.aliases.adapters.runtime import Code
+
+_PINNING = "SYCL pins memory that it allocates itself; use tensor.pin_memory()"
+_STREAMS = "torch binds no runtime of SYCL's; use torch.cuda.Stream"
+
+
+class Runtime(runtime.Runtime):
+    """The profiler's marks and the memory's figures; what needs a runtime is refused by name."""
+
+    def __init__(self) -> None:
+        super().__init__(vendor=None, prefix="")
+
+    def _call(self, function: str, *args: int) -> Code:
+        raise lacks(f"torch.cuda.cudart().cuda{function}", _PINNING if "Host" in function else _STREAMS)
+
+
+_runtime = Runtime()
+
+
+def cudart() -> Any:
+    """Answer ``torch.cuda.cudart()``."""
+    return _runtime

@@ -1,0 +1,132 @@
+"""What a served package is: the facts and rows of its ``surface.toml``, and the names that these are about.
+
+The format is documented in this folder's README.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import pathlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from morph.errors import TableError
+from morph.tables.rows import Row, Status
+
+_SECTIONS = frozenset(status.value for status in Status)
+
+PACKAGES = pathlib.Path(__file__).parents[1] / "aliases" / "packages"
+SURFACE = "surface.toml"
+NAMES = "surface.json"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that morph answers for where it cannot be installed.
+
+    Attributes:
+        name: The package's import name, and that of the folder of its tree.
+        version: The release whose interface it has.
+        summary: One line for its distribution's metadata.
+        import_names: Every top-level name that comes with it; the first is its own.
+        distributions: The names that it is installed by.
+        requires: What its distribution's metadata says that it needs.
+        probe: The modules that a real installation must be able to import to be left alone.
+        library: The shared library that a real installation needs instead; empty where ``probe`` tells.
+    """
+
+    name: str
+    version: str
+    summary: str
+    import_names: tuple[str, ...]
+    distributions: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+    probe: tuple[str, ...] = ()
+    library: str = ""
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """The folder with the package's tree."""
+        return PACKAGES / self.name
+
+    @functools.cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """The status of every public name of the package; read when it is first asked for."""
+        return _rows(self)
+
+    @functools.cached_property
+    def names(self) -> Mapping[str, str]:
+        """Every name of the package as it was recorded, with its signature or its kind."""
+        modules = json.loads((self.folder / NAMES).read_text(encoding="utf-8"))["names"].items()
+        return {f"{module}.{name}".lstrip("."): kind for module, of in modules for name, kind in of.items()}
+
+    def decide(self, name: str) -> Row:
+        """Return how the dotted ``name`` is served; one that the package does not have is missing."""
+        unknown = Row(name, Status.MISSING, note=f"{self.name} {self.version} has no such name")
+        return dataclasses.replace(self.missing(name) or self.row(name) or unknown, name=name)
+
+    def row(self, name: str) -> Row | None:
+        """Return the row of the dotted ``name``: its own, or one for all names that begin as it does."""
+        patterns = (name[:length] + "*" for length in range(len(name), 0, -1))
+        return self.rows.get(name) or next(filter(None, map(self.rows.get, patterns)), None)
+
+    def missing(self, name: str) -> Row | None:
+        """Return the row that says why the dotted ``name`` is missing: its own, or that of a module above."""
+        while name:
+            row = self.row(name)
+            if row is not None:
+                return row if row.status is Status.MISSING else None
+            name = name.rpartition(".")[0]
+        return None
+
+
+def names() -> list[str]:
+    """Return the names of the packages that have a tree."""
+    return sorted(file.parent.name for file in PACKAGES.glob(f"*/{SURFACE}"))
+
+
+@functools.cache
+def load(name: str) -> Package:
+    """Read the facts of the package whose tree lies in the folder ``name``, but not its rows.
+
+    Raises:
+        TableError: If its ``[package]`` section, which comes first, is malformed.
+    """
+    path = f"aliases/packages/{name}/{SURFACE}"
+    text = (PACKAGES / name / SURFACE).read_text(encoding="utf-8")
+    _, header, rest = text.partition("[package]")
+    facts = _document(header + rest.partition("\n[")[0], path).get("package", {})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
+    try:
+        package = Package(**values)
+    except TypeError as error:
+        raise TableError(path, 1, "package", str(error).replace("Package.__init__()", "section")) from None
+    if package.import_names[0] != name:
+        raise TableError(path, 1, "import_names", f"the first should be {name!r}, as the folder is called")
+    return package
+
+
+def _document(text: str, path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(path, 1, "not TOML", str(error)) from None
+
+
+def _rows(package: Package) -> dict[str, Row]:
+    path = f"aliases/packages/{package.name}/{SURFACE}"
+    document = _document((package.folder / SURFACE).read_text(encoding="utf-8"), path)
+    del document["package"]
+    rows: dict[str, Row] = {}
+    for section, entries in document.items():
+        if section not in _SECTIONS:
+            raise TableError(path, 1, section, "unknown section")
+        for name, note in entries.items():
+            if name in rows or not isinstance(note, str):
+                raise TableError(path, 1, name, "should have one status, and a clause as its value")
+            rows[name] = Row(name, Status(section), note=note)
+    return rows

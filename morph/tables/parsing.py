@@ -1,0 +1,145 @@
+"""The format of the alias tables, which is documented in this folder's README."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from morph.errors import TableError
+from morph.tables import variables
+from morph.tables.rows import Facts, Row, Status, Table
+
+_SECTIONS = [status.value for status in Status]
+_ADAPTER_KEYS = {"target", "adapter", "difference"}
+_ADAPTER = re.compile(r"[\w.]+:[\w.]+")
+_NAME = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)+")
+_DOTTED = ("module", "process_group")
+
+
+def parse(text: str, path: str) -> Table:
+    """Read a table from TOML ``text``; ``path`` is what errors call it.
+
+    Raises:
+        TableError: If the text or a row of it is malformed.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(path, _line_of_syntax_error(error), "not TOML", str(error)) from None
+    source = _Source(path, text.splitlines())
+    facts = _facts(document.pop("backend", {}), source)
+    environment = variables.read(document.pop("environment", {}), source.fail)
+    rows: dict[str, Row] = {}
+    for section, entries in document.items():
+        for row in _section(section, entries, source):
+            if row.name in rows:
+                source.fail(row.name, f"has two statuses, {rows[row.name].status.value} and {section}")
+            rows[row.name] = row
+    return Table(facts, rows, environment)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: str
+    lines: list[str]
+
+    def fail(self, row: str, problem: str) -> None:
+        raise TableError(self.path, self._line(row), row, problem)
+
+    def _line(self, row: str) -> int:
+        begins = re.compile(rf"\W*{re.escape(row)}(\W|$)")
+        return max((n for n, line in enumerate(self.lines, 1) if begins.match(line)), default=1)
+
+
+def _line_of_syntax_error(error: tomllib.TOMLDecodeError) -> int:
+    found = re.search(r"line (\d+)", str(error))
+    return int(found[1]) if found else 1
+
+
+def _facts(section: Any, source: _Source) -> Facts:
+    known = dict(Facts.__annotations__)
+    for key, value in section.items():
+        if key not in known:
+            source.fail(key, f"unknown key of [backend]; the keys are {', '.join(known)}")
+        if not isinstance(value, _PYTHON_TYPE[known[key]]):
+            source.fail(key, f"{value!r} should be {known[key]}")
+        if key in _DOTTED and not _NAME.fullmatch(value):
+            source.fail(key, f"{value!r} is not a dotted name")
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in section.items()
+    }
+    try:
+        return Facts(**values)
+    except TypeError as error:
+        source.fail("backend", str(error).replace("Facts.__init__()", "section"))
+        raise
+
+
+_PYTHON_TYPE = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
+
+
+def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
+    if section not in _SECTIONS:
+        source.fail(
+            section, f"unknown section; the sections are backend, environment, {', '.join(_SECTIONS)}"
+        )
+    if not isinstance(entries, dict):
+        source.fail(section, "should be a section of rows")
+    for name, entry in entries.items():
+        if not _NAME.fullmatch(name):
+            source.fail(name, 'is not a dotted name; quote it: "torch.cuda.name"')
+        yield _READERS[Status(section)](name, entry, source)
+
+
+def _text(name: str, entry: Any, source: _Source, what: str) -> str:
+    if not isinstance(entry, str) or not entry:
+        source.fail(name, f"{entry!r} should be {what}, a string")
+    return str(entry)
+
+
+def _same(name: str, entry: Any, source: _Source) -> Row:
+    return Row(name, Status.SAME, target=name, note=_text(name, entry, source, "the reason"))
+
+
+def _renamed(name: str, entry: Any, source: _Source) -> Row:
+    target = _text(name, entry, source, "the target")
+    if not _NAME.fullmatch(target):
+        source.fail(name, f"target {target!r} is not a dotted name")
+    return Row(name, Status.RENAMED, target=target)
+
+
+def _adapted(name: str, entry: Any, source: _Source, status: Status = Status.ADAPTED) -> Row:
+    if not isinstance(entry, dict) or "adapter" not in entry or not entry.keys() <= _ADAPTER_KEYS:
+        source.fail(name, 'should be { adapter = "module:object", target = "...", difference = "..." }')
+    if not _ADAPTER.fullmatch(str(entry["adapter"])):
+        source.fail(name, f"adapter {entry['adapter']!r} is not of the form package.module:object")
+    return Row(name, status, entry.get("target", ""), entry["adapter"], entry.get("difference", ""))
+
+
+def _emulated(name: str, entry: Any, source: _Source) -> Row:
+    return _adapted(name, entry, source, Status.EMULATED)
+
+
+def _noop(name: str, entry: Any, source: _Source) -> Row:
+    if isinstance(entry, dict) and entry.keys() == {"value", "note"}:
+        return Row(name, Status.NOOP, note=entry["note"], value=entry["value"])
+    return Row(
+        name, Status.NOOP, note=_text(name, entry, source, 'the reason, or { value = ..., note = "..." }')
+    )
+
+
+def _missing(name: str, entry: Any, source: _Source) -> Row:
+    return Row(name, Status.MISSING, note=_text(name, entry, source, "the reason"))
+
+
+_READERS = {
+    Status.SAME: _same,
+    Status.RENAMED: _renamed,
+    Status.ADAPTED: _adapted,
+    Status.EMULATED: _emulated,
+    Status.NOOP: _noop,
+    Status.MISSING: _missing,
+}

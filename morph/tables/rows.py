@@ -1,0 +1,116 @@
+"""What an alias table says: a backend's facts, and one row for each CUDA name."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from morph.tables.variables import Variable
+
+
+class Status(enum.Enum):
+    """How a CUDA name is served on a backend."""
+
+    SAME = "same"
+    RENAMED = "renamed"
+    ADAPTED = "adapted"
+    EMULATED = "emulated"
+    NOOP = "noop"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One CUDA name's entry in a table.
+
+    Attributes:
+        name: The CUDA-side dotted name, ``torch.cuda.memory_allocated``.
+        status: How it is served.
+        target: The dotted name of what serves it; empty for rows that need none.
+        adapter: ``"package.module:object"`` of the behaviour; empty where a rename is enough.
+        note: The reason or the difference, in one clause.
+        value: What a ``noop`` returns.
+    """
+
+    name: str
+    status: Status
+    target: str = ""
+    adapter: str = ""
+    note: str = ""
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A backend's properties, from its table's ``[backend]`` section.
+
+    Attributes:
+        name: What the user calls it, ``"npu"``.
+        title: What people call it, ``"Huawei Ascend"``.
+        device_type: torch's name of its device type.
+        dispatch_key: torch's dispatch key of its kernels.
+        module: The dotted name of its counterpart of ``torch.cuda``.
+        collective: The process-group backend that stands for nccl.
+        process_group: The dotted name of the class of those process groups, for ``ProcessGroupNCCL``.
+        surface: The recorded surface that the table was checked against.
+        vendor: The import name of the vendor's package; empty if torch itself has the device.
+        distribution: The vendor's distribution on the package index.
+        built: The name in ``torch.version`` that is not None where torch itself is built for the device.
+        native_cuda: Whether torch.cuda itself drives this vendor's devices, so that none of it is served.
+        software: Whether its devices are morph's own software devices.
+        releases: The vendor releases that the table was checked with.
+        visible_devices: The environment variable that masks devices.
+        device_files: Patterns of the files that the vendor's driver makes for its devices.
+        order: Place in the automatic choice, the lowest first.
+        native: Packages that support this vendor themselves, and so must see the truth.
+        rebound: Names that the vendor rebinds while it runs, whose values are never kept.
+        literals: Whether opted-in source compares CUDA literals with this backend's spelling too.
+    """
+
+    name: str
+    title: str
+    device_type: str
+    dispatch_key: str
+    module: str
+    collective: str
+    process_group: str = ""
+    surface: str = ""
+    vendor: str = ""
+    distribution: str = ""
+    built: str = ""
+    native_cuda: bool = False
+    software: bool = False
+    releases: str = ""
+    visible_devices: str = ""
+    device_files: tuple[str, ...] = ()
+    order: int = 100
+    native: tuple[str, ...] = ()
+    rebound: tuple[str, ...] = ()
+    literals: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One backend's facts and rows, and what becomes of CUDA's environment variables."""
+
+    facts: Facts
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    environment: Mapping[str, Variable] = field(default_factory=dict)
+
+    def row(self, name: str) -> Row | None:
+        """Return the row that decides ``name``: its own, else that of the nearest module that covers it."""
+        own = self.rows.get(name)
+        return own or next(filter(None, map(self._covering, _parents(name))), None)
+
+    def _covering(self, parent: str) -> Row | None:
+        row = self.rows.get(parent)
+        covers = row is not None and row.status in (Status.MISSING, Status.SAME, Status.NOOP)
+        return row if covers else None
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name

@@ -1,0 +1,92 @@
+"""The alias tables by the name of their backend: morph's own, and those of installed distributions."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from morph import surfaces
+from morph.errors import MorphError, PluginError, UnknownBackendError
+from morph.tables import plugins
+from morph.tables.parsing import parse
+from morph.tables.plugins import Plugin
+from morph.tables.rows import Facts, Row, Status, Table
+
+__all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", "problems"]
+
+
+def backend_names() -> list[str]:
+    """Return the names of the backends that have a table, in the order of the automatic choice."""
+    return sorted(_catalogue().tables, key=lambda name: (load(name).facts.order, name))
+
+
+def problems() -> tuple[str, ...]:
+    """Return one line for each backend of an installed distribution that cannot be used."""
+    return _catalogue().problems
+
+
+@functools.cache
+def load(name: str) -> Table:
+    """Read the table of the backend called ``name``; morph's own come before those from outside.
+
+    Raises:
+        UnknownBackendError: If there is no such table.
+        TableError: If a row of it is malformed; names the file, the line and the row.
+        PluginError: If it is a distribution's, and cannot be used.
+    """
+    own = _own()
+    if name in own:
+        return parse(own[name].read_text(encoding="utf-8"), f"aliases/{name}.toml")
+    if name in plugins.installed():
+        return _from_outside(plugins.installed()[name])
+    raise UnknownBackendError(name, sorted({*own, *plugins.installed()}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    tables: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+@functools.cache
+def _catalogue() -> _Catalogue:
+    own, problems = _own(), []
+    tables = [*own]
+    for name, plugin in plugins.installed().items():
+        try:
+            if name in own:
+                raise PluginError(name, plugin.distribution, "morph has a table of that name")
+            load(name)
+        except MorphError as error:
+            problems.append(str(error))
+        else:
+            tables.append(name)
+    return _Catalogue(tuple(tables), tuple(problems))
+
+
+def _from_outside(plugin: Plugin) -> Table:
+    """Read a distribution's table, and see that it is whole before anything depends on it."""
+    file = plugin.folder() / f"{plugin.name}.toml"
+    if not file.is_file():
+        raise plugin.broken(f"the package {plugin.package} has no {plugin.name}.toml")
+    try:
+        table = parse(file.read_text(encoding="utf-8"), f"{plugin.package}/{plugin.name}.toml")
+        _check_name_and_surface(table, plugin.name)
+    except MorphError as error:
+        raise plugin.broken(str(error)) from None
+    return table
+
+
+def _check_name_and_surface(table: Table, name: str) -> None:
+    if table.facts.name != name:
+        raise MorphError(f"its table is called {table.facts.name!r}")
+    if table.facts.surface:
+        surfaces.load(table.facts.surface)
+
+
+def _own() -> dict[str, Traversable]:
+    folder = importlib.resources.files("morph.aliases")
+    tables = (entry for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return {entry.name.removesuffix(".toml"): entry for entry in tables}
