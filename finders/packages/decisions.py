@@ -93,8 +93,8 @@ class Decisions:
 
 def is_ours(module: ModuleType) -> bool:
     """Tell whether ``module`` comes from morph's own trees, whoever loads it, and however far it has come."""
-    origin = getattr(module.__spec__, "origin", None)
-    return origin is not None and origin.startswith(PACKAGES + os.sep)
+    file = getattr(module, "__file__", None)  # its spec tells of the real place until it is executed
+    return file is not None and file.startswith(PACKAGES + os.sep)
 
 
 def imported(names: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ for threads that wait for it. So the finder only says where a module may come fr
 
 from __future__ import annotations
 
+import _thread
 import sys
 
 from morph.finders.finder import find_elsewhere
@@ -34,6 +35,7 @@ class PackageFinder:
     def __init__(self) -> None:
         self._names: frozenset[str] | None = None
         self._trees: Trees | None = None
+        self._making_trees = _thread.RLock()
         self._scope = Scope()
 
     @property
@@ -48,9 +50,10 @@ class PackageFinder:
         """What decides and serves; not for finding modules, since it is imported first."""
         from morph.finders.packages.trees import Trees
 
-        if self._trees is None:
-            self._trees = Trees(self)
-        return self._trees
+        with self._making_trees:  # two would decide apart
+            if self._trees is None:
+                self._trees = Trees(self)
+            return self._trees
 
     def install(self, scope: Scope | None = None) -> None:
         """Serve from now on; a second time changes only whom.

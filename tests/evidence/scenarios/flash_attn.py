@@ -14,8 +14,8 @@ HALF: dict[str, Any] = {"device": "cuda", "dtype": torch.float16}
 
 def run() -> Iterable[str]:
     """Uses what a program would."""
-    parts = _dense, _packed, _cache, _third, _fourth, _padding, _rotary, _layers, _modules, _losses
-    for part in parts:
+    parts = _dense, _packed, _operators, _cache, _third, _fourth, _padding, _rotary, _layers
+    for part in (*parts, _modules, _losses):
         part()
     return ()
 
@@ -48,6 +48,22 @@ def _packed() -> None:
     assert _is_good(flash_attn.flash_attn_varlen_func(q, q, q, bounds, bounds, 5, 5, causal=True))
     assert _is_good(flash_attn.flash_attn_varlen_kvpacked_func(q, kv, bounds, bounds, 5, 5))
     assert _is_good(flash_attn.flash_attn_varlen_qkvpacked_func(qkv, bounds, 5))
+
+
+def _operators() -> None:
+    from flash_attn import flash_attn_interface as interface
+    from torch._subclasses import FakeTensorMode
+
+    q, flat = _tensor(1, 8, 2, 16).detach(), _tensor(8, 2, 16).detach()
+    bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
+    options = 0.0, 0.25, True, -1, -1, 0.0, None, False
+    assert _is_good(interface._flash_attn_forward(q, q, q, *options)[0])
+    assert _is_good(interface._flash_attn_varlen_forward(flat, flat, flat, bounds, bounds, 5, 5, *options)[0])
+    with FakeTensorMode() as mode:
+        q, flat, bounds = map(mode.from_tensor, (q, flat, bounds))
+        assert interface._flash_attn_forward(q, q, q, *options)[0].shape == q.shape
+        output = interface._flash_attn_varlen_forward(flat, flat, flat, bounds, bounds, 5, 5, *options)[0]
+        assert output.shape == flat.shape
 
 
 def _cache() -> None:
