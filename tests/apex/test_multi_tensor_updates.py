@@ -102,3 +102,12 @@ def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
         (16, 1, 2), (16, 0, 1), (16, 1, 2), (16, 0, 1), (8, 0, 0),
         (4, 0, -1), (4, 1, 2), (4, 2, 2), (8, 0, 2), (8, 1, 2),
     ]  # fmt: skip
+
+
+def test_a_scale_below_the_smallest_normal_number_is_zero() -> None:
+    import amp_C
+
+    scale = torch.tensor([torch.finfo(torch.float32).smallest_normal], device="cuda")
+    found_inf = torch.ones(1, device="cuda")
+    amp_C.update_scale_hysteresis(scale, flag(), flag(), found_inf, 2.0, 0.5, 3, 1)
+    assert scale.item() == 0

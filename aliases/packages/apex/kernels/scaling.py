@@ -167,4 +167,5 @@ def update_scale_hysteresis(
     options = growth_factor, backoff_factor, growth_interval
     torch._amp_update_scale_(current_scale, growth_tracker, found_inf, *options)
     current_scale.copy_(torch.where(found & (hysteresis_tracker > 0), unchanged, current_scale))
-    return current_scale
+    # apex compiles its kernels with --use_fast_math, which flushes subnormal results to zero
+    return current_scale.masked_fill_(current_scale < torch.finfo(torch.float32).smallest_normal, 0)
