@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from morph.activation import Status, activate, activated, deactivate, status
-    from morph.launcher.claimed import ScriptEntry
+    from morph.launcher.script import ScriptEntry
 
 __version__ = "0.1.0"
 __all__ = ["Status", "activate", "activated", "deactivate", "status"]
@@ -114,18 +114,23 @@ def claim_script(path: str) -> "ScriptEntry":
     import os
     import sys
 
-    if not os.path.isfile(path) or not _mentions_cuda(path):
+    if not os.path.isfile(path) or not _is_about_cuda(path):
         raise ImportError(path)
-    from morph.launcher import claimed
+    from morph.launcher import script
 
-    return claimed.claim(path, of_interpreter=sys._getframe().f_back is None)
+    return script.claim(path, of_interpreter=sys._getframe().f_back is None)
 
 
-def _mentions_cuda(path: str) -> bool:
+def _is_about_cuda(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            return mentions_cuda(file.read())
     except OSError:
         return False  # the interpreter says what is wrong with it
-    return any(word in content for word in WORDS)
+
+
+def mentions_cuda(content: "str | bytes | bytearray") -> bool:
+    """Tell whether a source or bytecode file can hold a CUDA literal at all; most cannot."""
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return any(word in data for word in WORDS)
 

@@ -1,17 +1,19 @@
+# don't import any costly modules: a start-up file reaches this one
 """What morph says by itself: one line at start, on standard error."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from morph.backends import Backend
     from morph.journal import Journal
     from morph.seam import Seam
 
 ANNOUNCED = "MORPH_ANNOUNCED"
+LAUNCHER = "python -m morph"
 
 
 def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
@@ -30,6 +32,13 @@ def report_in_first_process(line: str) -> None:
 def report(line: str) -> None:
     """Print one line of morph's own on standard error."""
     print(f"morph: {line}", file=sys.stderr, flush=True)
+
+
+def say_inactive(error: Exception) -> None:
+    """Say, in one line on standard error, why morph leaves this process alone."""
+    kind = type(error)
+    reason = str(error) if kind.__module__ == "morph.errors" else f"{kind.__name__}: {error}"
+    report(f"not active in this process: {reason}")
 
 
 def _summary(backend: Backend, seam: Seam | None) -> str:

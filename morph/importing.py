@@ -7,6 +7,8 @@ import os
 import sys
 from _frozen_importlib_external import PathFinder
 
+import morph
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 # the distributions that morph depends on, and theirs, by import name; torch is the program's
 DEPENDENCIES = frozenset({"filelock", "importlib_metadata", "platformdirs", "psutil", "wrapt", "zipp"})
 DEPENDENCIES |= {"lazy_importer", "markdown_it", "mdurl", "pygments", "rich"}
+
+waiting: "list[Any]" = []  # what has to be taken off ``sys.meta_path`` when nothing waits for torch any more
 
 _changing = _thread.allocate_lock()
 _before: "list[Any]" = []
@@ -35,6 +39,14 @@ def take_away(finder: "Any") -> None:
     """Have ``finder`` asked no more; without finders of morph's, the list is the one that it was."""
     with _changing:
         _take_away(finder)
+
+
+def withdraw() -> None:
+    """Wait for torch no longer: this process is activated by other means, or not at all."""
+    take_away(morph)
+    sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
+    while waiting:
+        take_away(waiting.pop())
 
 
 def _put_first(finder: "Any") -> None:

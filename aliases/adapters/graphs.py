@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import vendor_module
+from morph.backends.refusal import lacks
 
 CUDA_MODE = "global"
 _NO_LIVENESS = "its graphs do not watch over their inputs; keep a reference to each tensor the graph reads"

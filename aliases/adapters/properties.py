@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import active
+from morph.backends.refusal import lacks
 
 # What arithmetic on occupancy divides and multiplies by; the numbers of capability 7.0 and 8.0 alike
 STAND_INS = {

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import active, vendor_module
+from morph.backends.refusal import lacks
 
 
 class Code(int):

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import torch
 
 from morph.aliases import sensors
-from morph.aliases.adapters.refusal import lacks
 from morph.aliases.sensors.reading import (
     AbsentLibraryError,
     Clock,
@@ -16,6 +15,7 @@ from morph.aliases.sensors.reading import (
     Process,
     UnknownReadingError,
 )
+from morph.backends.refusal import lacks
 
 Reading = TypeVar("Reading")
 _MEGABYTE = 1 << 20

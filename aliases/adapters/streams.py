@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import vendor_module
+from morph.backends.refusal import lacks
 
 _NOT_GIVEN = object()
 

@@ -7,7 +7,7 @@ import warnings
 from types import CodeType
 
 from morph.finders.rewriting.literals import Literals, rewritten
-from morph.finders.rewriting.loader import mentions_cuda
+from morph import mentions_cuda
 
 
 def compile_source(

@@ -11,7 +11,7 @@ from importlib.util import cache_from_source
 from types import CodeType
 from zipimport import zipimporter
 
-from morph import WORDS
+from morph import mentions_cuda
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from morph.finders.rewriting.literals import Literals
 
     LiteralsOf = Callable[[str], Literals | None]
-
-
-def mentions_cuda(content: str | bytes | bytearray) -> bool:
-    """Tell whether a source or bytecode file can hold a CUDA literal at all; most cannot."""
-    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
-    return any(word in data for word in WORDS)
 
 
 class RewritingLoader(SourceFileLoader):

@@ -12,6 +12,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from morph.announcement import LAUNCHER
+
 COMMANDS = {
     "bench": "measure the overhead of CUDA calls over the device's own",
     "check": "find what a program asks of CUDA, in its source, and how each backend serves it",
@@ -29,7 +31,6 @@ COMMANDS = {
     "verify": "check that the device computes what the CPU does",
 }
 BROKEN_PIPE, INTERRUPTED = 128 + 13, 128 + 2
-LAUNCHER = "python -m morph"
 
 
 def is_command(words: Sequence[str]) -> bool:

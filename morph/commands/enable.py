@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from morph import environment
-from morph.commands import LAUNCHER
+from morph.announcement import LAUNCHER
 
 EXAMPLE = "enable --backend npu --package sam2"
 

@@ -114,8 +114,7 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
 
 def _members(name: str, backend: str) -> list[Row]:
     """Return how those members of a class are served that have a row of their own."""
-    from morph import surfaces
-    from morph.tables import decisions, table
+    from morph.tables import decisions, surfaces, table
 
     if name not in surfaces.load(decisions.CUDA_SURFACE).classes:
         return []

@@ -7,7 +7,7 @@ import dataclasses
 import json
 
 from morph import environment
-from morph.commands import LAUNCHER
+from morph.announcement import LAUNCHER
 from morph.environment import State
 
 EXAMPLE = "status"

@@ -8,10 +8,10 @@ import importlib.util
 import json
 import pathlib
 
-from morph import surfaces
 from morph.announcement import report
-from morph.surfaces import Surface, UnknownSurfaceError
 from morph.surfaces.comparison import Comparison, compare
+from morph.tables import surfaces
+from morph.tables.surfaces import Surface, UnknownSurfaceError
 
 DIFFERENT = 1
 

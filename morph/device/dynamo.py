@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 import morph
-from morph import aliases, finders
 from morph.announcement import report
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
@@ -57,7 +56,7 @@ def _fold_device_count(module: ModuleType, journal: Journal) -> None:
 
 def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     """Have Dynamo treat what serves torch.cuda as torch itself: compiled in its callers, never alone."""
-    folders = {os.path.join(package.__path__[0], "") for package in (morph, aliases, finders)}
+    folders = {os.path.join(morph.__path__[0], "")}
     journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
     journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
     journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)

@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from morph import environment, surfaces
+from morph import environment
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
-from morph.tables import table
+from morph.tables import surfaces, table
 from morph.tables.decisions import CUDA_SURFACE
 from morph.variables import BACKEND
 

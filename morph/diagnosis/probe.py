@@ -15,8 +15,8 @@ ANSWER = "morph-probe: "
 
 def presence(name: str) -> dict[str, Any]:
     """Return whether the device of the backend called ``name`` is there, as the fields of a ``Presence``."""
+    from morph.activation.choice import why_absent
     from morph.backends import Backend
-    from morph.backends.choice import why_absent
     from morph.tables import table
 
     backend = Backend(table.load(name))

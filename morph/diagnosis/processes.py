@@ -12,7 +12,7 @@ from morph import SWITCH
 from morph.announcement import ANNOUNCED
 from morph.backends import autoload
 from morph.diagnosis.probe import ANSWER
-from morph.launcher.children import SITE
+from morph.startup.children import SITE
 
 TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
 

@@ -17,7 +17,6 @@ from morph import __version__
 from morph.backends import Backend
 from morph.diagnosis.processes import ask, run
 from morph.errors import MorphError
-from morph.request import Size
 from morph.software import settings, visible
 from morph.tables import package as packages
 from morph.tables import table
@@ -169,7 +168,7 @@ def _look(backend: Backend) -> dict[str, Any]:
 
 def _look_at_software(facts: table.Facts) -> dict[str, Any]:
     try:
-        devices = settings.settle(facts, Size()).devices
+        devices = settings.settle(facts, settings.Size()).devices
     except MorphError as error:
         return {"devices": 0, "absence": str(error)}
     assert devices is not None

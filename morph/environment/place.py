@@ -12,7 +12,7 @@ import urllib.request
 from dataclasses import dataclass
 
 import morph
-from morph.commands import LAUNCHER
+from morph.announcement import LAUNCHER
 from morph.configuration.files import site_folders
 from morph.errors import MorphError
 

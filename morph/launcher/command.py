@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from morph import commands
-from morph.commands import LAUNCHER
+from morph.announcement import LAUNCHER
 from morph.importing import own_imports
+from morph.launcher.options import Options
 from morph.launcher.program import Program
 
 USAGE = f"""\
@@ -59,35 +60,6 @@ example:
   {LAUNCHER} --backend cpu train.py --epochs 2
   {LAUNCHER} --devices 4 -m torch.distributed.run --nproc-per-node 4 train.py
 """
-
-
-ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """morph's own options.
-
-    Attributes:
-        backend: The backend's name; None leaves the choice to morph.
-        rehearse: The backend to simulate, or "all"; None runs on a real device.
-        json: The file that takes what a rehearsal has found; None for none.
-        report: The file that takes what a run asked for; None for none.
-        devices: The number of software devices, as it was written; None for the default.
-        device_memory: The memory of each, as it was written; None for the default.
-    """
-
-    backend: str | None = None
-    rehearse: str | None = None
-    json: str | None = None
-    report: str | None = None
-    devices: str | None = None
-    device_memory: str | None = None
-
-    def words(self) -> list[str]:
-        """Return the words of a command line that ask for the same size of the software device."""
-        given = {"--devices": self.devices, "--device-memory": self.device_memory}
-        return [f"{name}={value}" for name, value in given.items() if value is not None]
 
 
 class UsageError(Exception):

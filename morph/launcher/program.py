@@ -15,7 +15,7 @@ from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.commands import LAUNCHER
+from morph.announcement import LAUNCHER
 from morph.launcher.beside import modules_beside
 from morph.launcher.tracebacks import call_as_outermost, show_from
 

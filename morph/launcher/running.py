@@ -9,19 +9,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from morph import activation, announcement, configuration, startup
-from morph.backends import candidates
+from morph import activation, announcement, configuration
 from morph.errors import MorphError
+from morph.finders.rewriting import candidates
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import OPTED_IN, Scope
-from morph.launcher import children
-from morph.launcher.command import ALL, Options
+from morph.importing import withdraw
+from morph.launcher.options import ALL, Options
 from morph.launcher.program import Program
 from morph.launcher.writable import ensure_writable
-from morph.request import Size
+from morph.startup import children
 
 if TYPE_CHECKING:
-    from morph.request import Observer
+    from morph.activation.request import Observer
+    from morph.software.settings import Size
 
 
 def run(options: Options, program: Program) -> None:
@@ -31,7 +32,7 @@ def run(options: Options, program: Program) -> None:
         SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the program
             ends itself.
     """
-    startup.withdraw()
+    withdraw()
     rewriter.uninstall()
     try:
         size = _size(options)
@@ -46,7 +47,7 @@ def run(options: Options, program: Program) -> None:
         if scope.others is not OPTED_IN:
             scope = scope.including(program.modules())
         options = replace(options, backend=options.rehearse or options.backend or settings.backend)
-        children.inherit(os.environ, options, scope)
+        children.inherit(os.environ, options.variables(), scope)
         literals = candidates.literals(options.backend, "__main__")
         with _armed(options, scope, size):
             program.run(literals)
@@ -74,10 +75,11 @@ def _armed(options: Options, scope: Scope, size: Size) -> Iterator[None]:
 def _observed(options: Options) -> AbstractContextManager[Observer | None]:
     if options.rehearse is None and options.report is None:
         return nullcontext()
-    from morph.launcher import rehearsing
-
     if options.report is None:
-        return rehearsing.rehearsed(options)
-    from morph import reporting
+        from morph.launcher.rehearsing import rehearsed
 
-    return rehearsing.recorded(functools.partial(reporting.write, options.report))
+        return rehearsed(options)
+    from morph import reporting
+    from morph.rehearsal.processes import recorded
+
+    return recorded(functools.partial(reporting.write, options.report))

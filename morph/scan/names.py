@@ -7,11 +7,10 @@ import functools
 import re
 from collections.abc import Iterator
 
-from morph import surfaces
 from morph.finders.packages import folders
 from morph.scan.resolution import Resolution, text_of
 from morph.scan.uses import Found, Kind
-from morph.tables import package, table
+from morph.tables import package, surfaces, table
 from morph.tables.decisions import CUDA_SURFACE
 
 ROOTS = (

@@ -6,7 +6,6 @@ import atexit
 from datetime import timedelta
 from typing import Any
 
-from morph import surfaces
 from morph.software import machine as machines
 from morph.software.machine import Machine, started
 
@@ -35,18 +34,21 @@ class ProcessGroup(metaclass=GroupType):
 
 
 def register(machine: Machine) -> None:
-    """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``, and binds its class of groups."""
+    """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``."""
     import torch.distributed as dist
-
-    from morph.software.vendors import vendor
 
     facts = machine.facts
     if dist.is_available() and dist.is_gloo_available():
         dist.Backend.register_backend(facts.collective, create, devices=[machine.device_type])
-    if facts.process_group:
-        _, _, name = facts.process_group.rpartition(".")
-        group = GroupType(name, (ProcessGroup,), {"__doc__": ProcessGroup.__doc__})
-        vendor.place(facts.process_group, group, surfaces.load(facts.surface))
+
+
+def group_class(name: str) -> type:
+    """Gives the class of the vendor's process groups.
+
+    Args:
+        name: Its dotted name.
+    """
+    return GroupType(name.rpartition(".")[2], (ProcessGroup,), {"__doc__": ProcessGroup.__doc__})
 
 
 _collective: Any = None  # the library, once a group was made

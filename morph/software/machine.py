@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import os
 import pathlib
-import sys
-import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
-from morph.journal import Journal
-from morph.request import Size
-from morph.software import settings
+from morph.software.settings import Size
 from morph.software.visible import Visible
 
 if TYPE_CHECKING:
     from morph.software.vendors.character import Character
     from morph.tables.table import Facts
-
-AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
-# Vendors whose names behave in ways that a surface does not tell.
-CHARACTERS = {
-    "cpu": "morph.software.cuda:CHARACTER",
-    "mlu": "morph.software.vendors.mlu:CHARACTER",
-    "musa": "morph.software.vendors.musa:CHARACTER",
-    "npu": "morph.software.vendors.npu:CHARACTER",
-    "rocm": "morph.software.cuda:HIP_CHARACTER",
-    "xpu": "morph.software.xpu:CHARACTER",
-}
-
 
 class SimulatorError(MorphError):
     """The simulated device cannot be started."""
@@ -58,6 +40,7 @@ class Machine:
         total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
         visible: Which of them this process sees.
+        start: What started them, which a process that a tensor is sent to calls.
     """
 
     facts: Facts
@@ -66,6 +49,7 @@ class Machine:
     total: int
     memory: int
     visible: Visible
+    start: Callable[[str, Size], ModuleType]
 
     @property
     def count(self) -> int:
@@ -78,53 +62,18 @@ class Machine:
         return self.facts.device_type
 
 
-_lock = threading.Lock()
 _machine: Machine | None = None
 
 
-def start(vendor: str, size: Size | None = None, journal: Journal | None = None) -> ModuleType:
-    """Makes a vendor's device and its module exist in this process, for good.
+def is_started() -> bool:
+    """Tells whether this process has a machine."""
+    return _machine is not None
 
-    Starting the same again returns the module that is there.
 
-    Args:
-        vendor: The backend's name, ``"npu"``.
-        size: How many devices there are, before some are hidden, and how large; what it leaves open
-            ``settings.settle`` settles.
-        journal: Records what is put in the place of torch's own names; the device itself stays.
-
-    Returns:
-        The vendor's module, ``torch.npu``.
-
-    Raises:
-        UnknownBackendError: If no table describes the vendor.
-        SettingsError: If an environment variable cannot be meant.
-        SimulatorError: If another device, or the vendor's real package, is in this process already.
-    """
+def set_started(machine: Machine) -> None:
+    """Makes ``machine`` the one of this process."""
     global _machine
-    size = size or Size()
-    from morph.tables import table
-
-    facts = table.load(vendor).facts
-    with _lock:
-        if _machine is None:
-            _refuse_beside_the_real(facts)
-            if not facts.software:
-                os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
-            _machine = _build(facts, settings.settle(facts, size))
-            _install(_machine)
-        if _machine.facts.name != facts.name:
-            raise SimulatorError(
-                f"this process simulates {_machine.facts.name} already; {vendor} needs its own"
-            )
-        if _differs(size, _machine):
-            raise SimulatorError(
-                f"this process has {_machine.total} devices of {_machine.memory} bytes already, for good"
-            )
-        if _machine.character.place:
-            _machine.character.place(_machine, journal or Journal())
-    module: ModuleType = namespace()
-    return module
+    _machine = machine
 
 
 def started() -> Machine:
@@ -143,46 +92,6 @@ def namespace() -> Any:
     from morph.backends import resolve
 
     return resolve(started().facts.module)
-
-
-def _differs(size: Size, machine: Machine) -> bool:
-    return size.devices not in (None, machine.total) or size.memory not in (None, machine.memory)
-
-
-def _refuse_beside_the_real(facts: Facts) -> None:
-    if facts.software:
-        return
-    if facts.dispatch_key not in DISPATCH_KEYS or not facts.surface:
-        raise SimulatorError(
-            f"{facts.name} cannot be simulated: no recorded surface or no device key of its own"
-        )
-    if facts.vendor in sys.modules:
-        raise SimulatorError(
-            f"{facts.vendor} is imported already; its device cannot be simulated in this process"
-        )
-
-
-def _build(facts: Facts, size: Size) -> Machine:
-    assert size.devices is not None
-    assert size.memory is not None
-    character = _character(facts)
-    native = library("device")
-    kind = DISPATCH_KEYS[facts.dispatch_key]
-    habits = (character.padding, character.title, character.channels_last, character.float64)
-    native.install(kind, size.devices, size.memory, *habits)
-    visible = Visible(facts, size.devices, native)
-    return Machine(facts, character, native, size.devices, size.memory, visible)
-
-
-def _character(facts: Facts) -> Character:
-    from morph.software.vendors.character import Character
-
-    if facts.name in CHARACTERS:
-        module, _, name = CHARACTERS[facts.name].partition(":")
-        character = getattr(importlib.import_module(module), name)
-        assert isinstance(character, Character)
-        return character
-    return Character(facts.device_type.upper())
 
 
 def build(name: str) -> pathlib.Path:
@@ -210,24 +119,3 @@ def library(name: str) -> ModuleType:
     from morph import native
 
     return native.load(f"software_{name}", build(name))
-
-
-def _install(machine: Machine) -> None:
-    if not machine.character.place:
-        _add_to_torch(machine)
-
-
-def _add_to_torch(machine: Machine) -> None:
-    from torch.utils import backend_registration
-
-    from morph.software import distributed, legacy, sharing
-    from morph.software.vendors import compilation, vendor
-
-    backend_registration.rename_privateuse1_backend(machine.device_type)
-    modules = vendor.build(machine)
-    vendor.register(modules, machine)
-    backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
-    compilation.register(namespace(), machine)
-    distributed.register(machine)
-    sharing.register(machine)
-    machine.character.patch(modules)

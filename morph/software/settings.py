@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from morph import variables
 from morph.errors import MorphError
-from morph.request import Size
 
 if TYPE_CHECKING:
     from morph.tables.table import Facts
@@ -18,6 +18,21 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}
 MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and torch.cuda expects no more
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the software device is to be.
+
+    Attributes:
+        devices: How many devices there are; None leaves it open.
+        memory: Bytes of each device; None leaves it open.
+    """
+
+    devices: int | None = None
+    memory: int | None = None
+
+
 REHEARSED = Size(devices=2, memory=64 * GIB)
 LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 

@@ -7,15 +7,15 @@ sent on.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 import torch
 from torch.multiprocessing import reductions
 
-from morph.request import Size
-from morph.software import machine as machines
 from morph.software.machine import Machine, started
+from morph.software.settings import Size
 
 
 class Place(NamedTuple):
@@ -74,12 +74,18 @@ def _reduce(storage: torch.UntypedStorage) -> Any:
         return reductions.reduce_storage(storage)  # type: ignore[no-untyped-call]
     place = share(storage) if storage.nbytes() else None
     identity = (machine.facts.name, machine.total, machine.memory)
-    return _rebuild, (identity, place, storage.nbytes(), storage.device.index)
+    return _rebuild, (machine.start, identity, place, storage.nbytes(), storage.device.index)
 
 
-def _rebuild(identity: tuple[str, int, int], place: Place | None, size: int, index: int) -> Any:
+def _rebuild(
+    start: Callable[[str, Size], object],
+    identity: tuple[str, int, int],
+    place: Place | None,
+    size: int,
+    index: int,
+) -> Any:
     vendor, devices, memory = identity
-    machines.start(vendor, Size(devices, memory))
+    start(vendor, Size(devices, memory))
     if place is None:
         device = torch.device(started().device_type, index)
         return torch.UntypedStorage(0, device=device)  # type: ignore[no-untyped-call]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from morph.surfaces import Surface
+from morph.tables.surfaces import Surface
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Any
 from morph.backends import resolve
 from morph.backends.autoload import import_torch
 from morph.errors import MorphError
-from morph.surfaces import Class, Surface
 from morph.surfaces.sources import names_defined_in, signature_of, stub
+from morph.tables.surfaces import Class, Surface
 
 # Private names that torch, or code written for CUDA, asks for.
 PRIVATE = frozenset(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from morph import surfaces
 from morph.errors import MorphError
-from morph.surfaces import Surface
 from morph.surfaces.recording import RecordingError, record
-from morph.tables import table
+from morph.tables import surfaces, table
+from morph.tables.surfaces import Surface
 
 # What belongs to a module of torch's and does not lie in it.
 BESIDE = {"torch.cuda": ("torch.backends.cuda", "torch.backends.cudnn", "torch.backends.cusparselt")}

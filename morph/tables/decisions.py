@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from morph import surfaces
+from morph.tables import surfaces
 from morph.tables.members import has_member
 from morph.tables.rows import Row, Status, Table
 

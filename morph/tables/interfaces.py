@@ -8,10 +8,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from morph import surfaces
 from morph.errors import MorphError
 from morph.tables import package as packages
-from morph.tables import table
+from morph.tables import surfaces, table
 from morph.tables.decisions import CUDA_SURFACE, ROOT, decide
 from morph.tables.package import Package
 from morph.tables.rows import Row, Table

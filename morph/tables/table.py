@@ -7,9 +7,8 @@ import importlib.resources
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
-from morph import surfaces
 from morph.errors import MorphError, PluginError, UnknownBackendError
-from morph.tables import plugins
+from morph.tables import plugins, surfaces
 from morph.tables.parsing import parse
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table

@@ -132,7 +132,7 @@ def test_an_activation_that_fails_half_way_applies_nothing(platform: Platform) -
         platform,
         """
         import sys, torch, morph
-        from morph import installation
+        from morph.activation import installation
         morph.activate(BACKEND)  # a simulated device stays, and waits for Dynamo
         morph.deactivate()
         own, path = torch.cuda, list(sys.meta_path)

@@ -52,7 +52,7 @@ print("imported")
     [
         "morph.startup",
         "morph.importing",
-        "morph.launcher.startup",
+        "morph.startup.waiting",
         "morph.finders.rewriting.loader",
         "tomllib",
     ],

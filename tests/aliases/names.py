@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from morph import surfaces
 from morph.backends import resolve
-from morph.tables import table
+from morph.tables import surfaces, table
 from morph.tables.table import Status, Table
 
 ROOT = "torch.cuda"

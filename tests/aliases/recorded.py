@@ -7,7 +7,7 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from morph import surfaces
+from morph.tables import surfaces
 
 VENDORS = {"mlu": surfaces.load("torch_mlu-1.25.0"), "musa": surfaces.load("torch_musa-2.7.1")}
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from morph import surfaces
 from morph.errors import TableError
-from morph.tables import table
+from morph.tables import surfaces, table
 from morph.tables.table import Row, Status, Table
 from tests.aliases import signatures
 from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, place, resolved

@@ -15,10 +15,10 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from morph import surfaces
 from morph.aliases.adapters.xpu import amp, properties
 from morph.backends import resolve
 from morph.errors import MissingNameError
+from morph.tables import surfaces
 from tests.platforms import Platform
 
 SURFACE = surfaces.load("torch_xpu-2.13.0")

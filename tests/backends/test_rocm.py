@@ -20,7 +20,7 @@ pytestmark = pytest.mark.platforms("cpu")
 
 def test_a_stand_in_for_rocm_is_chosen_and_not_taken_for_nvidia(platform: Platform) -> None:
     program = """
-from morph.backends import choice
+from morph.activation import choice
 assert not choice.nvidia_works()
 status = morph.activate()
 assert (status.active, status.backend, status.device_type, status.seam) == (True, "rocm", "cuda", None)
@@ -48,7 +48,7 @@ assert morph.status().backend is None
 
 
 def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
-    program = "from morph.launcher import startup; assert startup.literals_of('__main__') is None"
+    program = "from morph.startup import waiting; assert startup.literals_of('__main__') is None"
     platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
 
 

@@ -12,7 +12,7 @@ torch.version.xpu = "20250302"
 torch.xpu.device_count = lambda: 2
 sys.modules["torch_npu"] = None  # as where no vendor's package is installed
 import morph
-from morph import surfaces
+from morph.tables import surfaces
 from morph.tables import table
 from morph.tables.table import Status
 from morph.errors import MissingNameError

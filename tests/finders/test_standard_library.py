@@ -8,7 +8,7 @@ import sysconfig
 import warnings
 
 from morph.finders.rewriting.literals import Rewriting
-from morph.finders.rewriting.loader import mentions_cuda
+from morph import mentions_cuda
 from tests.finders.rewriting import NPU, written
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from morph.backends import candidates
+from morph.finders.rewriting import candidates
 from tests.launcher.conftest import Folder, Outcome
 
 SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "launcher" / "site"

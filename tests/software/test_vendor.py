@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from morph import software, surfaces
+from morph import software
 from morph.software.vendors.stand_ins import RefusingValue, parse_signature
-from morph.surfaces import Surface
+from morph.tables import surfaces
+from morph.tables.surfaces import Surface
 
 pytestmark = pytest.mark.usefixtures("vendor_worker")
 every_vendor = pytest.mark.parametrize(

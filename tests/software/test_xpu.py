@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from morph import software, surfaces
+from morph import software
+from morph.tables import surfaces
 from tests.platforms import Platform
 
 on_xpu = pytest.mark.parametrize("machine", ["simulated-xpu"], indirect=True)

@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 
-from morph import surfaces
 from morph.launcher.command import main
 from morph.surfaces.comparison import compare
+from morph.tables import surfaces
 
 OLD = {
     "package": "torch_specimen",

@@ -7,8 +7,8 @@ import importlib.resources
 import pytest
 import torch
 
-from morph import surfaces
 from morph.backends import resolve
+from morph.tables import surfaces
 
 
 def test_names_and_signatures_are_found() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import vendor_module
+from morph.backends.refusal import lacks
 
 
 class MemPool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.refusal import lacks
+from morph.backends.refusal import lacks
 
 
 def initialise_pool(

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import vendor_module
+from morph.backends.refusal import lacks
 
 _UNCOUNTED = "its allocator counts allocated, reserved, active and requested bytes"
 _METRICS = {"Allocated": "allocated", "Active": "active", "Requested": "requested", "Reserved": "reserved"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from morph.aliases.adapters import runtime
-from morph.aliases.adapters.refusal import lacks
 from morph.aliases.adapters.runtime import Code
+from morph.backends.refusal import lacks
 
 _PINNING = "SYCL pins memory that it allocates itself; use tensor.pin_memory()"
 _STREAMS = "torch binds no runtime of SYCL's; use torch.cuda.Stream"

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import vendor_module
+from morph.backends.refusal import lacks
 
 
 def new_event(

@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
+from morph.software.compilation.fakes import HOST, is_on_device, twin
 from morph.software.machine import started
 
 NAMESPACE = "morph_software"
@@ -115,8 +116,6 @@ def _finished(original: OpOverload) -> Any:
 
 
 def _faker(original: OpOverload, excursion: Excursion) -> Any:
-    from morph.software.compilation.retargeting import HOST, is_on_device, twin
-
     mine = torch.device(started().device_type, excursion.place)
 
     def to_device(value: Any) -> Any:

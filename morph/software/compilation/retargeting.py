@@ -16,14 +16,14 @@ from torch._inductor.freezing_utils import (
     record_has_frozen_params,
 )
 from torch._ops import HigherOrderOperator, OpOverload
-from torch._subclasses.fake_tensor import FakeTensor, in_kernel_invocation_manager
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
 from morph.software.compilation import excursions
 from morph.software.compilation.excursions import Excursion
+from morph.software.compilation.fakes import HOST, is_on_device, twin
 from morph.software.machine import started
 
-HOST = torch.device("cpu")
 META = {"val", "example_value", "eager_input_vals"}
 aten, prims = torch.ops.aten, torch.ops.prims
 # Inductor makes these of their parts, which are in subgraphs.
@@ -61,12 +61,6 @@ class Plan:
     devices: tuple[int, ...]
     returned: tuple[int, ...]
     excursions: tuple[Excursion, ...]
-
-
-def is_on_device(value: object) -> bool:
-    """Tells whether a tensor, real or fake, or a device is of the software device's type."""
-    device = value.device if isinstance(value, torch.Tensor) else value
-    return isinstance(device, torch.device) and device.type == started().device_type
 
 
 def concerns_device(module: fx.GraphModule, inputs: Iterable[object]) -> bool:
@@ -115,13 +109,6 @@ def retarget(module: fx.GraphModule, inputs: Sequence[Any]) -> tuple[fx.GraphMod
     index = min(_index(thing) for thing in [*inputs, *_things(module)] if is_on_device(thing))
     plan = Plan(index, *_results(module), tuple(retargeting.excursions))
     return host, [retargeting.value(each) for each in inputs], plan
-
-
-def twin(fake: FakeTensor, device: torch.device) -> FakeTensor:
-    """Makes a fake tensor that differs from another in its device alone."""
-    with in_kernel_invocation_manager(fake.fake_mode):
-        meta = aten.alias.default(fake)
-    return FakeTensor(fake.fake_mode, meta, device)
 
 
 def _index(thing: Any) -> int:

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import Any
 
-from morph.aliases.adapters import collectives
+from morph.device import collectives
 from morph.software import devices, generators
 from morph.software import graphs as captured
 from morph.software.cuda import cudart, graphs, libraries, memory, properties, streams

@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from morph.software.machine import Machine
 
 
+# Vendors whose names behave in ways that a surface does not tell.
+CHARACTERS = {
+    "cpu": "morph.software.cuda:CHARACTER",
+    "mlu": "morph.software.vendors.mlu:CHARACTER",
+    "musa": "morph.software.vendors.musa:CHARACTER",
+    "npu": "morph.software.vendors.npu:CHARACTER",
+    "rocm": "morph.software.cuda:HIP_CHARACTER",
+    "xpu": "morph.software.xpu:CHARACTER",
+}
+
+
 def _nothing(modules: Mapping[str, ModuleType]) -> None:
     return None
 

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from morph.software.machine import NotSimulatedError
-from morph.surfaces import Surface
+from morph.tables.surfaces import Surface
 
 
 def stand_in(name: str, surface: Surface) -> Any:

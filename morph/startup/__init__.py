@@ -41,38 +41,20 @@ def find_distributions(context: Any) -> Iterable[Any]:
     return packages.find_distributions(context)
 
 
-def withdraw() -> None:
-    """Wait for torch no longer: this process is activated by other means, or not at all."""
-    _stop()
-    sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
-    begun = sys.modules.get("morph.launcher.startup")
-    if begun is not None:
-        take_away(begun.torch_finder)
-
-
-def say_inactive(error: Exception) -> None:
-    """Say, in one line on standard error, why morph leaves this process alone."""
-    kind = type(error)
-    reason = str(error) if kind.__module__ == "morph.errors" else f"{kind.__name__}: {error}"
-    sys.stderr.write(f"morph: not active in this process: {reason}\n")
-
-
 def _begin() -> bool:
     """Put the finders into the place of the module ``morph`` itself, and tell whether that worked."""
     _beginning.add(_thread.get_ident())
     try:
         with own_imports:
-            from morph.launcher import startup
+            from morph.startup import waiting
 
-            startup.begin(required=morph.is_required)
+            waiting.begin(required=morph.is_required)
     except Exception as error:  # whatever is wrong with us, the import goes on
+        from morph.announcement import say_inactive
+
         say_inactive(error)
         return False
     finally:
         _beginning.discard(_thread.get_ident())
-        _stop()
+        take_away(morph)
     return True
-
-
-def _stop() -> None:
-    take_away(morph)

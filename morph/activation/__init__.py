@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement, configuration, ending, startup
+from morph import announcement, configuration
+from morph.activation import ending
+from morph.activation.request import Request
 from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import Policy, Scope
-from morph.importing import own_imports
+from morph.importing import own_imports, withdraw
 from morph.journal import Journal
-from morph.request import Request, Size
 
 if TYPE_CHECKING:
+    from morph.activation.installation import Installation
+    from morph.activation.request import Observer
     from morph.backends import Backend
-    from morph.installation import Installation
-    from morph.request import Observer
+    from morph.software.settings import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def arm(
 def deactivate() -> None:
     """Undo the activation: every object is restored by identity. Without one, nothing happens."""
     global _current, _stays_out
-    startup.withdraw()
+    withdraw()
     _disarm()
     with _lock:
         current, _current, _stays_out = _current, None, False
@@ -210,7 +212,7 @@ class _Arming:
                 raise
             served_packages.uninstall()
             rewriter.uninstall()
-            startup.say_inactive(error)
+            announcement.say_inactive(error)
 
 
 def _disarm() -> None:
@@ -222,7 +224,7 @@ def _disarm() -> None:
 
 
 def _activate(request: Request) -> Status:
-    startup.withdraw()
+    withdraw()
     _disarm()
     served_packages.import_torch()  # outside the lock: an import that arms us may hold torch's import lock
     with _lock:
@@ -243,8 +245,7 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
 def _begin(request: Request) -> None:
     global _current, _stays_out
     with own_imports:
-        from morph import installation
-        from morph.backends import choice
+        from morph.activation import choice, installation
 
     if choice.nvidia_works() and not request.simulated:
         _stays_out = True

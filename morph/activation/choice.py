@@ -12,7 +12,7 @@ from morph import configuration, software
 from morph.backends import Backend, environment, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
-from morph.request import Size
+from morph.software.settings import Size
 from morph.tables import table
 
 CPU = "cpu"

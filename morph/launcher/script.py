@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from morph import claim_script
-from morph.launcher import startup
+from morph.startup import waiting
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -30,7 +30,7 @@ def claim(path: str, *, of_interpreter: bool) -> ScriptEntry:
     Raises:
         ImportError: If it need not be rewritten.
     """
-    if startup.literals_of("__main__") is None:
+    if waiting.literals_of("__main__") is None:
         raise ImportError(path)
     return ScriptEntry(path, of_interpreter=of_interpreter)
 
@@ -73,9 +73,9 @@ def run(namespace: dict[str, Any], path: str, *, of_interpreter: bool) -> None:
     sys.path_hooks.remove(claim_script)
     if of_interpreter:
         insert_path(os.path.dirname(os.path.realpath(path)))
-        run_script(path, namespace, startup.literals_of("__main__"))
+        run_script(path, namespace, waiting.literals_of("__main__"))
     else:
         namespace.update(__loader__=None, __spec__=None)
         with open(path, "rb") as file:
-            code = compile_source(file.read(), path, startup.literals_of("__main__"))
+            code = compile_source(file.read(), path, waiting.literals_of("__main__"))
         exec(code, namespace)

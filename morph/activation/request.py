@@ -10,21 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from morph.finders.rewriting.literals import Literals
+    from morph.software.settings import Size
 
     Observer = Callable[[str], None]
-
-
-class Size:
-    """How large the software device is to be.
-
-    Attributes:
-        devices: How many devices there are; None leaves it open.
-        memory: Bytes of each device; None leaves it open.
-    """
-
-    def __init__(self, devices: int | None = None, memory: int | None = None) -> None:
-        self.devices = devices
-        self.memory = memory
 
 
 class Request:
@@ -36,7 +24,7 @@ class Request:
         observer: Called with each CUDA name that is asked for.
         scope: Whose code sees CUDA.
         required: Whether the import that it waits for is to fail where the activation does.
-        size: Of the software device, where one is used.
+        size: Of the software device, where one is used; None leaves it open.
     """
 
     def __init__(
@@ -54,7 +42,7 @@ class Request:
         self.observer = observer
         self.scope = scope or Scope()
         self.required = required
-        self.size = size or Size()
+        self.size = size
 
     @property
     def rewrites(self) -> bool:
@@ -63,6 +51,6 @@ class Request:
 
     def literals_of(self, module: str) -> Literals | None:
         """Return what the comparisons of a module are to accept as well."""
-        from morph.backends import candidates
+        from morph.finders.rewriting import candidates
 
         return candidates.literals(self.backend, module)

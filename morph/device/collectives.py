@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from morph.aliases.adapters.refusal import lacks
 from morph.backends import active
+from morph.backends.refusal import lacks
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 # ncclRedOp_t

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from morph import announcement, backends, device, seam
-from morph.backends import Backend, choice
+from morph.activation import choice
+from morph.activation.request import Request
+from morph.backends import Backend
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
-from morph.request import Request
 from morph.seam import Seam
 
 

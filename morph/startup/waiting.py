@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 
-from morph import variables
+from morph import importing, variables
+from morph.announcement import say_inactive
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages.finder import packages
 from morph.finders.rewriting import loader  # noqa: F401  (at once, since it is needed by a finder that must not import)
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import LEFT_ALONE, Policy, Scope
 from morph.importing import own_imports, put_first, take_away
-from morph.startup import say_inactive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+    from morph.activation.request import Observer
     from morph.configuration import Settings
     from morph.finders.rewriting.literals import Literals
-    from morph.request import Observer
 
 
 def begin(*, required: bool) -> None:
@@ -34,6 +34,7 @@ def begin(*, required: bool) -> None:
     packages.install(ConfiguredScope())
     torch_finder.required = required
     put_first(torch_finder)
+    importing.waiting.append(torch_finder)
     if variables.read(variables.BACKEND) != "cpu":  # there the CPU branch of a program is the right one
         rewriter.install(Scope(), literals_of)
 
@@ -69,7 +70,7 @@ def literals_of(module: str) -> Literals | None:
     if found is None or not found.scope.policy(module).literals:
         return None
     with own_imports:
-        from morph.backends import candidates
+        from morph.finders.rewriting import candidates
 
         return candidates.literals(found.backend, module)
 
@@ -134,7 +135,7 @@ def _observer() -> Observer | None:
     """Return what records the names that a program asks for in this process, if they are to be recorded."""
     if variables.RECORDS not in os.environ:
         return None
-    from morph.launcher.rehearsing import observer
+    from morph.rehearsal.processes import observer
 
     return observer()
 

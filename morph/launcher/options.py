@@ -1,0 +1,44 @@
+"""The options of ``python -m morph``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from morph import variables
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """morph's own options.
+
+    Attributes:
+        backend: The backend's name; None leaves the choice to morph.
+        rehearse: The backend to simulate, or "all"; None runs on a real device.
+        json: The file that takes what a rehearsal has found; None for none.
+        report: The file that takes what a run asked for; None for none.
+        devices: The number of software devices, as it was written; None for the default.
+        device_memory: The memory of each, as it was written; None for the default.
+    """
+
+    backend: str | None = None
+    rehearse: str | None = None
+    json: str | None = None
+    report: str | None = None
+    devices: str | None = None
+    device_memory: str | None = None
+
+    def variables(self) -> dict[str, str | None]:
+        """Return the environment variables that say the same to child processes."""
+        return {
+            variables.BACKEND: self.backend,
+            variables.REHEARSE: self.rehearse,
+            variables.DEVICES: self.devices,
+            variables.DEVICE_MEMORY: self.device_memory,
+        }
+
+    def words(self) -> list[str]:
+        """Return the words of a command line that ask for the same size of the software device."""
+        given = {"--devices": self.devices, "--device-memory": self.device_memory}
+        return [f"{name}={value}" for name, value in given.items() if value is not None]

@@ -1,0 +1,23 @@
+"""Fake tensors: whether they are the software device's, and their twins on the host."""
+
+from __future__ import annotations
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, in_kernel_invocation_manager
+
+from morph.software.machine import started
+
+HOST = torch.device("cpu")
+
+
+def is_on_device(value: object) -> bool:
+    """Tells whether a tensor, real or fake, or a device is of the software device's type."""
+    device = value.device if isinstance(value, torch.Tensor) else value
+    return isinstance(device, torch.device) and device.type == started().device_type
+
+
+def twin(fake: FakeTensor, device: torch.device) -> FakeTensor:
+    """Makes a fake tensor that differs from another in its device alone."""
+    with in_kernel_invocation_manager(fake.fake_mode):
+        meta = torch.ops.aten.alias.default(fake)
+    return FakeTensor(fake.fake_mode, meta, device)

@@ -1,0 +1,146 @@
+"""Starts the machine of this process: builds the native device, and gives the vendor's names to torch."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from morph.journal import Journal
+from morph.software import settings
+from morph.software.machine import (
+    Machine,
+    SimulatorError,
+    is_started,
+    library,
+    namespace,
+    set_started,
+    started,
+)
+from morph.software.settings import Size
+from morph.software.vendors.character import CHARACTERS, Character
+from morph.software.visible import Visible
+from morph.tables import surfaces, table
+
+if TYPE_CHECKING:
+    from morph.tables.table import Facts
+
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
+
+_lock = threading.Lock()
+
+
+def start(vendor: str, size: Size | None = None, journal: Journal | None = None) -> ModuleType:
+    """Makes a vendor's device and its module exist in this process, for good.
+
+    Starting the same again returns the module that is there.
+
+    Args:
+        vendor: The backend's name, ``"npu"``.
+        size: How many devices there are, before some are hidden, and how large; what it leaves open
+            ``settings.settle`` settles.
+        journal: Records what is put in the place of torch's own names; the device itself stays.
+
+    Returns:
+        The vendor's module, ``torch.npu``.
+
+    Raises:
+        UnknownBackendError: If no table describes the vendor.
+        SettingsError: If an environment variable cannot be meant.
+        SimulatorError: If another device, or the vendor's real package, is in this process already.
+    """
+    size = size or Size()
+    facts = table.load(vendor).facts
+    with _lock:
+        if not is_started():
+            _refuse_beside_the_real(facts)
+            if not facts.software:
+                os.environ[AUTOLOAD] = "0"  # in children too: the vendor's real package must stay out
+            set_started(_build(facts, settings.settle(facts, size)))
+            _install(started())
+        machine = started()
+        if machine.facts.name != facts.name:
+            raise SimulatorError(
+                f"this process simulates {machine.facts.name} already; {vendor} needs its own"
+            )
+        if _differs(size, machine):
+            raise SimulatorError(
+                f"this process has {machine.total} devices of {machine.memory} bytes already, for good"
+            )
+        if machine.character.place:
+            machine.character.place(machine, journal or Journal())
+    module: ModuleType = namespace()
+    return module
+
+
+def _differs(size: Size, machine: Machine) -> bool:
+    return size.devices not in (None, machine.total) or size.memory not in (None, machine.memory)
+
+
+def _refuse_beside_the_real(facts: Facts) -> None:
+    if facts.software:
+        return
+    if facts.dispatch_key not in DISPATCH_KEYS or not facts.surface:
+        raise SimulatorError(
+            f"{facts.name} cannot be simulated: no recorded surface or no device key of its own"
+        )
+    if facts.vendor in sys.modules:
+        raise SimulatorError(
+            f"{facts.vendor} is imported already; its device cannot be simulated in this process"
+        )
+
+
+def _build(facts: Facts, size: Size) -> Machine:
+    assert size.devices is not None
+    assert size.memory is not None
+    character = _character(facts)
+    native = library("device")
+    kind = DISPATCH_KEYS[facts.dispatch_key]
+    habits = (character.padding, character.title, character.channels_last, character.float64)
+    native.install(kind, size.devices, size.memory, *habits)
+    visible = Visible(facts, size.devices, native)
+    return Machine(facts, character, native, size.devices, size.memory, visible, start)
+
+
+def _character(facts: Facts) -> Character:
+    if facts.name in CHARACTERS:
+        module, _, name = CHARACTERS[facts.name].partition(":")
+        character = getattr(importlib.import_module(module), name)
+        assert isinstance(character, Character)
+        return character
+    return Character(facts.device_type.upper())
+
+
+def _install(machine: Machine) -> None:
+    if not machine.character.place:
+        _add_to_torch(machine)
+
+
+def _add_to_torch(machine: Machine) -> None:
+    from torch.utils import backend_registration
+
+    from morph.software import distributed, legacy, sharing
+    from morph.software.vendors import compilation, vendor
+
+    backend_registration.rename_privateuse1_backend(machine.device_type)
+    modules = vendor.build(machine)
+    vendor.register(modules, machine)
+    backend_registration.generate_methods_for_privateuse1_backend(unsupported_dtype=legacy.QUANTIZED)
+    compilation.register(namespace(), machine)
+    distributed.register(machine)
+    if machine.facts.process_group:
+        _place_group(machine.facts)
+    sharing.register(machine)
+    machine.character.patch(modules)
+
+
+def _place_group(facts: Facts) -> None:
+    from morph.software import distributed
+    from morph.software.vendors import vendor
+
+    group = distributed.group_class(facts.process_group)
+    vendor.place(facts.process_group, group, surfaces.load(facts.surface))

@@ -1,0 +1,192 @@
+"""The recorded surface of a release: which names a module has, and their signatures."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from morph.errors import MorphError, PluginError
+from morph.tables import plugins
+
+
+class UnknownSurfaceError(MorphError):
+    """A recorded surface was asked for that does not exist."""
+
+
+class MalformedSurfaceError(MorphError):
+    """A file is not a recorded surface."""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of a surface.
+
+    Attributes:
+        signature: Of its constructor, ``"(device=None, priority=0, **kwargs)"``.
+        members: Public members: a signature, ``"property"`` or ``"attribute"``.
+        home: The dotted name that the class is recorded under; its other names are aliases.
+    """
+
+    signature: str
+    members: Mapping[str, str]
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The names of one release of one module, with everything below it.
+
+    Attributes:
+        package: The import name of the package that has it, ``"torch_npu"``.
+        version: Its release.
+        module: The dotted name of the module, ``"torch.npu"``.
+        origin: What it was recorded from.
+        modules: Dotted names of the module and its submodules.
+        functions: Dotted name to signature; empty where the signature is unknown.
+        classes: Dotted name to class.
+        values: Dotted names of everything else.
+    """
+
+    package: str
+    version: str
+    module: str
+    origin: str
+    modules: frozenset[str]
+    functions: Mapping[str, str]
+    classes: Mapping[str, Class]
+    values: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every dotted name: modules, functions, classes and values, without the members of classes."""
+        return self.modules | self.functions.keys() | self.classes.keys() | self.values
+
+    def has(self, name: str) -> bool:
+        """Tells whether a dotted name exists, the member of a class (``torch.npu.Stream.query``) included."""
+        owner, _, member = name.rpartition(".")
+        return name in self.names or (owner in self.classes and member in self.classes[owner].members)
+
+    def signature(self, name: str) -> str | None:
+        """Gives the recorded signature of a function, a class or a method.
+
+        Args:
+            name: The dotted name.
+
+        Returns:
+            The text, ``"(device=None)"``; None for what has none, or where it is unknown.
+        """
+        owner, _, member = name.rpartition(".")
+        if name in self.functions:
+            return self.functions[name] or None
+        if name in self.classes:
+            return self.classes[name].signature or None
+        if owner in self.classes:
+            text = self.classes[owner].members.get(member, "")
+            return text[text.index("(") :] if "(" in text else None
+        return None
+
+
+@functools.cache
+def load(name: str) -> Surface:
+    """Reads a recorded surface.
+
+    Args:
+        name: Of its file without the ending, ``"torch_npu-2.13.0"``.
+
+    Returns:
+        The surface.
+
+    Raises:
+        UnknownSurfaceError: If nothing is recorded under that name.
+    """
+    files = (folder / f"{name}.json" for folder in _folders())
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known())}")
+    return parse(file.read_text(encoding="utf-8"), name)
+
+
+def find(name: str) -> Surface:
+    """Reads a surface from a file, if ``name`` is the path of one, else a recorded one.
+
+    Raises:
+        UnknownSurfaceError: If it is neither.
+        MalformedSurfaceError: If it is no surface.
+    """
+    path = pathlib.Path(name)
+    return parse(path.read_text(encoding="utf-8"), name) if path.is_file() else load(name)
+
+
+def known() -> list[str]:
+    """Gives the names of the recorded surfaces."""
+    names = {each.name for folder in _folders() for each in folder.iterdir()}
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
+def parse(text: str, path: str) -> Surface:
+    """Reads a surface from JSON ``text``; ``path`` is what errors call it.
+
+    Raises:
+        MalformedSurfaceError: If the text is no surface.
+    """
+    try:
+        data = json.loads(text)
+        return Surface(
+            **{key: data[key] for key in ("package", "version", "module", "origin", "functions")},
+            modules=frozenset(data["modules"]),
+            classes={key: _class(key, data["classes"]) for key in data["classes"]},
+            values=frozenset(data["values"]),
+        )
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise MalformedSurfaceError(f"{path} is not a recorded surface: {problem}") from None
+
+
+def dumps(surface: Surface) -> str:
+    """Gives the JSON text of a surface, one name a line."""
+    head = {key: getattr(surface, key) for key in ("package", "version", "module", "origin")}
+    classes = {name: _class_row(name, each) for name, each in surface.classes.items()}
+    parts = [
+        *(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()),
+        f'"modules": {_lines("[]", map(json.dumps, sorted(surface.modules)))}',
+        f'"functions": {_rows(surface.functions)}',
+        f'"classes": {_rows(classes)}',
+        f'"values": {_lines("[]", map(json.dumps, sorted(surface.values)))}',
+    ]
+    return _lines("{}", parts) + "\n"
+
+
+def _class_row(name: str, recorded: Class) -> str | dict[str, object]:
+    if recorded.home != name:
+        return recorded.home
+    return {"signature": recorded.signature, "members": dict(recorded.members)}
+
+
+def _rows(rows: Mapping[str, object]) -> str:
+    return _lines("{}", (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items())))
+
+
+def _lines(brackets: str, lines: Iterable[str]) -> str:
+    return f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{brackets[1]}"
+
+
+def _folders() -> Iterator[Traversable]:
+    """Yields morph's own folder, then those of the backends that installed distributions bring."""
+    yield importlib.resources.files("morph.aliases.surfaces")
+    for plugin in plugins.installed().values():
+        try:
+            yield plugin.folder()
+        except PluginError:  # said when a backend is chosen
+            continue
+
+
+def _class(name: str, rows: Mapping[str, str | dict[str, object]]) -> Class:
+    row = rows[name]
+    if isinstance(row, str):
+        return _class(row, rows)
+    return Class(home=name, **row)  # type: ignore[arg-type]  # the file's keys are the fields
