@@ -6,8 +6,8 @@ import ast
 import warnings
 from types import CodeType
 
-from morph.finders.rewriting.literals import Literals, rewritten
 from morph import mentions_cuda
+from morph.finders.rewriting.literals import Literals, rewritten
 
 
 def compile_source(

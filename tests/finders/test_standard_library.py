@@ -7,8 +7,8 @@ import pathlib
 import sysconfig
 import warnings
 
-from morph.finders.rewriting.literals import Rewriting
 from morph import mentions_cuda
+from morph.finders.rewriting.literals import Rewriting
 from tests.finders.rewriting import NPU, written
 
 
