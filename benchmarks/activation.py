@@ -51,7 +51,7 @@ def activation(backend: str, rounds: int) -> float:
 
 def start(rounds: int) -> dict[str, float]:
     """Return the median start of an interpreter, bare and as a child of morph's, in milliseconds."""
-    site = str(REPOSITORY / "morph" / "launcher" / "site")
+    site = str(REPOSITORY / "morph" / "startup" / "site")
     own = {"PYTHONPATH": os.pathsep.join([site, str(REPOSITORY)]), "MORPH_BACKEND": "cpu"}
     times: dict[str, list[float]] = {"bare": [], "child": []}
     for _ in range(rounds):

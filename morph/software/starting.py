@@ -21,11 +21,11 @@ from morph.software.machine import (
     started,
 )
 from morph.software.settings import Size
-from morph.software.vendors.character import CHARACTERS, Character
 from morph.software.visible import Visible
 from morph.tables import surfaces, table
 
 if TYPE_CHECKING:
+    from morph.software.vendors.character import Character
     from morph.tables.table import Facts
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
@@ -107,6 +107,8 @@ def _build(facts: Facts, size: Size) -> Machine:
 
 
 def _character(facts: Facts) -> Character:
+    from morph.software.vendors.character import CHARACTERS, Character  # and torch
+
     if facts.name in CHARACTERS:
         module, _, name = CHARACTERS[facts.name].partition(":")
         character = getattr(importlib.import_module(module), name)

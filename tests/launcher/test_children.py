@@ -12,7 +12,7 @@ import pytest
 from morph.finders.rewriting import candidates
 from tests.launcher.conftest import Folder, Outcome
 
-SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "launcher" / "site"
+SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "startup" / "site"
 # Whether "npu" counts as "cuda" shows whether the program was rewritten; no device is needed for that.
 LOOK = """
 import sys
@@ -220,7 +220,7 @@ def test_isolated_interpreters_are_left_alone(folder: Folder, option: str) -> No
 
 
 def test_child_that_cannot_import_morph_says_so_and_starts(folder: Folder) -> None:
-    broken = folder.path / "morph" / "launcher" / "site"
+    broken = folder.path / "morph" / "startup" / "site"
     broken.mkdir(parents=True)
     (broken / "sitecustomize.py").write_bytes((SITE / "sitecustomize.py").read_bytes())
     outcome = folder.python("-c", "print('started')", environment={"PYTHONPATH": str(broken)})
