@@ -39,6 +39,7 @@ class Status:
         simulated: Whether the simulated device stands in for the hardware.
         seam: ``"native"`` or ``"python"``: what makes CUDA another name of the device below Python; None
             where CUDA is the device's own name.
+        seam_problem: Why the native seam could not be built, where Python's stands in for it.
         noops: How often each name that does nothing on this backend was called.
         caught: How often each operator reached the seam with a CUDA device.
     """
@@ -48,6 +49,7 @@ class Status:
     device_type: str | None = None
     simulated: bool = False
     seam: str | None = None
+    seam_problem: str | None = None
     noops: dict[str, int] | None = None
     caught: dict[str, int] | None = None
 
@@ -174,6 +176,7 @@ def status() -> Status:
         device_type=backend.device_type,
         simulated=backend.simulated,
         seam=current.seam.kind if current.seam else None,
+        seam_problem=current.seam.problem if current.seam else None,
         noops=current.noops(),
         caught=current.seam.caught() if current.seam else {},
     )

@@ -65,8 +65,11 @@ def _choice(found: Survey) -> Iterator[Finding]:
         remedy = f"unset {BACKEND}, or put right what keeps that device away"
         yield Finding(Severity.ERROR, f"no backend can be used: {found.activation.problem}", remedy)
     if found.activation.seam == "python":
-        remedy = "install g++ and start again; until then calls that name a device are slower"
-        yield Finding(Severity.WARNING, "the native device seam is not there", remedy)
+        problem = "the slower Python seam is used"
+        if found.activation.seam_problem:
+            problem += f": {found.activation.seam_problem}"
+        remedy = "put that right and start again; until then calls that name a device are slower"
+        yield Finding(Severity.WARNING, problem, remedy)
 
 
 def _vendors(found: Survey) -> Iterator[Finding]:

@@ -33,10 +33,11 @@ def choice() -> dict[str, Any]:
         activation.arm()
         import torch
     except MorphError as error:
-        return {"backend": None, "seam": None, "problem": str(error), "devices": []}
+        return {"problem": str(error)}
     status = activation.status()
     devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
-    return {"backend": status.backend, "seam": status.seam, "problem": None, "devices": devices}
+    seam = {"seam": status.seam, "seam_problem": status.seam_problem}
+    return {"backend": status.backend, **seam, "devices": devices}
 
 
 def _device(properties: Any) -> dict[str, Any]:

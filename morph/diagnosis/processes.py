@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 from morph import SWITCH
@@ -14,7 +19,8 @@ from morph.backends import autoload
 from morph.diagnosis.probe import ANSWER
 from morph.startup.children import SITE
 
-TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
+TIMEOUT = 1800  # seconds; building the software device the first time takes minutes on few cores
+PROGRESS = "morph: building ", "morph: waiting "
 
 
 def ask(*arguments: str) -> dict[str, Any]:
@@ -29,11 +35,35 @@ def ask(*arguments: str) -> dict[str, Any]:
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments; it says nothing at start, and loads no vendor by itself."""
+    """Run Python with these arguments; it says nothing at start, and loads no vendor by itself.
+
+    Lines about a long build are shown at once; the process is interrupted after ``TIMEOUT``.
+    """
     command = [sys.executable, *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=TIMEOUT, env=_environment()
-    )
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.PIPE, text=True, env=_environment()
+        )
+        with process, _interrupted_after(TIMEOUT, process):
+            errors = "".join(map(_shown, process.stderr or ()))
+        output.seek(0)
+        return subprocess.CompletedProcess(command, process.returncode, output.read(), errors)
+
+
+@contextlib.contextmanager
+def _interrupted_after(seconds: float, process: subprocess.Popen[str]) -> Iterator[None]:
+    watchdog = threading.Timer(seconds, process.send_signal, [signal.SIGINT])
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
+
+
+def _shown(line: str) -> str:
+    if line.startswith(PROGRESS):
+        print(line, end="", file=sys.stderr, flush=True)
+    return line
 
 
 def _environment() -> dict[str, str]:

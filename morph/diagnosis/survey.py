@@ -67,6 +67,7 @@ class Activation:
     Attributes:
         backend: The backend's name; ``"cuda"`` where morph stays out; None if nothing can be chosen.
         seam: ``"native"`` or ``"python"``.
+        seam_problem: Why it is not the native one, if that could not be built.
         problem: Why nothing can be chosen, or None.
         devices: The devices that ``torch.cuda`` shows then.
     """
@@ -75,6 +76,7 @@ class Activation:
     seam: str | None
     problem: str | None
     devices: tuple[Device, ...]
+    seam_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +186,13 @@ def _not_installed(backend: Backend) -> str:
 
 def _activation() -> Activation:
     found = ask()
-    devices = tuple(Device(**each) for each in found.pop("devices") or ())
+    devices = tuple(Device(**each) for each in found.get("devices") or ())
     return Activation(
         backend=found.get("backend"),
         seam=found.get("seam"),
         problem=found["absence"] or found.get("problem"),
         devices=devices,
+        seam_problem=found.get("seam_problem"),
     )
 
 

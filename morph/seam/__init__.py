@@ -20,6 +20,10 @@ class Seam(Protocol):
     def kind(self) -> Literal["native", "python"]:
         """Which of the two it is, for reports."""
 
+    @property
+    def problem(self) -> str | None:
+        """Why it is not the native one, if that was wanted."""
+
     def engage(self, device_type: str) -> None:
         """Makes CUDA a name of `device_type`; engaging twice is engaging once.
 
@@ -54,4 +58,4 @@ def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
     except MorphError as error:
         if progress is not None:
             progress(f"using the slower Python seam: {error}")
-        return PythonSeam()
+        return PythonSeam(str(error))

@@ -16,12 +16,13 @@ class NativeSeam:
     """CUDA as another name of a device type, in torch's C++ core."""
 
     kind: Literal["native"] = "native"
+    problem = None
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         global loaded
         if loaded is None:
             sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
-            loaded = native.load("seam", native.build("seam", sources, progress=progress))
+            loaded = native.load("seam", sources, progress=progress)
         self._module = loaded
 
     def engage(self, device_type: str) -> None:

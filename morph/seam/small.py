@@ -26,7 +26,9 @@ class PythonSeam:
 
     kind: Literal["python"] = "python"
 
-    def __init__(self) -> None:
+    def __init__(self, problem: str | None = None) -> None:
+        """Take the reason why there is no native seam, if it was not chosen."""
+        self.problem = problem
         self._calls: collections.Counter[str] = collections.Counter()
         self._libraries: list[Any] = []
         self._undo: list[Callable[[], None]] = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from morph.announcement import report
 from morph.errors import MorphError
 from morph.software.settings import Size
 from morph.software.visible import Visible
@@ -104,13 +105,8 @@ def build(name: str) -> pathlib.Path:
         The path of the library.
     """
     from morph import native
-    from morph.announcement import report
 
-    folder = pathlib.Path(__file__).parent / "native"
-    collective = folder / "collective.cpp"
-    parts = {"collective": [collective, folder / "host_view.cpp"]}
-    sources = parts.get(name) or sorted({*folder.glob("*.cpp")} - {collective})
-    return native.build(f"software_{name}", sources, progress=report)
+    return native.build(f"software_{name}", _sources(name), progress=report)
 
 
 @functools.cache
@@ -118,4 +114,11 @@ def library(name: str) -> ModuleType:
     """Loads a native library of the software device, built if need be; it does nothing by being loaded."""
     from morph import native
 
-    return native.load(f"software_{name}", build(name))
+    return native.load(f"software_{name}", _sources(name), progress=report)
+
+
+def _sources(name: str) -> list[pathlib.Path]:
+    folder = pathlib.Path(__file__).parent / "native"
+    collective = folder / "collective.cpp"
+    parts = {"collective": [collective, folder / "host_view.cpp"]}
+    return parts.get(name) or sorted({*folder.glob("*.cpp")} - {collective})

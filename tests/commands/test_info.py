@@ -109,8 +109,8 @@ def test_what_is_wrong_is_found() -> None:
     [(severity, problem)] = problems(dataclasses.replace(WELL, packages=(broken,)))
     assert severity == Severity.NOTE
     assert problem == "pynvml 13.1 is installed but cannot load: OSError: libnvidia-ml.so.1"
-    slow = dataclasses.replace(WELL, activation=Activation("npu", "python", None, ()))
-    assert problems(slow) == [(Severity.WARNING, "the native device seam is not there")]
+    slow = dataclasses.replace(WELL, activation=Activation("npu", "python", None, (), "no g++"))
+    assert problems(slow) == [(Severity.WARNING, "the slower Python seam is used: no g++")]
 
 
 def test_variables_that_contradict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_the_python_seam_when_asked(platform: Platform) -> None:
     ("compiler", "reason"),
     [
         ("no-such-compiler", "no C++ compiler: no-such-compiler (CXX) not found"),
-        ("false", "the C++ part 'seam' did not build: the compiler said nothing"),
+        ("false", "the C++ part 'seam' did not build: the compiler ended with status 1"),
     ],
 )
 def test_the_python_seam_where_nothing_builds(
