@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", metavar="NAME", help="the backend; otherwise the first whose device is there"
     )
-    help = "a top-level package whose code is to see CUDA, and none but those that are named; can be repeated"
+    help = "a top-level package whose code sees CUDA, beside the program itself; can be repeated"
     parser.add_argument("--package", metavar="NAME", dest="packages", action="append", help=help)
     add_dry_run(parser)
 

@@ -38,7 +38,7 @@ class Setting:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Settings:
     """All that counts.
 

@@ -16,13 +16,14 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.announcement import LAUNCHER
-from morph.launcher.beside import modules_beside
 from morph.launcher.tracebacks import call_as_outermost, show_from
+from morph.startup.beside import modules_beside
 
 if TYPE_CHECKING:
     from morph.finders.rewriting.literals import Literals
 
 PYC_HEADER = 16
+_launcher = sys.modules["__main__"]  # with no reference it would be cleared while its code still runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,14 @@ def is_demanded(source: Source, node: cst.CSTNode) -> bool:
     return isinstance(parent, cst.Assert)
 
 
+def is_divisor(source: Source, node: cst.CSTNode) -> bool:
+    """Return whether ``node`` divides something: ``rank % torch.cuda.device_count()``."""
+    parent = source.parent(node)
+    if not isinstance(parent, cst.BinaryOperation) or parent.right is not node:
+        return False
+    return isinstance(parent.operator, cst.Modulo | cst.FloorDivide | cst.Divide)
+
+
 def _asks(source: Source, test: cst.BaseExpression) -> bool:
     """Tell whether ``test`` is true only where there is an accelerator."""
     match test:

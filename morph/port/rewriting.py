@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from morph.port.calls import Calls
-from morph.port.conditions import demands, is_demanded, is_guarded
+from morph.port.conditions import demands, is_demanded, is_divisor, is_guarded
 from morph.port.environment import chosen_everywhere
 from morph.port.expressions import arguments, has_comment, is_none, parenthesised, parse
 from morph.port.replacements import Replacement, facts
@@ -215,7 +215,9 @@ class Rewriter(cst.CSTTransformer):
         line = self._line(original)
         if replacement.to in ("torch.manual_seed", "torch.seed") and line is not None:
             self._statements.seed(line)
-        if replacement.demanded and is_demanded(self._source, original):
+        if replacement.demanded and (
+            is_demanded(self._source, original) or is_divisor(self._source, original)
+        ):
             return self._either(original, call, replacement.demanded)
         if not replacement.without or is_guarded(self._source, original):
             return call

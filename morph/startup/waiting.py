@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from morph import importing, variables
 from morph.announcement import say_inactive
@@ -11,12 +12,12 @@ from morph.finders.finder import find_elsewhere
 from morph.finders.packages.finder import packages
 from morph.finders.rewriting import loader  # noqa: F401  (at once, since it is needed by a finder that must not import)
 from morph.finders.rewriting.finder import rewriter
-from morph.finders.scope import LEFT_ALONE, Policy, Scope
+from morph.finders.scope import LEFT_ALONE, OPTED_IN, Policy, Scope
 from morph.importing import own_imports, put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -56,12 +57,34 @@ def settings() -> Settings | None:
         from morph.errors import MorphError
     try:
         with own_imports:
-            return configuration.effective()
+            return _with_program(configuration.effective())
     except MorphError as error:
         if not _is_misconfigured:
             _is_misconfigured = True
             say_inactive(error)
         return None
+
+
+def _with_program(found: Settings) -> Settings:
+    """Return the settings with the program itself, and the modules beside it, among what has opted in."""
+    if found.scope.others is OPTED_IN:
+        return found
+    if found not in _with_programs:
+        from dataclasses import replace
+
+        scope = found.scope.including(["__main__", *_beside_program()])
+        _with_programs[found] = replace(found, scope=scope)
+    return _with_programs[found]
+
+
+def _beside_program() -> Iterable[str]:
+    from pathlib import Path
+
+    from morph.startup.beside import modules_beside
+
+    script = sys.argv[0] if sys.argv else ""
+    is_script = os.path.isfile(script) and not sys.flags.safe_path
+    return modules_beside(Path(script).resolve().parent) if is_script else ()
 
 
 def literals_of(module: str) -> Literals | None:
@@ -76,6 +99,7 @@ def literals_of(module: str) -> Literals | None:
 
 
 _is_misconfigured = False
+_with_programs: dict[Settings, Settings] = {}
 
 
 class TorchFinder:

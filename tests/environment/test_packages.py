@@ -59,7 +59,7 @@ def test_comparisons(environment: FreshEnvironment, packages: dict[str, str], tm
     )
     variables = {**packages, "MORPH_BACKEND": "npu"}
     done = environment.run(program, environment=variables)
-    assert (done.stdout, done.stderr) == ("True True False False False False\n", "")
+    assert (done.stdout, done.stderr) == ("True True False False False True\n", "")
     done = environment.run("-m", "morph", program, environment=variables)
     assert (done.stdout, done.stderr) == ("True True False False False True\n", "")
 
@@ -76,7 +76,7 @@ def test_predicates_and_served_packages(environment: FreshEnvironment, packages:
         print(before == [each.served() for each in everyone], before)
         """,
         variables={**packages, "MORPH_REHEARSE": "npu"},
-        expected="[(True, True), (True, True), (False, False), (True, True), (False, False)] False\n"
+        expected="[(True, True), (True, True), (False, False), (True, True), (False, False)] True\n"
         "True [(True, True), (True, True), (True, True), (False, False), (False, False)]\n",
     )
     assert said == "morph: cuda is npu (Huawei Ascend, simulated, 2 devices)\n"
@@ -110,5 +110,8 @@ def test_a_program_is_what_lies_beside_it_and_what_spawned_children_read_too(
         "    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as pool:\n"
         "        print(pool.submit(look).result())\n"
     )
+    expected = "('__mp_main__', True, ((True, True), (True, True)), (False, False))\n"
+    enabled = environment.run(program, environment={**packages, "MORPH_REHEARSE": "npu"})
+    assert enabled.stdout == expected
     done = environment.run("-m", "morph", "--rehearse", "npu", program, environment=packages)
-    assert done.stdout == "('__mp_main__', True, ((True, True), (True, True)), (False, False))\n"
+    assert done.stdout == expected

@@ -238,3 +238,13 @@ def test_hostile_folder_is_not_asked(folder: Folder) -> None:
 
 def _repository() -> pathlib.Path:
     return pathlib.Path(__file__).parent.parent.parent
+
+
+def test_the_console_script_ends_as_python_does(folder: Folder) -> None:
+    ending = "if __name__ == '__main__':\n    sys.exit(main())\n"
+    folder.write("console.py", f"import sys\nfrom morph.launcher.command import main\n{ending}")
+    for text in ("def f(:", "raise SystemExit(3)", "1 / 0", "print('done')"):
+        folder.write("program.py", text)
+        path = {"PYTHONPATH": str(_repository())}
+        plain, ours = folder.python("program.py"), folder.python("console.py", "program.py", environment=path)
+        assert (ours.status, ours.output, ours.errors) == (plain.status, plain.output, plain.errors)

@@ -59,6 +59,9 @@ def test_an_editable_installation_runs_a_program(tmp_path: pathlib.Path) -> None
     environment.install("--editable", checkout)
     done = environment.run("-m", "morph", "--backend", "cpu", "-c", PROGRAM)
     assert done.stdout.split() == ["3", "torch.cuda"]
+    (tmp_path / "elsewhere" / "morph").mkdir(parents=True)
+    done = environment.run("-m", "morph", "--version", cwd=tmp_path / "elsewhere")
+    assert done.stdout.startswith("morph "), "a folder that is called so is no package"
     where = environment.run("-c", "import morph.finders; print(morph.finders.__file__)").stdout
     assert pathlib.Path(where.strip()) == checkout / "morph" / "finders" / "__init__.py"
 
