@@ -73,7 +73,7 @@ def _summary(matrix: Matrix) -> Table:
 def _figures(matrix: Matrix, facts: Facts) -> tuple[str, ...]:
     statuses, rungs = matrix.count(facts.name), matrix.count_rungs(facts.name)
     counts = [str(statuses[status]) for status in Status]
-    return *counts, f"{matrix.shares[facts.name]:.2f} %", *(str(rungs[rung]) for rung in Rung)
+    return *counts, matrix.by_use(facts.name), *(str(rungs[rung]) for rung in Rung)
 
 
 def _called(alike: Sequence[Facts]) -> str:

@@ -65,7 +65,7 @@ def _summary(matrix: Matrix) -> str:
         shown = sum(statuses.values()) - rungs[Rung.RECORDED]
         package = f"{facts.distribution} {facts.releases}".strip() if facts.distribution else "torch"
         counts = [str(statuses[status]) for status in Status]
-        share = f"{matrix.shares[facts.name]:.2f} %"
+        share = matrix.by_use(facts.name)
         seen = f"{shown} of {sum(statuses.values())}"
         rows.append([f"{facts.title} (`{facts.name}`)", package, *counts, share, seen])
     titles = ["backend", "package", *(status.value for status in Status), "by use", "shown by tests"]

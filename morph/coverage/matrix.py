@@ -73,7 +73,8 @@ class Matrix:
         release: Whose names they are, ``"torch 2.13.0"``.
         backends: The facts of each backend, in the order of the automatic choice.
         rows: In alphabetical order.
-        shares: By the backend's name, the percentage of what projects use that is served, weighted by files.
+        shares: By the backend's name, the percentage of what projects use that is served, weighted by files;
+            empty where they use none of it.
     """
 
     interface: str
@@ -90,6 +91,10 @@ class Matrix:
         """Count the public names of each rung of the ladder on a backend."""
         return Counter(row.cells[backend].rung for row in self.rows if not row.private)
 
+    def by_use(self, backend: str) -> str:
+        """Return a backend's share as people read it."""
+        return f"{self.shares[backend]:.2f} %" if self.shares else "none"
+
     def alike(self) -> list[list[Facts]]:
         """Return the backends in groups, of which each answers alike for every name."""
         groups: dict[tuple[Cell, ...], list[Facts]] = {}
@@ -102,7 +107,9 @@ class Matrix:
         return {
             "interface": self.interface,
             "release": self.release,
-            "backends": [{**backend_json(each), "share": self.shares[each.name]} for each in self.backends],
+            "backends": [
+                {**backend_json(each), "share": self.shares.get(each.name)} for each in self.backends
+            ],
             "names": [row.as_json() for row in self.rows],
         }
 
@@ -121,16 +128,20 @@ def build(backends: Sequence[str] = (), interface: str = ROOT) -> Matrix:
     facts = tuple(each.facts for each in tables)
     found = interfaces.load(interface)
     rows = tuple(_rows(found, tables))
-    shares = {each.facts.name: share(found, each) for each in tables}
+    used = _used(found)
+    shares = {each.facts.name: _share(found, each, used) for each in tables} if used else {}
     return Matrix(found.name, found.release, facts, rows, shares)
 
 
-def share(interface: Interface, backend: Table) -> float:
-    """Return the percentage of what public projects use of an interface that is served, weighted by files."""
-    used = {name: files for name, files in interfaces.usage().items() if interfaces.of(name) is interface}
-    known = {name: files for name, files in used.items() if interface.has(name)}
-    missing = (name for name in known if interface.decide(backend, name).status is Status.MISSING)
-    return 100 - 100 * sum(known[name] for name in missing) / sum(known.values())
+def _used(interface: Interface) -> dict[str, int]:
+    """Return in how many files public projects use each name of an interface."""
+    used = interfaces.usage().items()
+    return {name: files for name, files in used if interfaces.of(name) is interface and interface.has(name)}
+
+
+def _share(interface: Interface, backend: Table, used: Mapping[str, int]) -> float:
+    missing = (name for name in used if interface.decide(backend, name).status is Status.MISSING)
+    return 100 - 100 * sum(used[name] for name in missing) / sum(used.values())
 
 
 def backend_json(facts: Facts) -> dict[str, Any]:

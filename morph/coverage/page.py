@@ -43,7 +43,7 @@ def _interface(matrix: Matrix, cells: _Cells) -> dict[str, Any]:
     return {
         "interface": matrix.interface,
         "release": matrix.release,
-        "shares": {name: f"{share:.2f}" for name, share in matrix.shares.items()},
+        "shares": {facts.name: matrix.by_use(facts.name) for facts in matrix.backends},
         "modules": modules,
         "names": [[_short(row), places[row.module], int(row.private), cells.of(row)] for row in matrix.rows],
     }

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import json
 import pathlib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,9 +61,12 @@ class Package:
 
     @functools.cached_property
     def names(self) -> Mapping[str, str]:
-        """Every name of the package as it was recorded, with its signature or its kind."""
-        modules = json.loads((self.folder / NAMES).read_text(encoding="utf-8"))["names"].items()
-        return {f"{module}.{name}".lstrip("."): kind for module, of in modules for name, kind in of.items()}
+        """Every name of the package as it was recorded, with its signature or its kind.
+
+        Without a recording, these are the names that have a status of their own.
+        """
+        recording = self.folder / NAMES
+        return _recorded(recording) if recording.is_file() else _stated(self)
 
     def decide(self, name: str) -> Row:
         """Return how the dotted ``name`` is served; one that the package does not have is missing."""
@@ -115,6 +119,17 @@ def _document(text: str, path: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TableError(path, 1, "not TOML", str(error)) from None
+
+
+def _recorded(recording: pathlib.Path) -> dict[str, str]:
+    modules = json.loads(recording.read_text(encoding="utf-8"))["names"].items()
+    return {f"{module}.{name}".lstrip("."): kind for module, of in modules for name, kind in of.items()}
+
+
+def _stated(package: Package) -> dict[str, str]:
+    stated = [name for name in package.rows if not name.endswith("*")]
+    modules = {name[: dot.start()] for name in stated for dot in re.finditer(r"\.", name)}
+    return {**dict.fromkeys(stated, ""), **dict.fromkeys({*package.import_names, *modules}, "module")}
 
 
 def _rows(package: Package) -> dict[str, Row]:

@@ -110,4 +110,4 @@ def test_a_malformed_row_is_one_line_with_file_and_line(text: str, said: str) ->
 def test_a_backend_without_a_table_names_those_that_have_one() -> None:
     with pytest.raises(UnknownBackendError) as caught:
         table.load("tpu")
-    assert str(caught.value).startswith("there is no backend 'tpu'; the backends are cpu, ")
+    assert str(caught.value).startswith("there is no backend 'tpu'; the backends are ")

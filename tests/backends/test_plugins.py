@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -76,7 +77,7 @@ def test_its_package_and_its_device_are_looked_for(environment: FreshEnvironment
         "morph: backend 'madeup' cannot be used: the package torch_madeup is not installed\n"
     )
     unknown = run(environment, "--backend", "tpu", "-c", "import torch")
-    assert "there is no backend 'tpu'; the backends are cpu, madeup, mlu, " in unknown.stderr
+    assert re.search("there is no backend 'tpu'; the backends are .*madeup, mlu, ", unknown.stderr)
 
 
 def test_nobody_looks_for_it_who_names_another(environment: FreshEnvironment) -> None:
@@ -129,7 +130,7 @@ REASONS = {
     "raising": "morph_raising fails to load: OSError: no driver",
     "malformed": "morph_malformed/malformed.toml:15: order: '5' should be int",
     "renamed": "its table is called 'madeup'",
-    "unrecorded": "there is no recorded surface 'torch_madeup-1.0'; there are torch_cpu-2.13.0, ",
+    "unrecorded": "there is no recorded surface 'torch_madeup-1.0'; there are torch_",
     "npu": "morph has a table of that name",
 }
 
@@ -138,7 +139,7 @@ def test_each_broken_one_is_one_line(outside: Outside) -> None:
     show = "print(json.dumps([table.backend_names(), table.problems()]))"
     done = outside.python(f"import json; from morph.tables import table; {show}")
     names, problems = json.loads(done.stdout)
-    assert names == ["npu", "mlu", "musa", "xpu", "rocm", "cpu"]
+    assert sorted(names) == sorted(path.stem for path in REPOSITORY.glob("aliases/*.toml"))
     said = dict(sorted((line.split("'")[1], line) for line in problems))
     assert said.keys() == REASONS.keys()
     for name, line in said.items():

@@ -47,7 +47,7 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         main(["surface", "compare", "torch_npu-1", "torch_npu-2.13.0"])
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("morph: there is no recorded surface 'torch_npu-1'; there are torch_cpu-2.13.0, ")
+    assert line.startswith("morph: there is no recorded surface 'torch_npu-1'; there are torch_")
 
 
 def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None:

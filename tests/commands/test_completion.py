@@ -26,7 +26,7 @@ def completed(capsys: pytest.CaptureFixture[str], words: str, index: int) -> lis
 def test_bash(capsys: pytest.CaptureFixture[str]) -> None:
     assert completed(capsys, "morph ex", 1) == ["explain"]
     assert completed(capsys, "morph --backend x", 2) == ["xpu"]
-    assert completed(capsys, "morph --rehearse a", 2) == ["all"]
+    assert completed(capsys, "morph --rehearse al", 2) == ["all"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -31,21 +31,21 @@ def matrix(matrices: list[Matrix]) -> Matrix:
 
 def test_every_name_has_a_cell_on_every_backend(matrices: list[Matrix]) -> None:
     least = {"torch.cuda": 300, "apex": 1400, "flash_attn": 1200, "pynvml": 2300}
-    assert [each.interface for each in matrices] == list(least)
+    assert least.keys() <= {each.interface for each in matrices}
     for matrix in matrices:
         names = [facts.name for facts in matrix.backends]
         assert names == table.backend_names()
         assert all(list(row.cells) == names for row in matrix.rows)
         public = sum(not row.private for row in matrix.rows)
-        assert public > least[matrix.interface]
+        assert public > least.get(matrix.interface, 0)
         for name in names:
             assert matrix.count(name).total() == matrix.count_rungs(name).total() == public
 
 
 def test_nearly_all_that_projects_use_is_served(matrices: list[Matrix]) -> None:
-    served = {each.interface: min(each.shares.values()) for each in matrices}
+    served = {each.interface: min(each.shares.values()) for each in matrices if each.shares}
     least = {"torch.cuda": 99, "apex": 99, "flash_attn": 99, "pynvml": 99}
-    assert not {name: share for name, share in served.items() if share < least[name]}
+    assert not {name: share for name, share in served.items() if share < least.get(name, 99)}
 
 
 def test_a_package_has_its_rows_on_every_backend(matrices: list[Matrix]) -> None:
@@ -122,8 +122,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
             cuda, *packages = json.loads(said)["interfaces"]
             names = {each["name"]: each["backends"]["npu"] for each in cuda["names"]}
             assert names["torch.cuda.CUDAGraph"]["status"] == "renamed"
-            assert [each["interface"] for each in packages] == ["apex", "flash_attn", "pynvml"]
-            assert all(each["backends"][0]["share"] > 98 for each in packages)
+            assert [each["interface"] for each in packages] == interfaces.names()[1:]
+            shares = {each["interface"]: each["backends"][0]["share"] for each in packages}
+            assert all(shares[name] > 98 for name in ("apex", "flash_attn", "pynvml"))
         elif words:
             (line,) = (line for line in said.splitlines() if line.startswith("torch.cuda.CUDAGraph "))
             assert line.split() == [
@@ -137,7 +138,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
         else:
             lines = said.splitlines()
             assert lines[0].startswith("torch.cuda, torch 2.13.0: ")
-            assert [line.split()[0] for line in lines[1:8]] == ["backend", *table.backend_names()]
+            expected = ["backend", *table.backend_names()]
+            assert [line.split()[0] for line in lines[1 : 1 + len(expected)]] == expected
             assert any(line.startswith("flash_attn, flash_attn 2.8") for line in lines)
     with pytest.raises(SystemExit):
         main(
@@ -168,7 +170,7 @@ def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as ended:
         main(["coverage", "--backend", "tpu"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("morph: there is no backend 'tpu'; the backends are cpu, ")
+    assert capsys.readouterr().err.startswith("morph: there is no backend 'tpu'; the backends are ")
 
 
 def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +178,7 @@ def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixt
         main(["coverage", "xformers"])
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert said == "morph: morph serves no 'xformers'; it serves torch.cuda, apex, flash_attn, pynvml\n"
+    assert said == f"morph: morph serves no 'xformers'; it serves {', '.join(interfaces.names())}\n"
 
 
 def test_attributes_of_values_are_served_as_the_values_are() -> None:

@@ -192,3 +192,8 @@ def test_program_knows_of_cuda_only(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_hand_ported_program_knows_nothing_of_cuda(name: str) -> None:
     assert "cuda" not in (FOLDER / "ported" / f"{name}.py").read_text()
+
+
+def test_every_program_is_listed() -> None:
+    listed = re.findall(r"^\| \[(\w+)\.py\]\(\1\.py\) \|", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(NAMES)

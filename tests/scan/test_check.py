@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from morph.launcher.command import main
+from morph.tables import table
 from tests.commands import terminal
 
 SERVED = "import torch\ntorch.cuda.synchronize()\nx = torch.ones(2).cuda()\n"
@@ -52,12 +53,13 @@ def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
 def test_text(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(".") == 1
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "     2 torch.cuda.synchronize           yes  yes  yes  yes  yes  yes" in lines
-    assert "     4 torch.cuda.get_device_capability look look look look look look" in lines
+    count = len(table.backend_names())
+    assert ["2", "torch.cuda.synchronize", *["yes"] * count] in [line.split() for line in lines]
+    assert ["4", "torch.cuda.get_device_capability", *["look"] * count] in [line.split() for line in lines]
     assert "look.py:4: torch.cuda.get_device_capability: a decision by the generation of an NVIDIA GPU" in [
         line.partition(" (")[0] for line in lines
     ]
-    assert any(line.startswith("look.py:5: torch.cuda.gds is missing on npu, mlu") for line in lines)
+    assert any(line.startswith("look.py:5: torch.cuda.gds is missing on ") for line in lines)
     assert "broken.py:2: '(' was never closed" in lines
     assert lines[-1] == "7 uses of CUDA in 2 of 3 files, 0 with differences, 2 to look at, 1 file not read"
 

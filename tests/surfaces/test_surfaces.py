@@ -23,7 +23,7 @@ def test_names_and_signatures_are_found() -> None:
 
 
 def test_an_unknown_surface_names_those_there_are() -> None:
-    with pytest.raises(surfaces.UnknownSurfaceError, match="'torch_npu-1'; there are torch_cpu-2.13.0, "):
+    with pytest.raises(surfaces.UnknownSurfaceError, match="'torch_npu-1'; there are torch_"):
         surfaces.load("torch_npu-1")
 
 

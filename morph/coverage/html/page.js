@@ -198,7 +198,7 @@ function card(backend, rows, share) {
     part.style.flex = count(status);
     if (count(status)) bar.append(part);
   }
-  const served = `${cells.length - count("missing")} of ${cells.length}, ${share} % by use`;
+  const served = `${cells.length - count("missing")} of ${cells.length}, ${share} by use`;
   const about = "public names that are served, and the share of what 48 projects use that is, weighted by their files";
   const told = element("span", { title: about }, served);
   const figures = element("div", { className: "figures" }, element("b", {}, backend.title), told);
