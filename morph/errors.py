@@ -13,11 +13,21 @@ class ActivationError(MorphError):
     """morph could not be activated; nothing was changed."""
 
 
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the end of a message about an unknown word: the closest known one, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(word, [*known], n=1, cutoff=0.7)
+    return f"; did you mean {prefix}{close[0]}?" if close else ""
+
+
 class UnknownBackendError(MorphError):
     """A backend was asked for that no table describes."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no backend {name!r}; the backends are {', '.join(known)}")
+        names = list(known)
+        hint = did_you_mean(name, names)
+        super().__init__(f"there is no backend {name!r}; the backends are {', '.join(names)}{hint}")
 
 
 class AbsentBackendError(MorphError):

@@ -16,15 +16,15 @@ from morph.announcement import LAUNCHER
 
 COMMANDS = {
     "bench": "measure the overhead of CUDA calls over the device's own",
-    "check": "find what a program asks of CUDA, in its source, and how each backend serves it",
+    "check": "find uses of CUDA in source, and how each backend serves them",
     "completion": "print a shell completion script",
     "config": "print the effective settings and where each comes from",
-    "coverage": "show which CUDA names work on which backend, and how that is known",
+    "coverage": "show which CUDA names work on which backend, and the evidence",
     "disable": "stop running this environment's Python under morph",
     "doctor": "check this environment, and say how to repair what is wrong",
     "enable": "run this environment's Python under morph from now on",
     "explain": "say what serves a CUDA name on each backend, and why",
-    "info": "show what is installed, which devices are there, and which backend would be chosen",
+    "info": "show what is installed, which devices are there, what is chosen",
     "port": "rewrite CUDA-only source to device-agnostic PyTorch",
     "status": "show whether this environment's Python runs under morph",
     "surface": "record the names of an installed package, and compare recordings",

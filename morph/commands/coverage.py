@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from rich.table import Table
@@ -59,21 +59,30 @@ def _print_summary(matrices: Sequence[Matrix]) -> None:
     for matrix in matrices:
         public = sum(not row.private for row in matrix.rows)
         screen.print(f"[bold]{matrix.interface}[/], {matrix.release}: {public:,} names")
-        screen.print(_summary(matrix), "")
+        screen.print(_statuses(matrix), "", "with this evidence:", _evidence(matrix), "", sep="\n")
 
 
-def _summary(matrix: Matrix) -> Table:
-    titles = ("backend", *(status.value for status in Status), "by use", *(rung.value for rung in Rung))
-    shown = display.columns(*titles)
-    for figures, alike in groupby(matrix.backends, lambda facts: _figures(matrix, facts)):
-        shown.add_row(_called(list(alike)), *figures)
+def _statuses(matrix: Matrix) -> Table:
+    def figures(facts: Facts) -> tuple[str, ...]:
+        counts = matrix.count(facts.name)
+        return *(str(counts[status]) for status in Status), matrix.by_use(facts.name)
+
+    titles = ("backend", *(status.value for status in Status), "by use")
+    return _filled(display.columns(*titles), matrix, figures)
+
+
+def _evidence(matrix: Matrix) -> Table:
+    def figures(facts: Facts) -> tuple[str, ...]:
+        counts = matrix.count_rungs(facts.name)
+        return tuple(str(counts[rung]) for rung in Rung)
+
+    return _filled(display.columns("backend", *(rung.value for rung in Rung)), matrix, figures)
+
+
+def _filled(shown: Table, matrix: Matrix, figures: Callable[[Facts], tuple[str, ...]]) -> Table:
+    for row, alike in groupby(matrix.backends, figures):
+        shown.add_row(_called(list(alike)), *row)
     return shown
-
-
-def _figures(matrix: Matrix, facts: Facts) -> tuple[str, ...]:
-    statuses, rungs = matrix.count(facts.name), matrix.count_rungs(facts.name)
-    counts = [str(statuses[status]) for status in Status]
-    return *counts, matrix.by_use(facts.name), *(str(rungs[rung]) for rung in Rung)
 
 
 def _called(alike: Sequence[Facts]) -> str:

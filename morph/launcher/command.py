@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from morph import commands
 from morph.announcement import LAUNCHER
+from morph.errors import did_you_mean
 from morph.importing import own_imports
 from morph.launcher.options import Options
 from morph.launcher.program import Program
@@ -21,7 +22,8 @@ usage: {LAUNCHER} [options] program.py [argument ...]
        {LAUNCHER} command [argument ...]
 """
 HELP = f"""{USAGE}
-Run a program written for CUDA, unchanged, on the accelerator that is there, or on the CPU.
+Run a program written for CUDA, unchanged, on the accelerator that is there, or
+on the CPU.
 
 program:
   program.py       a script, or a directory or zip file with a __main__.py
@@ -30,35 +32,39 @@ program:
   -                the program is read from standard input
 
 options:
-  --backend NAME   run on this backend instead of the first whose device is there
-  --rehearse NAME  run on a simulated device of this backend, and end with a table of
-                   every CUDA name the program asked for, and whether it would run; the
-                   exit status is the program's own
-  --rehearse all   the same on each backend in turn, with a column for each; the exit
-                   status is 0 if the program would run on all of them, else 1
-  --json FILE      write what a rehearsal has found as JSON, too
-  --devices N      have N devices, of software, where it runs on the CPU or rehearses
+  --backend NAME   run on this backend, not on the first whose device is there
+  --rehearse NAME  run on a simulated device of this backend, and end with a
+                   table of every CUDA name that the program used, and whether
+                   it would run; the exit status is the program's own
+  --rehearse all   the same on each backend in turn, with a column for each; the
+                   exit status is 0 if the program would run on all, else 1
+  --json FILE      write the result of a rehearsal as JSON, too
+  --devices N      the number of software devices, on the CPU or in a rehearsal
   --device-memory AMOUNT
                    the memory of each of these, such as 8GiB
-  --report FILE    write every CUDA name that the program asks for, where, how often and
-                   how it was served, to FILE.html or FILE.json
+  --report FILE    write every CUDA name that the program uses, where, how often
+                   and how it was served, to FILE.html or FILE.json
   --version        print the version of morph
   -h, --help       print this text
 
-Whatever follows the program belongs to the program. Child processes run under morph too.
+Whatever follows the program belongs to the program. Child processes run under
+morph too.
 
-commands (each has a --help; ./NAME runs a program that is called like one):
+commands (each has a --help; ./NAME runs a program of that name):
 {commands.summary()}
 
 environment:
-  MORPH_BACKEND    the backend, where --backend does not name one
-  MORPH_DEVICES    the number of software devices, where --devices does not say it
-  MORPH_DEVICE_MEMORY
-                   the memory of each, where --device-memory does not say it
+  MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY
+                   the same as the options, which come first
+  MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do
+  MORPH_CACHE      the folder for compiled parts, instead of ~/.cache/morph
+  MORPH_SEAM       "python" does without the compiled part, and is slower
+  MORPH_STARTUP    "0" keeps morph out of one Python of an enabled environment
 
 example:
   {LAUNCHER} --backend cpu train.py --epochs 2
-  {LAUNCHER} --devices 4 -m torch.distributed.run --nproc-per-node 4 train.py
+  {LAUNCHER} --devices 4 -m torch.distributed.run \\
+      --nproc-per-node 4 train.py
 """
 
 
@@ -130,7 +136,8 @@ def _option(options: Options, words: list[str]) -> Options:
         raise SystemExit(commands.finished(functools.partial(_answer, name)))
     key = name.replace("-", "_")
     if key not in Options.__slots__ or "_" in name:
-        raise UsageError(f"unknown option --{name}")
+        options_known = [each.replace("_", "-") for each in Options.__slots__]
+        raise UsageError(f"unknown option --{name}{did_you_mean(name, options_known, '--')}")
     if not has_value and words:
         value = words.pop(0)
     if not value:

@@ -16,6 +16,8 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.announcement import LAUNCHER
+from morph.commands import COMMANDS
+from morph.errors import did_you_mean
 from morph.launcher.tracebacks import call_as_outermost, show_from
 from morph.startup.beside import modules_beside
 
@@ -174,7 +176,8 @@ def _check_readable(path: str) -> None:
     try:
         io.open_code(os.path.abspath(path)).close()
     except OSError as error:
-        reason = f"[Errno {error.errno}] {error.strerror}"
+        hint = did_you_mean(path, COMMANDS, "the command ") if os.sep not in path else ""
+        reason = f"[Errno {error.errno}] {error.strerror}{hint}"
         print(f"{LAUNCHER}: can't open file {path!r}: {reason}", file=sys.stderr)
         raise SystemExit(2) from None
 

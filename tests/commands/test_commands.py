@@ -11,6 +11,7 @@ import pytest
 
 from morph import commands
 from morph.launcher.command import main
+from tests.commands import terminal
 from tests.platforms import REPOSITORY
 
 
@@ -62,3 +63,20 @@ def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None
             check=True,
         )
         assert done.stdout.strip() == str(words[words[0] == "--" :])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        *([name, "--help"] for name in commands.COMMANDS),
+        ["coverage"],
+        ["explain", "torch.cuda.gds"],
+    ],
+    ids=" ".join,
+)
+def test_text_fits_a_terminal_without_losing_any(words: list[str]) -> None:
+    shown, _, status = terminal.run(*words)
+    assert status == 0
+    assert max(map(len, shown.splitlines())) <= terminal.WIDTH
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown

@@ -29,6 +29,9 @@ def run(platform: Platform, *arguments: object, **environment: str) -> subproces
             "can't open file 'no_such_script.py': [Errno 2] No such file or directory",
         ),
         (["--nonsense", "x.py"], {}, "--nonsense"),
+        (["--backnd", "cpu", "x.py"], {}, "unknown option --backnd; did you mean --backend?"),
+        (["--backend", "ncpu", "-c", "pass"], {}, "; did you mean npu?"),
+        (["chekc"], {}, "No such file or directory; did you mean the command check?"),
         (["--backend"], {}, "--backend"),
     ],
 )
