@@ -6,7 +6,8 @@ import ast
 import warnings
 from types import CodeType
 
-from morph.finders.rewriting.literals import Literals, rewritten
+from morph.finders.rewriting.comparisons import rewritten
+from morph.finders.rewriting.literals import Literals
 from morph.finders.rewriting.loader import mentions_cuda
 
 

@@ -91,7 +91,7 @@ class RewritingLoader(SourceFileLoader):
         literals = self._literals_of(self.name) if mentions_cuda(source) else None
         if literals is None:
             return source
-        from morph.finders.rewriting.literals import rewritten
+        from morph.finders.rewriting.comparisons import rewritten
 
         try:
             return rewritten(source, path, literals) or source

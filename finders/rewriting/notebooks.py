@@ -65,7 +65,7 @@ class Cells:
     def _rewrite(self, tree: Any) -> None:
         literals = self._literals_of("__main__") if self._literals_of else None
         if literals is not None:
-            from morph.finders.rewriting.literals import rewrite
+            from morph.finders.rewriting.comparisons import rewrite
 
             rewrite(tree, literals)
 
