@@ -58,6 +58,11 @@ class Bindings:
         self._walk(tree)
         self._pass_arguments()
 
+    @property
+    def outermost(self) -> dict[str, list[Value]]:
+        """What the names of the module are bound to."""
+        return self._module.names
+
     def of(self, node: ast.AST) -> list[Value]:
         """Return what a name or an attribute is bound to; empty if the file does not bind it."""
         match node:

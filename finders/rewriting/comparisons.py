@@ -7,8 +7,8 @@ overloaded comparisons, tracebacks and short-circuits are as before, and each op
 Rewritten is what provably is about a device (``flow``): ``==``, ``!=`` and chains of them; ``in`` and ``not
 in``, with the literal on either side; methods of text with a CUDA literal, and slices; look-ups in a table
 whose keys are CUDA's words; value patterns of ``match``; ``assertEqual`` and its like. Left as they are:
-``is``, comparisons of whole tuples, every other string, and every file that says the vendor's own word
-elsewhere than in a list beside CUDA's: its author has seen to that device.
+``is``, comparisons of whole tuples, every other string, and every file that tells the vendor's device from
+CUDA's itself (``told``).
 """
 
 from __future__ import annotations
@@ -20,23 +20,8 @@ from morph.finders.rewriting.flow import DISPLAYS, NOTHING, Facts, Flow, called_
 from morph.finders.rewriting.inline import USED, Form, spelled
 from morph.finders.rewriting.literals import Literals, Word
 from morph.finders.rewriting.patterns import Patterns
+from morph.finders.rewriting.told import EQUALITIES, MEMBERSHIPS, METHODS, to_translate
 
-_METHODS = frozenset(
-    {
-        "startswith",
-        "removeprefix",
-        "replace",
-        "find",
-        "index",
-        "count",
-        "split",
-        "partition",
-        "lstrip",
-        "strip",
-    }
-)
-_EQUALITIES = frozenset({"assertEqual", "assertEquals", "assertNotEqual"})
-_MEMBERSHIPS = frozenset({"assertIn", "assertNotIn"})
 _SEARCHES = frozenset({"match", "search", "fullmatch"})
 _CONCERNED = ast.Compare | ast.Call | ast.Assign | ast.Subscript | ast.Match | ast.MatchClass
 _NO_TEXT = ast.Constant | ast.Dict | DISPLAYS | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -56,32 +41,20 @@ def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module 
     return tree if rewrite(tree, literals) else None
 
 
-def rewrite(tree: ast.AST, literals: Literals) -> bool:
-    """Rewrite the syntax tree of a module, or of a notebook's cell, in place; tell whether anything was."""
-    words = _unsaid(tree, literals.words)
-    if not words:
-        return False
-    rewriting = Rewriting(tree)
+def rewrite(tree: ast.AST, literals: Literals, remembered: dict[str, int] | None = None) -> bool:
+    """Rewrite the syntax tree of a module, or of a notebook's cell, in place; tell whether anything was.
+
+    Args:
+        tree: The syntax tree.
+        literals: What comparisons are to accept as well.
+        remembered: What is known of names from former cells; takes what this one tells.
+    """
+    flow = Flow(tree, remembered)
+    words = to_translate(flow, literals.words)
+    rewriting = Rewriting(tree, flow)
     for cuda in dict.fromkeys(word.cuda for word in words):
         rewriting.look_for([word for word in words if word.cuda == cuda])
     return rewriting.apply()
-
-
-def _unsaid(tree: ast.AST, words: tuple[Word, ...]) -> list[Word]:
-    """Return the words whose vendors' own the file does not say, but in lists beside CUDA's."""
-    beside: set[int] = set()
-    said: set[Word] = set()
-    heard = {"cuda"}  # devices are compared without it too
-    for node in ast.walk(tree):  # a display is there before its items
-        if isinstance(node, DISPLAYS):
-            for word in words:
-                if any(map(word.is_cuda, node.elts)):
-                    beside.update(id(each) for each in node.elts if word.is_vendor(each))
-        elif isinstance(node, ast.Constant | ast.Attribute):
-            heard.update(word.cuda for word in words if word.is_cuda(node))
-            if id(node) not in beside:
-                said.update(word for word in words if word.is_vendor(node))
-    return [word for word in words if word not in said and word.cuda in heard]
 
 
 class Rewriting:
@@ -89,11 +62,12 @@ class Rewriting:
 
     Args:
         tree: What ``apply`` changes in place.
+        flow: What is known of its expressions.
     """
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, tree: ast.AST, flow: Flow) -> None:
         self._tree = tree
-        self._flow = Flow(tree)
+        self._flow = flow
         self._own_names = not self._flow.bindings.all_names.isdisjoint({*USED, "*"})
         self._operands: dict[tuple[int, str, int], tuple[Any, list[Word], Form]] = {}
         self._patterns = Patterns()
@@ -133,7 +107,7 @@ class Rewriting:
             case ast.Call():
                 self._call(node)
             case ast.Assign(value=ast.Attribute(attr=method) as value, targets=[ast.Name(id=name)]):
-                if name.startswith("@") and method in _METHODS:  # pytest takes a call apart
+                if name.startswith("@") and method in METHODS:  # pytest takes a call apart
                     self._spell_if_text((value, "value", -1))
             case ast.Subscript(value=table, slice=index):
                 self._look_up(node, table, index)
@@ -184,14 +158,14 @@ class Rewriting:
     def _call(self, call: ast.Call) -> None:
         name = called_name(call)
         match call:
-            case ast.Call(func=ast.Attribute(value=text) as method) if name in _METHODS:
+            case ast.Call(func=ast.Attribute(value=text) as method) if name in METHODS:
                 if self._facts(text) & self._one and any(map(self._mentions, call.args)):
                     self._spell((method, "value", -1))
             case ast.Call(func=ast.Attribute(attr="get", value=table), args=[key, *_]):
                 self._look_up(call, table, key, "args", 0)
-            case ast.Call(func=ast.Attribute(), args=[_, _, *_]) if name in _EQUALITIES:
+            case ast.Call(func=ast.Attribute(), args=[_, _, *_]) if name in EQUALITIES:
                 self._equality([(call, "args", 0), (call, "args", 1)])
-            case ast.Call(func=ast.Attribute(), args=[_, _, *_]) if name in _MEMBERSHIPS:
+            case ast.Call(func=ast.Attribute(), args=[_, _, *_]) if name in MEMBERSHIPS:
                 self._membership((call, "args", 0), (call, "args", 1))
             case ast.Call(func=ast.Attribute(), args=[pattern, _, *_]) if name in _SEARCHES:
                 if self._mentions(pattern):

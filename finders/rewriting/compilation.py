@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
 import warnings
 from types import CodeType
+from typing import Any
 
 from morph.finders.rewriting.comparisons import rewritten
+from morph.finders.rewriting.compiling import own_compile
 from morph.finders.rewriting.literals import Literals
-from morph.finders.rewriting.loader import mentions_cuda
+from morph.finders.rewriting.mentions import mentions_cuda
 
 
 def compile_source(
@@ -34,11 +37,28 @@ def compile_source(
     return _compiled(source, path, optimize)
 
 
+def tree_of(source: Any, path: str, mode: str, flags: int) -> Any:
+    """Return a syntax tree of ``source`` that may be changed.
+
+    Args:
+        source: Text, bytes, or a tree that somebody may still want as it is.
+        path: As for :func:`compile`.
+        mode: As for :func:`compile`.
+        flags: As for :func:`compile`.
+
+    Raises:
+        SyntaxError: As for :func:`compile`.
+    """
+    if isinstance(source, ast.AST):
+        return copy.deepcopy(source)
+    return own_compile(source, path, mode, flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+
+
 def warn_of_depth(path: str) -> None:
     """Say that a module stays as it is."""
     warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)
 
 
 def _compiled(source: str | bytes | ast.Module, path: str, optimize: int) -> CodeType:
-    code: CodeType = compile(source, path, "exec", dont_inherit=True, optimize=optimize)
+    code: CodeType = own_compile(source, path, "exec", dont_inherit=True, optimize=optimize)
     return code

@@ -43,12 +43,16 @@ class Flow:
 
     Args:
         tree: The file's syntax tree.
+        remembered: What is known of names that former cells have bound; takes those of this one.
     """
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, tree: ast.AST, remembered: dict[str, int] | None = None) -> None:
+        self._remembered = remembered if remembered is not None else {}
         self.bindings = Bindings(tree)
         self._known: dict[int, Facts] = {}
         self._origins: dict[int, list[ast.AST]] = {}
+        for name, values in self.bindings.outermost.items() if remembered is not None else ():
+            self._remembered[name] = int(self._any(value for value in values if value is not None))
 
     def facts(self, node: ast.AST) -> Facts:
         """Return what is known of an expression."""
@@ -166,7 +170,9 @@ class Flow:
         found = self._known[id(values)]
         if found or (values and isinstance(node, ast.Name) and all(map(_is_literal, values))):
             return found
-        return named(name)
+        if not values and isinstance(node, ast.Name):
+            found = Facts(self._remembered.get(name, 0))
+        return found | named(name)
 
     def _item(self, collection: ast.AST) -> Facts:
         match collection:

@@ -140,7 +140,9 @@ def test_everything_else_is_left_alone(source: str) -> None:
         "def cuda(d): return d.type == 'cuda'\ndef npu(d): return d.type == 'npu'",
         "b = {'cuda': 1, 'npu': 2}[a.type]\nc = a.type == 'cuda'",
         "match a.type:\n case 'cuda': b = 1\n case 'npu': b = 2",
-        "a.to('npu' if a.type == 'cuda' else 'cpu')",
+        "VENDOR = 'npu'\nb = a.type == 'cuda'\nc = a.type == VENDOR",
+        "b = a.type == 'cuda'\nc = a.type in ('npu', 'mlu')",
+        "b = a.type == 'cuda'\nc = a.type.startswith('npu')",
     ],
 )
 def test_a_file_that_tells_the_vendor_from_cuda_is_left_alone(decision: str) -> None:
@@ -152,6 +154,12 @@ def test_a_list_of_platforms_does_not_tell_them_apart() -> None:
     source = "SUPPORTED = ('cuda', 'npu')\na = x.type in SUPPORTED\nb = x.type == 'cuda'"
     names = execute(source, x=SimpleNamespace(type="npu"))
     assert names["a"] is names["b"] is True
+
+
+def test_what_a_file_says_to_others_tells_nothing_apart() -> None:
+    source = "d = 'npu'\na = d == 'cuda'\nb = x.type == 'cuda'\nx.to('npu')"
+    names = execute(source, x=SimpleNamespace(type="npu", to=str))
+    assert (names["a"], names["b"]) == (False, True)
 
 
 def test_match() -> None:

@@ -8,7 +8,7 @@ import sysconfig
 import warnings
 
 from morph.finders.rewriting.comparisons import rewrite
-from morph.finders.rewriting.loader import mentions_cuda
+from morph.finders.rewriting.mentions import mentions_cuda
 from tests.finders.rewriting import NPU, written
 
 
