@@ -129,6 +129,8 @@ class Bindings:
                 self._bind(target, ast.Starred(items), scope)
             case ast.Return(value=ast.expr() as value) if function:
                 self._returned.setdefault(function, []).append(value)
+            case ast.Yield(value=ast.expr() as value) if function:
+                self._returned.setdefault(function, []).append(ast.List([value], ast.Load()))
             case ast.Call(func=func):
                 self._calls.append(node)
                 self._note_change(func)

@@ -220,6 +220,7 @@ class Rewriting:
     def _lists_cuda(self, node: ast.AST) -> bool:
         key = id(node), self._words[0].cuda
         if key not in self._lists:
+            self._lists[key] = False  # for what is made of itself
             self._lists[key] = self._is_list_with_cuda(node)
         return self._lists[key]
 
@@ -228,7 +229,9 @@ class Rewriting:
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
                 return any(map(self._is_cuda, items)) and not any(map(self._is_vendor, items))
             case ast.Call(func=ast.Name(id="set" | "frozenset" | "tuple" | "list"), args=[inner]):
-                return self._lists_cuda(inner)
+                return all(map(self._lists_cuda, self._flow.origins(inner)))
+            case ast.BinOp(op=ast.Add() | ast.BitOr(), left=left, right=right):
+                return self._holds_cuda(left) or self._holds_cuda(right)
         return False
 
     def _is_table(self, node: ast.expr) -> bool:

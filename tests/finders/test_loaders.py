@@ -29,6 +29,22 @@ def kind(device: Device) -> str:
     assert device is not None
     return "gpu" if device.type == "cuda" else "cpu"
 '''
+WAITING = """
+
+async def kinds(device):
+    yield device.type
+    yield str(await type_of(device))
+
+async def type_of(device):
+    return device.type
+
+async def gather(device):
+    found = [each async for each in kinds(device) if each == "cuda"]
+    on_gpu = [(await type_of(device)) == "cuda" for _ in range(2)]
+    async for each in kinds(device):
+        on_gpu.append(each == "cuda")
+    return "gpu" if len(found) == 2 and all(on_gpu) else "cpu" if not found and not any(on_gpu) else "mixed"
+"""
 PROGRAM = """
 import sys
 from importlib.machinery import SourceFileLoader
@@ -84,6 +100,23 @@ LOADERS = {
     "shell = InteractiveShell.instance(colors='NoColor')\n"
     "shell.run_line_magic('run', 'kinds.py')\n"
     "kind, Device = shell.user_ns['kind'], shell.user_ns['Device']",
+    "keywords": "exec(compile(mode='exec', filename='kinds.py', source=open('kinds.py').read()))",
+    "expression": "from kinds import Device\n"
+    "kind = eval(compile('lambda device: \"gpu\" if device.type == \"cuda\" else \"cpu\"', '<x>', 'eval'))",
+    "latin-1": "from package.latin import kind, Device",
+    "asynchronous": "import asyncio; from package.waiting import gather, Device\n"
+    "kind = lambda device: asyncio.run(gather(device))",
+    "doctest": "import doctest, kinds; from kinds import Device\n"
+    "found = []\n"
+    'text = \'>>> found.append("gpu" if device.type == "cuda" else "cpu")\'\n'
+    "names = dict(found=found, device=Device('n' + 'pu'))\n"
+    "example = doctest.DocTestParser().get_doctest(text, names, 'x', 'kinds.py', 0)\n"
+    "doctest.DocTestRunner().run(example)\n"
+    "kind = lambda device: found[0]",
+    "coverage": "import coverage\n"
+    "measured = coverage.Coverage(data_file=None, branch=True, include='kinds.py')\n"
+    "measured.start()\nfrom kinds import kind, Device\nkind(Device('cuda')), kind(Device('cpu'))\n"
+    "measured.stop()\nimport io; assert measured.report(file=io.StringIO()) == 100",
     "beartype": "from beartype.claw import beartype_packages; beartype_packages(('package',))\n"
     "from package.kinds import kind, Device",
     "typeguard": "import typeguard; typeguard.install_import_hook('package')\n"
@@ -99,6 +132,9 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
         (tmp_path / file).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / file).write_text(KIND)
     (tmp_path / "package" / "__init__.py").write_text("")
+    latin = KIND.replace("A module", "# \N{LATIN SMALL LETTER E WITH ACUTE}")
+    (tmp_path / "package" / "latin.py").write_text(f"# -*- coding: latin-1 -*-\n{latin}", encoding="latin-1")
+    (tmp_path / "package" / "waiting.py").write_text(KIND + WAITING)
     make = """
         import py_compile, zipfile
         with zipfile.ZipFile("kinds.zip", "w") as archive: archive.write("zipped.py")
@@ -130,12 +166,41 @@ def python(folder: pathlib.Path, *arguments: str, **variables: str) -> str:
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_module_is_rewritten_for_processes_that_rewrite(loader: str, folder: pathlib.Path) -> None:
     needed = {"IPython", "%run"} & {loader} and "IPython" or loader
-    if needed in {"IPython", "beartype", "typeguard", "jaxtyping"} and not importlib.util.find_spec(needed):
+    if needed in {
+        "IPython",
+        "beartype",
+        "typeguard",
+        "jaxtyping",
+        "coverage",
+    } and not importlib.util.find_spec(needed):
         pytest.skip(f"{needed} is not installed")
     (folder / "program.py").write_text(PROGRAM % LOADERS[loader])
     for rewritten in ("rewritten", "", "rewritten", ""):  # each reads what the others have kept
         said = python(folder, "program.py", *filter(None, [rewritten]))
         assert said.split()[-1] == ("gpu" if rewritten else "cpu")
+
+
+@pytest.mark.parametrize("option", ["-O", "-OO", "-B", "-I"])
+def test_options_of_python(option: str, folder: pathlib.Path) -> None:
+    found = f"import sys; sys.path[:0] = ['.', {str(REPOSITORY)!r}]\n"
+    (folder / "program.py").write_text(found + PROGRAM % LOADERS["submodule"])
+    for rewritten in ("rewritten", "", "rewritten", ""):
+        said = python(folder, option, "program.py", *filter(None, [rewritten]))
+        assert said.split()[-1] == ("gpu" if rewritten else "cpu")
+
+
+def test_flags_of_the_code_that_compiles_are_inherited(folder: pathlib.Path) -> None:
+    text = "def f(device: absent): return device.type == 'cuda'"
+    inherits = (
+        f"from __future__ import annotations\nnames = {{}}\nexec(compile({text!r}, 'x.py', 'exec'), names)\n"
+    )
+    (folder / "inherits.py").write_text(inherits)
+    source = (
+        "import inherits\nfrom kinds import Device\nkind = inherits.names['f']\nprint(kind.__annotations__)"
+    )
+    (folder / "program.py").write_text(PROGRAM % source)
+    assert python(folder, "program.py", "rewritten").split() == ["{'device':", "'absent'}", "True"]
+    assert python(folder, "program.py").split() == ["{'device':", "'absent'}", "False"]
 
 
 def test_pytest_s_modules(folder: pathlib.Path) -> None:
