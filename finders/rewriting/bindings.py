@@ -119,7 +119,8 @@ class Bindings:
                 | ast.NamedExpr(target=target, value=value)
             ):
                 self._bind(target, value, scope)
-            case ast.AugAssign(target=target):
+            case ast.AugAssign(target=target, value=value):
+                self._bind(target, value, scope)
                 self._bind(target, None, scope)
             case ast.For(target=target, iter=items) | ast.AsyncFor(target=target, iter=items):
                 self._bind(target, ast.Starred(items), scope)
@@ -196,6 +197,12 @@ class Bindings:
         ordered = [each.arg for each in [*arguments.posonlyargs, *arguments.args]]
         for name in [*ordered, *(each.arg for each in arguments.kwonlyargs)]:
             self._name(name, None, scope)
+        for name, default in [
+            *zip(reversed(ordered), reversed(arguments.defaults), strict=False),
+            *zip((each.arg for each in arguments.kwonlyargs), arguments.kw_defaults, strict=True),
+        ]:
+            if default is not None:
+                self._name(name, default, scope)
         for each in filter(None, [arguments.vararg, arguments.kwarg]):
             self._name(each.arg, None, scope)
         if not isinstance(function, ast.Lambda):
@@ -206,9 +213,10 @@ class Bindings:
         """Bind the parameters of the file's functions to what its calls pass, beside what others may."""
         for call in self._calls:
             match call.func:
-                case ast.Name(id=name):
+                case ast.Name(id=name) | ast.Attribute(attr=name):
                     for scope, ordered in self._parameters.get(name, []):
-                        self._pass(call, scope, ordered)
+                        is_bound = isinstance(call.func, ast.Attribute) and ordered[:1] in (["self"], ["cls"])
+                        self._pass(call, scope, ordered[is_bound:])
 
     def _pass(self, call: ast.Call, scope: Scope, ordered: list[str]) -> None:
         passed = [*zip(ordered, call.args, strict=False)]
@@ -222,5 +230,9 @@ def _parts(value: Value, count: int) -> Iterator[Value]:
     match value:
         case ast.Tuple(elts=items) | ast.List(elts=items) if len(items) == count:
             yield from items
+        case ast.Starred(value=ast.Call(func=ast.Name(id="enumerate"), args=[items, *_])) if count == 2:
+            yield from [None, ast.Starred(items)]
+        case ast.Starred(value=ast.Call(func=ast.Name(id="zip"), args=several)) if len(several) == count:
+            yield from map(ast.Starred, several)
         case _:
             yield from [None] * count

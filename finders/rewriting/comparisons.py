@@ -210,7 +210,11 @@ class Rewriting:
         return self._stands_for_cuda(node)
 
     def _stands_for_cuda(self, node: Any) -> bool:
-        return self._is_cuda(node) or any(map(self._is_cuda, self._flow.origins(node)))
+        for origin in (node, *self._flow.origins(node)):
+            is_item = isinstance(origin, ast.Starred) and self._lists_cuda(origin.value)
+            if is_item or self._is_cuda(origin):
+                return True
+        return False
 
     def _holds_cuda(self, container: ast.expr) -> bool:
         if self._is_cuda(container):

@@ -132,6 +132,8 @@ class Flow:
                 return self._text_of(value)
             case ast.Call(func=ast.Name(), args=[value]) if name in _COLLECTIONS:
                 return self.facts(value) & Facts.SPELLINGS
+            case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="str"), devices]):
+                return Facts.SPELLINGS if self._item(devices) & _EITHER else NOTHING
             case ast.Call(func=ast.Name(id="next"), args=[value, *_]):
                 return self._item(value)
             case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value="type"), *_]):
@@ -168,6 +170,8 @@ class Flow:
             self._known[id(values)] = NOTHING  # for what is bound to itself
             self._known[id(values)] = self._any(value for value in values if value is not None)
         found = self._known[id(values)]
+        if isinstance(node, ast.Attribute):  # a property
+            found |= self._any(filter(None, self.bindings.returned(name)))
         if found or (values and isinstance(node, ast.Name) and all(map(_is_literal, values))):
             return found
         if not values and isinstance(node, ast.Name):

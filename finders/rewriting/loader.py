@@ -16,6 +16,7 @@ from importlib.machinery import SourceFileLoader
 from zipimport import zipimporter
 
 from morph.finders.rewriting.mentions import mentions_cuda
+from morph.finders.rewriting.owners import is_never_rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,9 +96,10 @@ def _set_data(self: Any, path: Any, data: Any, *, _mode: int = 0o666) -> None:
 
 
 def _is_bytecode(loader: Any, path: Any) -> bool:
+    """Tell whether it is bytecode that may be of something rewritten."""
     if type(path) is not str or not path.endswith(".pyc") or not isinstance(loader, SourceFileLoader):
         return False
-    return path != loader.path
+    return path != loader.path and not is_never_rewritten(loader.path, loader.name.partition(".")[0])
 
 
 def _elsewhere(loader: SourceFileLoader, path: str) -> str:

@@ -9,6 +9,7 @@ from importlib.machinery import SOURCE_SUFFIXES
 
 import morph
 from morph.finders.callers import PROGRAM, caller
+from morph.finders.scope import TORCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +47,18 @@ def owner_of(path: str) -> str | None:
     if around is not None:
         return _module(path[len(around) :].partition(os.sep)[0])
     return _outermost(path) if os.path.isfile(path) else _member(path)
+
+
+def is_never_rewritten(path: str, package: str) -> bool:
+    """Tell, at once, whether a file is Python's own or torch's, as most that a program loads are.
+
+    Args:
+        path: The file.
+        package: The top-level module that it is loaded as a part of.
+    """
+    if package in TORCH:
+        return f"-packages{os.sep}{package}{os.sep}" in path
+    return path.startswith(_PYTHON) and "-packages" not in path
 
 
 def owner_of_text(frame: FrameType | None) -> str:
