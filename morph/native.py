@@ -1,6 +1,6 @@
-"""Builds C++ parts against the installed torch, once, and keeps them in the user's cache.
+"""Builds C++ extensions against the installed torch, once, and keeps them in the user's cache.
 
-The compiler is called directly: `torch.utils.cpp_extension` would import a good part of torch (and need
+The compiler is called directly: ``torch.utils.cpp_extension`` would import a large part of torch (and need
 ninja) in every process that only wants to load what was built long ago.
 """
 
@@ -34,31 +34,31 @@ Progress = Callable[[str], None]
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
-COMPILER_MEMORY = 3 << 29  # bytes that one compiler takes, of torch's headers mostly
+COMPILER_MEMORY = 3 << 29  # bytes that one compiler needs, mostly for torch's headers
 
 
 class BuildError(MorphError):
-    """A C++ part could not be built: no compiler, no headers, or a compiler that refuses."""
+    """A C++ part could not be built: no compiler, no headers, or a compile error."""
 
 
 def build(
     name: str, sources: Sequence[os.PathLike[str] | str], *, progress: Progress | None = None
 ) -> pathlib.Path:
-    """Builds an extension module from C++ sources unless the cache holds it.
+    """Build an extension module from C++ sources unless the cache holds it.
 
-    Two processes at once build once.
+    If two processes build at the same time, only one of them compiles.
 
     Args:
-        name: What the module is called, also its `TORCH_EXTENSION_NAME`.
-        sources: The C++ files; headers that lie beside them (`*.h`) count as part of them.
-        progress: Told one line before a build, nothing when the cache holds the module.
+        name: The module's name, also its ``TORCH_EXTENSION_NAME``.
+        sources: The C++ files; headers beside them (``*.h``) count as part of them.
+        progress: Called with one line before a build; not called when the cache holds the module.
 
     Returns:
-        The path of the shared library, for `load`.
+        The path of the shared library, for ``load``.
 
     Raises:
-        BuildError: When it cannot be built. A refusal of the compiler is remembered beside the cached
-            libraries, so that it costs its seconds once.
+        BuildError: If it cannot be built. A compile error is remembered beside the cached
+            libraries, so that it costs time only once.
     """
     files = [pathlib.Path(source) for source in sources]
     library = _library_name(name, files)
@@ -66,7 +66,7 @@ def build(
         if (folder / library).exists():
             return folder / library
     folder = _writable(_cache_folders())
-    # The kernel lets go of this lock when its holder dies: it is never stale.
+    # The kernel releases this lock when its holder dies: it is never stale.
     with filelock.FileLock(folder / (library + ".lock")):
         if not (folder / library).exists():
             _build(name, files, folder / library, progress)
@@ -74,11 +74,11 @@ def build(
 
 
 def load(name: str, library: pathlib.Path) -> ModuleType:
-    """Imports a built extension module without entering it in `sys.modules`.
+    """Import a built extension module without entering it in ``sys.modules``.
 
     Args:
         name: The name it was built under.
-        library: The path that `build` returned.
+        library: The path that ``build`` returned.
 
     Returns:
         The module.
@@ -92,10 +92,10 @@ def load(name: str, library: pathlib.Path) -> ModuleType:
 
 
 def compiler() -> list[str]:
-    """Finds the C++ compiler: `$CXX`, else the first of c++, g++ and clang++.
+    """Find the C++ compiler: ``$CXX``, else the first of c++, g++ and clang++.
 
     Returns:
-        The command and its own options.
+        The command and its options.
 
     Raises:
         BuildError: When there is none.
@@ -124,7 +124,7 @@ def _cache_folders() -> list[pathlib.Path]:
 
 
 def _is_ours(folder: pathlib.Path) -> bool:
-    """Whether what lies in the folder may be loaded: nobody else could have put it there."""
+    """Return whether libraries in the folder may be loaded: only this user can write to it."""
     if not folder.is_dir():
         return False
     status = folder.stat()
@@ -141,7 +141,7 @@ def _writable(folders: list[pathlib.Path]) -> pathlib.Path:
 
 
 def _takes_files(folder: pathlib.Path) -> bool:
-    # Asked by doing it: os.access says yes to root on a read-only file system.
+    # Tested by writing: os.access returns True for root on a read-only file system.
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True
@@ -181,7 +181,7 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
 
 
 def _run_together(commands: list[list[str]]) -> None:
-    """Run commands, as many at once as there are cores and memory for."""
+    """Run commands, as many at once as cores and memory allow."""
     with ThreadPoolExecutor(_jobs()) as pool:
         done = [pool.submit(_run, command) for command in commands]
         try:

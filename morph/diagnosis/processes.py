@@ -1,4 +1,4 @@
-"""Processes that look at one thing each, and are not under morph already."""
+"""Processes that probe one thing each, without morph being active in them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from morph.backends import autoload
 from morph.diagnosis.probe import ANSWER
 from morph.startup.children import SITE
 
-TIMEOUT = 300  # seconds, of which building the seam takes some twenty the first time
+TIMEOUT = 300  # seconds; the first time, building the seam takes about twenty of them
 
 
 def ask(*arguments: str) -> dict[str, Any]:
-    """Return what ``morph.diagnosis.probe`` says; a process that dies says why by its last line."""
+    """Return the output of ``morph.diagnosis.probe``, or the last line of a process that fails."""
     done = run("-m", "morph.diagnosis.probe", *arguments)
     lines = [line for line in done.stdout.splitlines() if line.startswith(ANSWER)]
     if lines:
@@ -29,7 +29,7 @@ def ask(*arguments: str) -> dict[str, Any]:
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments; it says nothing at start, and loads no vendor by itself."""
+    """Run Python with these arguments; it prints nothing at start and loads no vendor's package."""
     command = [sys.executable, *words]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=TIMEOUT, env=_environment()

@@ -21,7 +21,7 @@ usage: {LAUNCHER} [options] program.py [argument ...]
        {LAUNCHER} command [argument ...]
 """
 HELP = f"""{USAGE}
-Run a program written for CUDA, unchanged, on the accelerator that is there, or on the CPU.
+Run a program written for CUDA, unchanged, on the available accelerator, or on the CPU.
 
 program:
   program.py       a script, or a directory or zip file with a __main__.py
@@ -30,31 +30,31 @@ program:
   -                the program is read from standard input
 
 options:
-  --backend NAME   run on this backend instead of the first whose device is there
+  --backend NAME   run on this backend (default: the first with an available device)
   --rehearse NAME  run on a simulated device of this backend, and end with a table of
                    every CUDA name the program asked for, and whether it would run; the
                    exit status is the program's own
   --rehearse all   the same on each backend in turn, with a column for each; the exit
                    status is 0 if the program would run on all of them, else 1
-  --json FILE      write what a rehearsal has found as JSON, too
-  --devices N      have N devices, of software, where it runs on the CPU or rehearses
+  --json FILE      also write the results of a rehearsal as JSON
+  --devices N      use N software devices, on the CPU or in a rehearsal
   --device-memory AMOUNT
                    the memory of each of these, such as 8GiB
-  --report FILE    write every CUDA name that the program asks for, where, how often and
+  --report FILE    write every CUDA name that the program uses, where, how often and
                    how it was served, to FILE.html or FILE.json
   --version        print the version of morph
   -h, --help       print this text
 
-Whatever follows the program belongs to the program. Child processes run under morph too.
+All arguments after the program belong to the program. Child processes run under morph too.
 
-commands (each has a --help; ./NAME runs a program that is called like one):
+commands (each has a --help; ./NAME runs a program with the name of a command):
 {commands.summary()}
 
 environment:
-  MORPH_BACKEND    the backend, where --backend does not name one
-  MORPH_DEVICES    the number of software devices, where --devices does not say it
+  MORPH_BACKEND    the backend, without --backend
+  MORPH_DEVICES    the number of software devices, without --devices
   MORPH_DEVICE_MEMORY
-                   the memory of each, where --device-memory does not say it
+                   the memory of each, without --device-memory
 
 example:
   {LAUNCHER} --backend cpu train.py --epochs 2
@@ -67,9 +67,9 @@ class UsageError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for: a program, or a command of morph's own.
+    """Run the program or the command of morph that the command line names.
 
-    It ends by ``SystemExit`` where a program does not end normally, and where a command ends.
+    It raises ``SystemExit`` if a program does not end normally, and at the end of a command.
 
     Args:
         arguments: The command line without the name of the command; None takes it from ``sys.argv``.
@@ -91,13 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _drop_own_path() -> None:
-    """Forget the folder that ``python -m`` and the console script put on the path for morph itself."""
+    """Remove the folder that ``python -m`` or the console script put on the path for morph itself."""
     if not sys.flags.safe_path:
         del sys.path[0]
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
-    """Split a command line into morph's options and the program, whose arguments are not looked at.
+    """Split a command line into morph's options and the program, whose arguments are not parsed.
 
     >>> options, program = parse(["--backend", "cpu", "train.py", "--backend", "nccl"])
     >>> options.backend, program.what, program.arguments
@@ -105,7 +105,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
 
     Raises:
         UsageError: If an option is unknown, a value or the program is missing.
-        SystemExit: If the command line asks for the version or for help, which is printed.
+        SystemExit: After printing the version or the help.
     """
     options, words = Options(), list(arguments)
     while words and words[0].startswith("--") and words[0] != "--":

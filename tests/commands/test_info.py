@@ -110,7 +110,7 @@ def test_what_is_wrong_is_found() -> None:
     assert severity == Severity.NOTE
     assert problem == "pynvml 13.1 is installed but cannot load: OSError: libnvidia-ml.so.1"
     slow = dataclasses.replace(WELL, activation=Activation("npu", "python", None, ()))
-    assert problems(slow) == [(Severity.WARNING, "the native device seam is not there")]
+    assert problems(slow) == [(Severity.WARNING, "the native device seam is not available")]
 
 
 def test_variables_that_contradict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
