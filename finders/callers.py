@@ -1,5 +1,5 @@
 # don't import any costly modules: an interpreter under morph reaches this one at its first import
-"""On whose behalf code runs: the nearest caller that is not of Python's own library."""
+"""Finds the caller on whose behalf code runs: the nearest one outside Python's standard library."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def imports_from(frame: FrameType | None) -> bool:
 
 
 def caller(frame: FrameType | None) -> str:
-    """Return the name of the module that has code run in ``frame``.
+    """Return the name of the module on whose behalf ``frame`` runs.
 
-    Code that ``exec`` runs without a name, and Python's own library, ask for whoever calls them. Where there
-    is nobody (in a thread of a pool, in a thread that C has started, at exit) it is the program.
+    Code that ``exec`` runs without a name, and Python's standard library, act for their callers. Without a
+    caller (in a thread of a pool, in a thread that C has started, at exit) it is the program.
 
     Args:
         frame: The innermost frame; None where C calls without one.

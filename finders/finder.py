@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The one `sys.meta_path` finder: it lets a module load untouched, then calls who waits for it."""
+"""The ``sys.meta_path`` finder that runs callbacks after a module is loaded, without changing the load."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     Callback = Callable[[ModuleType], object]
 
     class Waiting(Protocol):
-        """Who is called before and after a module is executed."""
+        """The callbacks before and after a module is executed."""
 
         def before_execution(self, fullname: str) -> None:
             """Prepare for the module."""
 
         def after_execution(self, fullname: str, module: ModuleType) -> None:
-            """Take the module, which is complete."""
+            """Receive the completely executed module."""
 
 
 class Finder:
-    """Finds the modules that somebody waits for, and has its loader call them once the module is complete.
+    """Finds the modules that have callbacks; its loader calls them once the module is complete.
 
-    There is one instance, ``finder``; it is on ``sys.meta_path`` while it has something to wait for.
+    There is one instance, ``finder``; it is on ``sys.meta_path`` while it has callbacks.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Finder:
         self._install()
 
     def unwatch(self, name: str, callback: Callback) -> None:
-        """Take back one ``watch``; one that is not there is left alone."""
+        """Undo one ``watch``; do nothing if there was none."""
         callbacks = self._callbacks.get(name, [])
         if callback in callbacks:
             callbacks.remove(callback)
@@ -64,14 +64,14 @@ class Finder:
         self._install()
 
     def unwatch_below(self, package: str) -> None:
-        """Take back one ``watch_below``; one that is not there is left alone."""
+        """Undo one ``watch_below``; do nothing if there was none."""
         self._prefixes.pop(package + ".", None)
         self._uninstall_if_idle()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module's own spec with a loader that calls back (PEP 451), or None if nobody waits."""
+        """Return the module's spec with a loader that calls back (PEP 451), or None without callbacks."""
         if not self._waits_for(fullname):
             return None
         spec = find_elsewhere(self, fullname, path, target)
@@ -83,11 +83,11 @@ class Finder:
         return fullname in self._callbacks or any(map(fullname.startswith, self._prefixes))
 
     def before_execution(self, fullname: str) -> None:
-        """Call who prepares for ``fullname``; for the loader only."""
+        """Call the preparations for ``fullname``; only the loader calls this."""
         self._preparations.pop(fullname, _nothing)()
 
     def after_execution(self, fullname: str, module: ModuleType) -> None:
-        """Call who waits for ``fullname``; for the loader only."""
+        """Call the callbacks for ``fullname``; only the loader calls this."""
         for callback in list(self._callbacks.get(fullname, ())):
             callback(module)
         for prefix, callback in list(self._prefixes.items()):
@@ -118,7 +118,7 @@ class CallingLoader:
         """Execute the module as its own loader does, then call back."""
         spec: Any = module.__spec__
         spec.loader = module.__loader__ = self._loader
-        if _is_proxy(module):  # importlib.reload(): torch's code ran already, the answers are the table's
+        if _is_proxy(module):  # importlib.reload(): torch's code ran already, the table is unchanged
             return
         self._finder.before_execution(spec.name)
         self._loader.exec_module(module)
@@ -132,7 +132,7 @@ finder = Finder()
 
 
 def on_import(name: str, callback: Callback, journal: Journal) -> None:
-    """Call ``callback(module)`` once ``name`` is imported: at once if it is, else after its execution."""
+    """Call ``callback(module)`` once ``name`` is imported: now if it is already, else after its execution."""
     journal.on_undo(lambda: finder.unwatch(name, callback))
     finder.watch(name, callback)
     if name in sys.modules:

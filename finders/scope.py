@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Whose code sees CUDA: all of a program's, or that of the packages that have opted in."""
+"""The code that sees CUDA: all of a program's, or that of the packages that have opted in."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-# its own internals are told the truth, and compare devices by what they are
+# torch's internals see the real device, and compare devices by their real type
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
-_SPAWNED_MAIN = "__mp_main__"  # what multiprocessing calls the program in a child
+_SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
 
 
 class Policy:
-    """What the code of one package gets.
+    """The policy for the code of one package.
 
     Attributes:
         cuda: Whether predicates such as ``torch.cuda.is_available`` answer as on a CUDA machine.
         literals: Whether its comparisons against CUDA literals accept the backend's spelling.
-        served: The packages that are served to it (``flash_attn``, ``apex``, ``pynvml``); None for all.
+        served: The packages served to it (``flash_attn``, ``apex``, ``pynvml``); None for all.
     """
 
     __slots__ = ("cuda", "literals", "served")
@@ -33,7 +33,7 @@ class Policy:
         self.served = served
 
     def serves(self, package: str) -> bool:
-        """Tell whether the served ``package`` is there for this code."""
+        """Return whether ``package`` is served to this code."""
         return self.served is None or package in self.served
 
 

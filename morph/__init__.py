@@ -1,12 +1,12 @@
 """CUDA-only PyTorch code, unchanged, on any accelerator.
 
-This is all that an interpreter under morph imports of it when it starts. The start-up file that
-``morph enable`` writes calls ``wait_for_torch``, and so does the ``sitecustomize`` of child processes of
-``python -m morph``: this module then stands first on ``sys.meta_path``, until a module is looked for that is
-not of Python's own library.
+An interpreter under morph imports only this module when it starts. The start-up file that ``morph enable``
+writes calls ``wait_for_torch``, and so does the ``sitecustomize`` of child processes of ``python -m morph``.
+From then on this module is the first finder on ``sys.meta_path``, until the first import of a module outside
+Python's standard library.
 """
-# Every interpreter of an enabled environment pays for this file when it starts and, when it ends, for what it
-# refers to, which is taken apart piece by piece. So nothing is imported outside functions.
+# Every interpreter of an enabled environment pays for this file when it starts and, when it ends, for the
+# destruction of every object it refers to. So nothing is imported outside functions.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["Status", "activate", "activated", "deactivate", "status"]
 
 WORDS = b"cuda", b"nccl", b"NCCL"
 SWITCH = "MORPH_STARTUP"
-NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # Jython's, which copy and pickle look for
+NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # copy and pickle look for Jython's
 
 was_started = is_required = False
 
@@ -41,14 +41,14 @@ def __getattr__(name: str) -> object:
 
 
 def wait_for_torch(*, required: bool = False) -> None:
-    """Have morph activated when torch is imported, packages served, and the program rewritten when read.
+    """Activate morph when torch is imported, serve packages, and rewrite the program when it is read.
 
-    Once in a process: ``site`` may read a start-up file twice. An interpreter that runs with other rights
-    than the user's is left alone, since morph loads what it has built from a folder of the user's; so is one
-    that ``MORPH_STARTUP=0`` is set for.
+    Only the first call in a process counts: ``site`` may read a start-up file twice. An interpreter that runs
+    with another user's rights is left alone, since morph loads libraries from a folder of the user's; so is
+    one with ``MORPH_STARTUP=0``.
 
     Args:
-        required: Whether torch is not to be imported without a backend that was asked for.
+        required: Whether the import of torch fails if the requested backend is not available.
     """
     import os
     import sys
@@ -64,7 +64,7 @@ def wait_for_torch(*, required: bool = False) -> None:
 
 
 def has_other_rights() -> bool:
-    """Tell whether the process runs with the rights of another user or group than started it (setuid)."""
+    """Return whether the process runs with the rights of another user or group than started it (setuid)."""
     import os
 
     return os.geteuid() != os.getuid() or os.getegid() != os.getgid()
@@ -73,7 +73,7 @@ def has_other_rights() -> bool:
 def find_spec(
     fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
 ) -> "ModuleSpec | None":
-    """Return the spec of a module that is not Python's own as all finders give it (PEP 451)."""
+    """Return the spec of a module outside Python's standard library, as all finders give it (PEP 451)."""
     import sys
 
     if path is not None or fullname in sys.stdlib_module_names or fullname in NOT_OF_PROGRAMS:
@@ -89,7 +89,7 @@ def find_distributions(context: "Any" = None) -> "Iterable[Any]":
 
 
 def _startup() -> "Any":
-    """Import what begins, without the import system's lock, which a thread that imports it too waits for."""
+    """Import ``morph.startup`` without the import system's lock: another thread may import it too."""
     import _imp
 
     try:
@@ -106,7 +106,7 @@ def _startup() -> "Any":
 
 
 def claim_script(path: str) -> "ScriptEntry":
-    """Answer for the script that is the program, if it has to be rewritten (a path hook of PEP 302).
+    """Return an importer for the program's script if it has to be rewritten (a path hook of PEP 302).
 
     Raises:
         ImportError: If ``path`` is anything else.

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""What morph says by itself: one line at start, on standard error."""
+"""morph's messages: one line at start, on standard error."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ LAUNCHER = "python -m morph"
 
 
 def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
-    """Say what was chosen, in the first process of a family only."""
+    """Report the chosen backend, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
         report(_summary(backend, seam))
 
 
 def report_in_first_process(line: str) -> None:
-    """Say what a process's children would only repeat."""
+    """Report a line in the first process of a family only, since its children would repeat it."""
     if not os.environ.get(ANNOUNCED):
         report(line)
 
 
 def report(line: str) -> None:
-    """Print one line of morph's own on standard error."""
+    """Print one line from morph on standard error."""
     print(f"morph: {line}", file=sys.stderr, flush=True)
 
 
 def say_inactive(error: Exception) -> None:
-    """Say, in one line on standard error, why morph leaves this process alone."""
+    """Report, in one line on standard error, why morph is not active in this process."""
     kind = type(error)
     reason = str(error) if kind.__module__ == "morph.errors" else f"{kind.__name__}: {error}"
     report(f"not active in this process: {reason}")

@@ -1,4 +1,4 @@
-"""How commands print: for a person on a terminal, plainly in a pipe."""
+"""The output of commands: formatted on a terminal, plain in a pipe."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import IO
 from rich.console import Console
 from rich.table import Table
 
-WIDTH = 140  # columns, where there is no terminal to ask
+WIDTH = 140  # columns, without a terminal
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        raise  # what is being handled, as print() does; rich would end the process
+        raise  # raise it as print() does; rich would end the process
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -27,7 +27,7 @@ def console(file: IO[str] | None = None) -> Console:
 
 
 def columns(*titles: str) -> Table:
-    """Return an empty table without lines, the last of whose columns takes long text."""
+    """Return an empty table without lines, whose last column is for long text."""
     table = Table(box=None, pad_edge=False)
     for title in titles[:-1]:
         table.add_column(title, no_wrap=True)
@@ -36,16 +36,16 @@ def columns(*titles: str) -> Table:
 
 
 def counted(count: int, what: str) -> str:
-    """Return a number of things in words: ``1 file``, ``2 files``."""
+    """Return a count with its noun: ``1 file``, ``2 files``."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 @contextlib.contextmanager
 def looking(what: str) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal that something goes on, and what; in a pipe nothing.
+    """Show progress on a terminal; show nothing in a pipe.
 
     Yields:
-        A function that is told what is being looked at.
+        A function to call with the current item.
     """
     screen = console(sys.stderr)
     with screen.status(what) if screen.is_terminal else contextlib.nullcontext() as status:

@@ -1,4 +1,4 @@
-"""What can go wrong, each as one line that says what to do."""
+"""morph's exceptions; each message is one line that says what to do."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 class MorphError(Exception):
-    """Base of every error that morph raises on its own account."""
+    """The base class of morph's errors."""
 
 
 class ActivationError(MorphError):
-    """morph could not be activated; nothing was changed."""
+    """morph could not be activated, and nothing was changed."""
 
 
 def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
@@ -22,7 +22,7 @@ def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
 
 
 class UnknownBackendError(MorphError):
-    """A backend was asked for that no table describes."""
+    """The requested backend has no table."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         names = list(known)
@@ -31,7 +31,7 @@ class UnknownBackendError(MorphError):
 
 
 class AbsentBackendError(MorphError):
-    """A backend was asked for whose package or device is not there."""
+    """The package or device of the requested backend is missing."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"backend {name!r} cannot be used: {reason}")
@@ -45,14 +45,14 @@ class TableError(MorphError):
 
 
 class PluginError(MorphError):
-    """A backend that an installed distribution brings cannot be used."""
+    """A backend from an installed distribution cannot be used."""
 
     def __init__(self, name: str, distribution: str, reason: str) -> None:
         super().__init__(f"backend {name!r} of {distribution} cannot be used: {reason}")
 
 
 class MissingNameError(MorphError, AttributeError):
-    """A CUDA name was asked for that the backend lacks.
+    """The backend lacks a CUDA name.
 
     It is an ``AttributeError``, so that ``hasattr`` and ``getattr`` with a default work.
     """
@@ -68,7 +68,7 @@ class MissingNameError(MorphError, AttributeError):
 
 
 class MissingImportError(MorphError, ImportError):
-    """A name of a served package that morph lacks was imported from it."""
+    """A program imports a name that morph's version of a package lacks."""
 
     def __init__(self, name: str, reason: str) -> None:
         module, _, last = name.rpartition(".")
@@ -80,7 +80,7 @@ class MissingImportError(MorphError, ImportError):
 
 
 class ConfigurationError(MorphError):
-    """A configuration file or an environment variable says something that cannot be meant."""
+    """A configuration file or an environment variable has an invalid value."""
 
     def __init__(self, where: str, key: str, problem: str) -> None:
         super().__init__(f"{where}: {key}: {problem}")

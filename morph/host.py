@@ -1,4 +1,4 @@
-"""The host's memory, as far as this process may use it, in bytes."""
+"""The host memory available to this process, in bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _ROOT = pathlib.Path("/sys/fs/cgroup")
 
 
 def total_memory() -> int:
-    """Return the memory there is for this process: the host's, or its control groups' where that is less."""
+    """Return the memory limit of this process: the host's memory, or its control groups' limit if lower."""
     return min([psutil.virtual_memory().total, *(limit for limit, _ in _groups())])
 
 
 def free_memory() -> int:
-    """Return what of ``total_memory`` can still be had."""
+    """Return the part of ``total_memory`` that is still free."""
     left = (max(0, limit - used) for limit, used in _groups())
     return min([psutil.virtual_memory().available, *left])
 

@@ -1,5 +1,5 @@
-# imports nothing that is not there already: it is imported while the import system's lock is held
-"""The import system: its list of finders, its one global lock, and where morph's own imports come from."""
+# imports only modules that are imported already: this file is imported under the import system's lock
+"""The import system: its list of finders, its global lock, and the source of morph's own imports."""
 
 import _imp
 import _thread
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from types import ModuleType, TracebackType
     from typing import Any
 
-# the distributions that morph depends on, and theirs, by import name; torch is the program's
+# morph's dependencies and their dependencies, by import name; torch belongs to the program
 DEPENDENCIES = frozenset({"filelock", "importlib_metadata", "platformdirs", "psutil", "wrapt", "zipp"})
 DEPENDENCIES |= {"lazy_importer", "markdown_it", "mdurl", "pygments", "rich"}
 
-waiting: "list[Any]" = []  # what has to be taken off ``sys.meta_path`` when nothing waits for torch any more
+waiting: "list[Any]" = []  # removes the finder that waits for torch from ``sys.meta_path``
 
 _changing = _thread.allocate_lock()
 _before: "list[Any]" = []
 
 
 def put_first(finder: "Any") -> None:
-    """Have ``finder`` asked before all others, if it is not asked already.
+    """Put ``finder`` first on ``sys.meta_path``, if it is not on it.
 
-    The list is replaced and not changed: another thread may be going through it, and would leave one out.
+    The list is replaced, not changed: another thread may be iterating over it, and would skip a finder.
     """
     with _changing:
         _put_first(finder)
 
 
 def take_away(finder: "Any") -> None:
-    """Have ``finder`` asked no more; without finders of morph's, the list is the one that it was."""
+    """Remove ``finder``; once no finder of morph's is left, the original list object is back."""
     with _changing:
         _take_away(finder)
 
 
 def withdraw() -> None:
-    """Wait for torch no longer: this process is activated by other means, or not at all."""
+    """Stop waiting for torch: this process is activated in another way, or not at all."""
     take_away(morph)
     sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
     while waiting:
@@ -61,7 +61,7 @@ def _take_away(finder: "Any") -> None:
     kept = [each for each in sys.meta_path if each is not finder]
     if len(kept) == len(sys.meta_path):
         return
-    # somebody may have added a finder meanwhile, and who is going through the list leaves none out then
+    # another finder may have been added meanwhile; a thread that iterates over the list skips none then
     if not any(map(_is_ours, kept)) and {*map(id, _before)} <= {*map(id, kept)}:
         if [*map(id, _before)] != [*map(id, kept)]:
             _before[:] = kept
@@ -74,13 +74,13 @@ def _is_ours(finder: "Any") -> bool:
 
 
 class OwnImports:
-    """What morph depends on is imported from where it is installed, by a thread inside a ``with`` block.
+    """Imports morph's dependencies from their installation, for a thread inside a ``with`` block.
 
-    A program's own folder, the current one and ``PYTHONPATH`` come first on the path, and may hold modules of
-    the same names, which the program itself would never have imported.
+    The program's folder, the current one and ``PYTHONPATH`` come first on the path, and may contain modules
+    of the same names that the program itself never imports.
 
-    The import system asks finders while it holds its one global lock. Who imports something then, waits for
-    threads that wait for that lock: so it is let go of inside the block.
+    The import system calls finders while it holds its global lock. An import at that point may wait for
+    threads that wait for the lock, so the block releases it.
 
     There is one instance, ``own_imports``.
     """
@@ -111,7 +111,7 @@ class OwnImports:
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        """Return the spec of a module that morph depends on, for a thread inside the block."""
+        """Return the spec of a dependency of morph's, for a thread inside the block."""
         if fullname not in DEPENDENCIES and fullname not in sys.stdlib_module_names:
             return None
         if fullname in sys.builtin_module_names or _imp.is_frozen(fullname):

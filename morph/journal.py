@@ -1,4 +1,4 @@
-"""A record of every rebinding, so that all of it can be undone."""
+"""A record of every rebinding, so that all of them can be undone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Journal:
         self._undo: list[Callable[[], object]] = []
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Bind ``owner.name`` to ``value``; undone to what ``owner`` itself held, if anything."""
+        """Bind ``owner.name`` to ``value``; undoing restores what ``owner`` itself held, if anything."""
         self.on_undo(_attribute_restorer(owner, name))
         setattr(owner, name, value)
 
@@ -50,10 +50,10 @@ class Journal:
         self._undo.append(callback)
 
     def undo(self) -> None:
-        """Undo everything, newest first; an error in one step does not keep the others from being undone.
+        """Undo everything, newest first; an error in one step does not stop the others.
 
         Raises:
-            ExceptionGroup: If steps failed, after all of them were tried.
+            ExceptionGroup: If steps failed, after all were tried.
         """
         errors: list[Exception] = []
         while self._undo:

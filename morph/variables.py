@@ -1,5 +1,5 @@
 # don't import any costly modules: most Pythons under morph reach this one
-"""The environment variables that morph reads, where the interpreter may be influenced by its environment."""
+"""The environment variables that morph reads, unless the interpreter ignores its environment."""
 
 import os
 import sys
@@ -17,9 +17,9 @@ SCOPE = "MORPH_SCOPE"
 
 
 def read(name: str) -> str | None:
-    """Return the value of an environment variable of morph's, if it is set, not empty, and counts.
+    """Return the value of an environment variable of morph's if it is set, not empty, and not ignored.
 
-    It does not count under ``-E`` and ``-I``, nor in an interpreter that runs with somebody else's rights.
+    It is ignored under ``-E`` and ``-I``, and in an interpreter that runs with another user's rights.
     """
     if sys.flags.ignore_environment or has_other_rights():
         return None

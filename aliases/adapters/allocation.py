@@ -11,7 +11,7 @@ _taken: dict[int, torch.Tensor] = {}
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Answer ``torch.cuda.caching_allocator_alloc``.
+    """Implement ``torch.cuda.caching_allocator_alloc``.
 
     Args:
         size: Bytes.

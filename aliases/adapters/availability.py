@@ -1,4 +1,4 @@
-"""What code that sees CUDA is told about this build of torch."""
+"""The answers about this build of torch for code that sees CUDA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's compute capability on devices that have none: the one whose features the device has."""
+"""CUDA's compute capability for devices that have none: the one with the device's features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHOUT_BFLOAT16 = (7, 0)
 
 
 def nominal() -> tuple[int, int]:
-    """Return the lowest capability that has what the device has: half precision, and bfloat16 or not.
+    """Return the lowest capability with the device's features: half precision, and bfloat16 or not.
 
     Programs compare it to choose bfloat16 (8.0 on), and the kernels of later generations (8.9 and 9.0 on),
     which no vendor has: they get a usable path either way.
@@ -28,12 +28,12 @@ def nominal() -> tuple[int, int]:
 
 @functools.cache
 def _nominal(vendor: Any) -> tuple[int, int]:
-    # of the served function, which takes the argument everywhere
+    # of the served function, which always takes the argument
     return WITH_BFLOAT16 if torch.cuda.is_bf16_supported(including_emulation=False) else WITHOUT_BFLOAT16
 
 
 def get_device_capability(target: Callable[[Any], tuple[int, int]], device: Any = None) -> tuple[int, int]:
-    """Answer ``torch.cuda.get_device_capability(device)``.
+    """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
         target: The vendor's, which numbers its own generations.
@@ -44,15 +44,15 @@ def get_device_capability(target: Callable[[Any], tuple[int, int]], device: Any 
 
 
 def is_bf16_supported(target: Callable[[], bool], including_emulation: bool = True) -> bool:
-    """Answer ``torch.cuda.is_bf16_supported``.
+    """Implement ``torch.cuda.is_bf16_supported``.
 
     Args:
-        target: The vendor's, which takes no argument and tells of the hardware.
+        target: The vendor's, which takes no argument and describes the hardware.
         including_emulation: Without effect: the vendor emulates none.
     """
     return target()
 
 
 def is_tf32_supported() -> bool:
-    """Tell whether products can run in a shortened float32, which came with bfloat16, as on CUDA."""
+    """Return whether products can run in a shortened float32, which came with bfloat16, as on CUDA."""
     return bool(vendor_module().is_bf16_supported())

@@ -1,4 +1,4 @@
-"""Reports of operations that wait for the device, which only CUDA's kernels of torch make."""
+"""Reports of operations that wait for the device, which only torch's CUDA kernels make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _mode = 0
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Keep the mode. No wait is reported: on the CPU there is none, on a device none is seen, with a warning.
+    """Keep the mode. No wait is reported: the CPU has none, and for a device there is a warning instead.
 
     Args:
         debug_mode: ``"default"``, ``"warn"`` or ``"error"``, or its number.
@@ -31,5 +31,5 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Return the mode that ``set_sync_debug_mode`` was given."""
+    """Return the mode set by ``set_sync_debug_mode``."""
     return _mode

@@ -1,4 +1,4 @@
-"""Memory functions of torch.cuda that are deprecated on CUDA too: each is another under an old name."""
+"""Memory functions of torch.cuda that are deprecated on CUDA too: old names of other functions."""
 
 from __future__ import annotations
 

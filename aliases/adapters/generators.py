@@ -1,4 +1,4 @@
-"""The random generators of the devices, for torch's private names and where a vendor binds them late."""
+"""The devices' random generators, for torch's private names and for vendors that bind them late."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ default_generators = DefaultGenerators()
 
 
 def get_generator(device: torch.device) -> torch.Generator:
-    """Answer ``torch.cuda._get_generator(device)``."""
+    """Implement ``torch.cuda._get_generator(device)``."""
     cuda: Any = torch.cuda
     index: int = cuda._get_device_index(device, optional=True)
     return _generators()[index]
 
 
 def get_rng_state_offset(device: Any = "cuda") -> int:
-    """Answer ``torch.cuda._get_rng_state_offset(device)``."""
+    """Implement ``torch.cuda._get_rng_state_offset(device)``."""
     return int(_of(device).get_offset())
 
 
 def set_rng_state_offset(offset: int, device: Any = "cuda") -> None:
-    """Answer ``torch.cuda._set_rng_state_offset(offset, device)``."""
+    """Implement ``torch.cuda._set_rng_state_offset(offset, device)``."""
     _of(device).set_offset(offset)
 
 

@@ -1,4 +1,4 @@
-"""Graphs: CUDA's parameters on the vendor's classes, which order and name them otherwise."""
+"""Graphs: CUDA's parameters on the vendor's classes, which order and name them differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morph.backends import vendor_module
 from morph.backends.refusal import lacks
 
 CUDA_MODE = "global"
-_NO_LIVENESS = "its graphs do not watch over their inputs; keep a reference to each tensor the graph reads"
+_NO_LIVENESS = "its graphs do not check their inputs; keep a reference to each tensor the graph reads"
 _NO_ANNOTATIONS = "the annotations are those of CUDA's graph nodes"
 
 
@@ -63,12 +63,12 @@ graph.__module__ = "torch.cuda.graphs"
 
 
 def new_graph(target: Callable[[type], Any], cls: type, keep_graph: bool = False) -> Any:
-    """Create a ``torch.cuda.CUDAGraph``; ``keep_graph`` only matters to who reads the raw graph."""
+    """Create a ``torch.cuda.CUDAGraph``; ``keep_graph`` only matters to readers of the raw graph."""
     return target(cls)
 
 
 def initialise_graph(target: Callable[[Any], None], graph: Any, keep_graph: bool = False) -> None:
-    """Initialise a ``torch.cuda.CUDAGraph``, which takes what its ``__new__`` takes."""
+    """Initialise a ``torch.cuda.CUDAGraph``, with the parameters of its ``__new__``."""
     target(graph)
 
 
@@ -79,7 +79,7 @@ def capture_begin(
     capture_error_mode: str | None = None,
     check_input_liveness: bool = False,
 ) -> None:
-    """Answer ``CUDAGraph.capture_begin``.
+    """Implement ``CUDAGraph.capture_begin``.
 
     Args:
         target: The vendor's.
@@ -105,7 +105,7 @@ def make_graphed_callables(
     allow_unused_input: bool = False,
     pool: Any = None,
 ) -> Any:
-    """Answer ``torch.cuda.make_graphed_callables``.
+    """Implement ``torch.cuda.make_graphed_callables``.
 
     Args:
         target: The vendor's, which takes the arguments up to ``allow_unused_input``.
@@ -116,13 +116,13 @@ def make_graphed_callables(
         pool: A hint that memory may be shared with other graphs.
 
     Returns:
-        What replays the captures.
+        The callables that replay the captures.
     """
     return target(callables, sample_args, num_warmup_iters, allow_unused_input)
 
 
 def _mode(mode: str) -> dict[str, str]:
-    """Return the parameter for a mode; CUDA's default is the vendor's, whatever that one is called."""
+    """Return the parameter for a mode; CUDA's default means the vendor's, whatever its name."""
     return {} if mode == CUDA_MODE else {"capture_error_mode": mode}
 
 
@@ -130,10 +130,10 @@ def _capture(cuda_graph: Any, pool: Any, stream: Any, mode: str) -> Any:
     vendor = vendor_module().graph
     if "capture_error_mode" in inspect.signature(vendor).parameters:
         return vendor(cuda_graph, pool, stream, **_mode(mode))
-    return vendor(cuda_graph, pool, stream)  # a mode only says which calls of other threads CUDA refuses
+    return vendor(cuda_graph, pool, stream)  # a mode only decides which calls of other threads CUDA refuses
 
 
 def refuse_liveness(asked: bool) -> None:
-    """Raise if a program asked for a watch over a graph's inputs."""
+    """Raise if a program requests a check of the liveness of a graph's inputs."""
     if asked:
         raise lacks("check_input_liveness=True of a graph's capture", _NO_LIVENESS)

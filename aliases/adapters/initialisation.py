@@ -1,4 +1,4 @@
-"""Work put off until the device is initialised."""
+"""Calls deferred until the device is initialised."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Work = Callable[[], object]
 
 
 def lazy_call(target: Callable[[Work], None], callable: Work, **kwargs: bool) -> None:
-    """Answer ``torch.cuda._lazy_call(callable, seed=..., seed_all=...)``.
+    """Implement ``torch.cuda._lazy_call(callable, seed=..., seed_all=...)``.
 
     Args:
         target: The vendor's, which calls in the order of the requests and needs no hint about seeds.

@@ -1,4 +1,4 @@
-"""Which library computes linear algebra: a hint on CUDA, and without effect where there is one library."""
+"""The choice of a linear algebra library: a hint on CUDA, without effect where there is one library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BLAS = ("default", "cublas", "cublaslt", "hipblas", "hipblaslt", "ck")
 
 
 def preferred_linalg_library(backend: Any = None) -> Any:
-    """Take CUDA's hint for linear algebra.
+    """Accept CUDA's hint for linear algebra.
 
     Args:
         backend: None, one of CUDA's names, or a ``torch._C._LinalgBackend``.
@@ -28,7 +28,7 @@ def preferred_linalg_library(backend: Any = None) -> Any:
 
 
 def preferred_blas_library(backend: Any = None) -> Any:
-    """Take CUDA's hint for matrix products.
+    """Accept CUDA's hint for matrix products.
 
     Args:
         backend: None, one of CUDA's names, or a ``torch._C._BlasBackend``.

@@ -13,7 +13,7 @@ from morph.backends import vendor_module
 
 
 def device_memory_used(device: Any = None) -> int:
-    """Answer ``torch.cuda.device_memory_used(device)``.
+    """Implement ``torch.cuda.device_memory_used(device)``.
 
     Args:
         device: The device; None is the current one.
@@ -28,7 +28,7 @@ def device_memory_used(device: Any = None) -> int:
 def memory_snapshot(
     target: Callable[..., Any], mempool_id: tuple[int, int] | None = None, include_traces: bool = True
 ) -> Any:
-    """Answer ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
+    """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
 
     Args:
         target: The vendor's, which always includes the traces.
@@ -42,7 +42,7 @@ def memory_snapshot(
 
 
 def snapshot_of_pool(target: Callable[[Any], Any], pool: Any, include_traces: bool = True) -> Any:
-    """Answer ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor's always includes the traces."""
+    """Implement ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor's always includes the traces."""
     return target(pool)
 
 
@@ -58,7 +58,7 @@ def record_memory_history(
     global_record_annotations: bool = False,
     skip_actions: list[str] | None = None,
 ) -> None:
-    """Answer ``torch.cuda.memory._record_memory_history``.
+    """Implement ``torch.cuda.memory._record_memory_history``.
 
     Args:
         target: The vendor's, which takes the arguments up to ``device``.
@@ -90,13 +90,13 @@ _fractions: dict[int, float] = {}
 def set_per_process_memory_fraction(
     target: Callable[[float, Any], None], fraction: float, device: Any = None
 ) -> None:
-    """Answer ``torch.cuda.set_per_process_memory_fraction``, and remember it: the vendor does not tell."""
+    """Implement ``torch.cuda.set_per_process_memory_fraction``, and store it: the vendor cannot return it."""
     target(fraction, device)
     _fractions[_index(device)] = fraction
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """Return what ``set_per_process_memory_fraction`` was given for ``device``, 1.0 before."""
+    """Return the argument of ``set_per_process_memory_fraction`` for ``device``, by default 1.0."""
     return _fractions.get(_index(device), 1.0)
 
 
@@ -106,5 +106,5 @@ def _index(device: Any) -> int:
 
 
 def set_allocator_settings(target: Callable[[str], None], env: str) -> None:
-    """Answer ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses what it lacks."""
+    """Implement ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses what it lacks."""
     target(env)

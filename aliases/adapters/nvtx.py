@@ -12,7 +12,7 @@ Annotate = Callable[[str], int]
 
 
 def annotate(target: Annotate, msg: str) -> int:
-    """Answer ``range_push``, ``range_start`` and ``mark``; a vendor's takes no empty message, CUDA's does."""
+    """Implement ``range_push``, ``range_start`` and ``mark``; unlike CUDA, vendors reject empty messages."""
     return target(msg or " ")
 
 

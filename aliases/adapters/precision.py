@@ -1,4 +1,4 @@
-"""TF32's switches of CUDA, which also switch the vendor's shortened float32."""
+"""CUDA's TF32 switches, which also switch the vendor's shortened float32."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Switches:
     """The places where programs allow TF32.
 
     Args:
-        allow: Called with what torch's flags allow, for products and for convolutions, whenever one is set.
+        allow: Called with torch's flags for products and for convolutions, whenever one is set.
         products: The class of ``matmul``.
 
     Attributes:
@@ -33,18 +33,18 @@ class Switches:
         self.allow_tf32 = _flags.ContextProp(torch._C._get_cudnn_allow_tf32, self._allow_in_convolutions)
 
     def follow_torch(self) -> None:
-        """Switch the vendor's as torch's flags stand."""
+        """Switch the vendor's to match torch's flags."""
         self._allow(_is_allowed("matmul"), _is_allowed("conv"))
 
     def set_flags(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Answer ``torch.backends.cudnn.set_flags``."""
+        """Implement ``torch.backends.cudnn.set_flags``."""
         before: tuple[Any, ...] = _cudnn().set_flags(*args, **kwargs)
         self.follow_torch()
         return before
 
     @contextmanager
     def flags(self, *args: Any, **kwargs: Any) -> Iterator[None]:
-        """Answer ``torch.backends.cudnn.flags``."""
+        """Implement ``torch.backends.cudnn.flags``."""
         try:
             with _cudnn().flags(*args, **kwargs):
                 self.follow_torch()

@@ -1,4 +1,4 @@
-"""``torch._C._cuda_*``: questions about devices and streams, answered by the vendor's module."""
+"""``torch._C._cuda_*``: functions for devices and streams, implemented with the vendor's module."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Place = tuple[int, int, int]  # a stream's id, the index of its device and the k
 
 
 def get_device() -> int:
-    """Answer ``torch._C._cuda_getDevice()``."""
+    """Implement ``torch._C._cuda_getDevice()``."""
     return int(vendor_module().current_device())
 
 
 def set_device(device: int) -> None:
-    """Answer ``torch._C._cuda_setDevice(device)``."""
+    """Implement ``torch._C._cuda_setDevice(device)``."""
     vendor_module().set_device(device)
 
 
 def exchange_device(device: int) -> int:
-    """Answer ``torch._C._cuda_exchangeDevice``: the device that was current; -1 changes nothing."""
+    """Implement ``torch._C._cuda_exchangeDevice``: return the previous device; -1 changes nothing."""
     if device < 0:
         return -1
     previous = get_device()
@@ -31,44 +31,44 @@ def exchange_device(device: int) -> int:
 
 
 def current_stream(device: int) -> Place:
-    """Answer ``torch._C._cuda_getCurrentStream(device)``."""
+    """Implement ``torch._C._cuda_getCurrentStream(device)``."""
     return _place(vendor_module().current_stream(device))
 
 
 def default_stream(device: int) -> Place:
-    """Answer ``torch._C._cuda_getDefaultStream(device)``."""
+    """Implement ``torch._C._cuda_getDefaultStream(device)``."""
     return _place(vendor_module().default_stream(device))
 
 
 def current_raw_stream(device: int) -> int:
-    """Answer ``torch._C._cuda_getCurrentRawStream(device)``: the vendor's handle of the stream."""
+    """Implement ``torch._C._cuda_getCurrentRawStream(device)``: return the vendor's handle of the stream."""
     return int(vendor_module().current_stream(device).cuda_stream)
 
 
 def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
-    """Answer ``torch._C._cuda_setStream``, which makes the stream's device current too."""
+    """Implement ``torch._C._cuda_setStream``, which makes the stream's device current too."""
     set_device(device_index)
     place = {"stream_id": stream_id, "device_index": device_index, "device_type": device_type}
     vendor_module().set_stream(vendor_module().Stream(**place))
 
 
 def synchronize() -> None:
-    """Answer ``torch._C._cuda_synchronize()``, of the current device."""
+    """Implement ``torch._C._cuda_synchronize()``, of the current device."""
     vendor_module().synchronize()
 
 
 def empty_cache() -> None:
-    """Answer ``torch._C._cuda_emptyCache()``."""
+    """Implement ``torch._C._cuda_emptyCache()``."""
     vendor_module().empty_cache()
 
 
 def memory_stats(device: int) -> dict[str, Any]:
-    """Answer ``torch._C._cuda_memoryStats(device)``, nested as torch's are."""
+    """Implement ``torch._C._cuda_memoryStats(device)``, nested as torch's are."""
     return dict(vendor_module().memory_stats_as_nested_dict(device))
 
 
 def is_in_bad_fork() -> bool:
-    """Answer ``torch._C._cuda_isInBadFork()``."""
+    """Implement ``torch._C._cuda_isInBadFork()``."""
     return bool(vendor_module()._is_in_bad_fork())
 
 

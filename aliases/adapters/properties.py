@@ -13,7 +13,7 @@ import torch
 from morph.backends import active
 from morph.backends.refusal import lacks
 
-# What arithmetic on occupancy divides and multiplies by; the numbers of capability 7.0 and 8.0 alike
+# The operands of occupancy calculations; the numbers are the same for capability 7.0 and 8.0
 STAND_INS = {
     "is_integrated": 0,
     "is_multi_gpu_board": 0,
@@ -40,7 +40,7 @@ class DeviceProperties:
 
     Args:
         vendor: The vendor's properties.
-        capability: What ``torch.cuda.get_device_capability()`` answers for the device.
+        capability: The device's ``torch.cuda.get_device_capability()``.
         index: The device's index.
     """
 
@@ -74,16 +74,16 @@ class DeviceProperties:
 
 
 def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> DeviceProperties:
-    """Answer ``torch.cuda.get_device_properties(device)``."""
+    """Implement ``torch.cuda.get_device_properties(device)``."""
     cuda: Any = torch.cuda
     index = cuda._get_device_index(device, optional=True)
     return DeviceProperties(target(device), cuda.get_device_capability(device), index)
 
 
 def made_up_uuid(index: int) -> uuid.UUID:
-    """Return what tells a device from all others, where the vendor does not say its UUID.
+    """Return an identifier for a device, where the vendor does not report its UUID.
 
-    Two processes of one host that see the same device through different masks get the same.
+    Two processes of one host that see the same device through different masks get the same one.
 
     Args:
         index: The device's index in this process.
@@ -97,10 +97,10 @@ def made_up_uuid(index: int) -> uuid.UUID:
 
 
 def get_device_name(target: Callable[[Any], str], device: Any = None) -> str:
-    """Answer ``torch.cuda.get_device_name(device)``."""
+    """Implement ``torch.cuda.get_device_name(device)``."""
     return target(device)
 
 
 def can_device_access_peer(target: Callable[[Any, Any], bool], device: Any, peer_device: Any) -> bool:
-    """Answer ``torch.cuda.can_device_access_peer(device, peer_device)``."""
+    """Implement ``torch.cuda.can_device_access_peer(device, peer_device)``."""
     return target(device, peer_device)

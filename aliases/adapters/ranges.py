@@ -41,7 +41,7 @@ def range_end(range_id: int) -> None:
 
 
 def device_range_start(msg: str, stream: int = 0) -> int:
-    """Begin a range; it is one of the host, and so waits for no stream."""
+    """Begin a range; it is a range of the host, and so does not wait for a stream."""
     return range_start(msg)
 
 

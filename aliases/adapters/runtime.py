@@ -1,4 +1,4 @@
-"""``torch.cuda.cudart()``: the functions of the CUDA runtime that torch binds, on the vendor's."""
+"""``torch.cuda.cudart()``: the functions of the CUDA runtime that torch binds, on the vendor's runtime."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CudaError(RuntimeError):
     """A call of the runtime did not succeed.
 
     Args:
-        code: What the call returned.
+        code: The status of the call.
     """
 
     def __init__(self, code: int) -> None:
@@ -40,7 +40,7 @@ class CudaError(RuntimeError):
 
 
 def check_error(res: int) -> None:
-    """Raise if ``res``, what a call of the runtime returned, is not success.
+    """Raise if ``res``, the status of a call of the runtime, is not success.
 
     Raises:
         CudaError: If it is not.
@@ -50,7 +50,7 @@ def check_error(res: int) -> None:
 
 
 def error_string(code: int) -> str:
-    """Return what a status code means, as far as the vendor's Python package tells."""
+    """Return the meaning of a status code, if the vendor's Python package provides it."""
     if code == 0:
         return "no error"
     backend = active()
@@ -62,8 +62,8 @@ class Runtime:
 
     Args:
         vendor: The vendor's runtime module.
-        prefix: What its functions' names begin with in place of ``cuda``.
-        codes: The class of what its functions return.
+        prefix: The prefix of its functions' names in place of ``cuda``.
+        codes: The class of the statuses that its functions return.
         register_flags: Turns the flags of ``cudaHostRegister`` into the vendor's.
     """
 

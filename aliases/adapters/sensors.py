@@ -1,4 +1,4 @@
-"""torch.cuda's sensors, read where the active backend's readings come from."""
+"""torch.cuda's sensors, read from the active backend's source of readings."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
     """Return a reading of the device that torch calls ``device``.
 
     Raises:
-        ModuleNotFoundError: If what would tell it is absent, as torch says of nvidia-ml-py; what to install.
-        MissingNameError: If the platform does not tell it, with the reason.
+        ModuleNotFoundError: If its library is missing, as in torch without nvidia-ml-py; with a remedy.
+        MissingNameError: If the platform does not report it, with the reason.
     """
     index = _index(device)
     try:

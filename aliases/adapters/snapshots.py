@@ -14,7 +14,7 @@ _torch: Any = torch
 def memory_snapshot(
     target: Callable[[], Any], mempool_id: tuple[int, int] | None = None, include_traces: bool = True
 ) -> Any:
-    """Answer ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
+    """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
 
     Args:
         target: The vendor's, which takes no argument.
@@ -31,7 +31,7 @@ def memory_snapshot(
 
 
 def snapshot(target: Callable[[Any], Any], device: Any = None, augment_with_fx_traces: bool = False) -> Any:
-    """Answer ``torch.cuda.memory._snapshot``.
+    """Implement ``torch.cuda.memory._snapshot``.
 
     Args:
         target: The vendor's, which takes the device only.

@@ -1,4 +1,4 @@
-"""Streams and events: what CUDA's classes take and have beyond the vendor's."""
+"""Streams and events: the parameters and members of CUDA's classes that the vendor's lack."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def enter_stream_context(
 
 
 def get_stream_from_external(target: Callable[..., Any], data_ptr: int, device: Any = None) -> Any:
-    """Answer ``torch.cuda.get_stream_from_external`` with the vendor's ``ExternalStream``."""
+    """Implement ``torch.cuda.get_stream_from_external`` with the vendor's ``ExternalStream``."""
     return target(data_ptr, device)
 
 
@@ -53,18 +53,18 @@ def _priority_range() -> tuple[int, int]:
     return 0, 0
 
 
-priority_range = staticmethod(_priority_range)  # the least and the greatest, which are one
+priority_range = staticmethod(_priority_range)  # the least and the greatest, which are the same
 priority = property(lambda stream: 0, doc="The stream's priority, of which there is one.")
 
 
 def set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
-    """Answer ``torch.cuda._set_stream_by_id(stream_id, device_index, device_type)``."""
+    """Implement ``torch.cuda._set_stream_by_id(stream_id, device_index, device_type)``."""
     vendor = vendor_module()
     vendor.set_stream(vendor.Stream(stream_id=stream_id, device_index=device_index, device_type=device_type))
 
 
 def exchange_device(device: int) -> int:
-    """Select ``device`` and return the index of the one before; a negative one is none."""
+    """Select ``device`` and return the index of the previous one; a negative one changes nothing."""
     if device < 0:
         return -1
     vendor = vendor_module()
@@ -75,7 +75,7 @@ def exchange_device(device: int) -> int:
 
 
 def maybe_exchange_device(device: int) -> int:
-    """Do as ``exchange_device``: Dynamo tells the two functions of torch.cuda apart by identity."""
+    """Do as ``exchange_device``; Dynamo distinguishes the two functions of torch.cuda by identity."""
     return exchange_device(device)
 
 

@@ -1,4 +1,4 @@
-"""What can be read of a device while it works: memory, load, temperature, power, processes.
+"""Readings of a device at work: memory, load, temperature, power, processes.
 
 One source per backend, each on the vendor's own library or tool. ``pynvml`` and the sensors of ``torch.cuda``
 are served from here.
@@ -17,7 +17,7 @@ from morph.errors import ActivationError
 
 
 def source() -> Source:
-    """Return where the readings of the active backend's devices come from.
+    """Return the source of readings for the active backend's devices.
 
     Raises:
         ActivationError: If no backend is active.
@@ -38,7 +38,7 @@ def device(index: int) -> Device:
 @functools.cache
 def _source(backend: str) -> Source:
     name = f"{__name__}.{backend}"
-    if importlib.util.find_spec(name) is None:  # a backend that another distribution brings
+    if importlib.util.find_spec(name) is None:  # a backend from another distribution
         from morph.aliases.sensors.torch_device import TorchSource
 
         return TorchSource("torch", f"morph has no source of readings for backend {backend!r}")

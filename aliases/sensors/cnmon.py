@@ -23,7 +23,7 @@ class Card:
     """A card in the table.
 
     Attributes:
-        number: cnmon's number of it.
+        number: cnmon's number of the card.
         name: The product, ``"MLU370-X8"``.
         firmware: The version of its firmware.
         bus_id: Its PCI address; None in the table of older releases.

@@ -54,13 +54,13 @@ class Host(Source):
         return platform.release()
 
     def runtime_version(self) -> int:
-        """Return the version of CUDA that torch tells."""
+        """Return the version of CUDA that torch reports."""
         major, minor = map(int, str(torch.version.cuda).split(".")[:2])
         return 1000 * major + 10 * minor
 
 
 class Load:
-    """The share of time that the cores are busy, between one question and the next."""
+    """The share of time that the cores are busy, from one call to the next."""
 
     def __init__(self) -> None:
         self._last: Any = None
@@ -82,9 +82,9 @@ class Processor(Device):
     """A software device: the processor, all its cores together, and memory of the host.
 
     Args:
-        host: Keeps what is counted from one call to the next.
+        host: The machine, which keeps counts from one call to the next.
         number: The device's number in the machine.
-        shared: Whether there are more such devices, so that what the processor draws is not this one's.
+        shared: Whether there are more such devices, so that the processor's power is not this one's.
     """
 
     why_unknown = Host.why_unknown
@@ -97,28 +97,28 @@ class Processor(Device):
         host.loads.setdefault(number, Load())
 
     def name(self) -> str:
-        """Return the name that torch tells."""
+        """Return the name that torch reports."""
         return properties.of_number(self._number).name
 
     def uuid(self) -> str:
-        """Return the UUID that torch tells."""
+        """Return the UUID that torch reports."""
         return str(properties.of_number(self._number).uuid)
 
     def pci(self) -> PciAddress:
-        """Return the place that torch tells: the device's number is that of the bus."""
-        told = properties.of_number(self._number)
-        return PciAddress(told.pci_domain_id, told.pci_bus_id, told.pci_device_id)
+        """Return the place that torch reports: the device's number is that of the bus."""
+        info = properties.of_number(self._number)
+        return PciAddress(info.pci_domain_id, info.pci_bus_id, info.pci_device_id)
 
     def pci_ids(self) -> tuple[int, int]:
-        """Return 0 for each: no vendor of hardware has numbered a software device."""
+        """Return 0 for each: a software device has no hardware vendor's number."""
         return 0, 0
 
     def cores(self) -> int:
-        """Return the number of multiprocessors that torch tells."""
+        """Return the number of multiprocessors that torch reports."""
         return properties.of_number(self._number).multi_processor_count
 
     def memory(self) -> Memory:
-        """Return the memory that torch tells, and what all processes together use of it."""
+        """Return the memory that torch reports, and its use by all processes."""
         used = sum(each.memory or 0 for each in self.processes())
         return Memory(started().memory, min(used, started().memory))
 
@@ -190,14 +190,14 @@ class Processor(Device):
         readings: list[Any] = next(filter(None, (sensors.get(name) for name in _SENSORS)), [])
         value: float | None = getattr(readings[0], which) if readings else None
         if value is None:
-            raise UnknownReadingError(f"{what}: the system shows no sensor of the processor that tells it")
+            raise UnknownReadingError(f"{what}: the system has no sensor of the processor for it")
         return round(value)
 
     def _frequency(self, clock: Clock, which: str) -> int:
         frequency = psutil.cpu_freq() if clock is Clock.COMPUTE else None
         value = getattr(frequency, which, 0)
         if not value:
-            raise UnknownReadingError(f"{which} {clock.value} clock: the system does not tell it")
+            raise UnknownReadingError(f"{which} {clock.value} clock: the system does not report it")
         return round(value)
 
 

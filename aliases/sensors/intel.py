@@ -1,4 +1,4 @@
-"""A GPU of Intel's, as Level Zero Sysman tells of it."""
+"""A GPU of Intel's, read through Level Zero Sysman."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Pro
 from morph.aliases.sensors.sysman import Sysman
 
 _UNKNOWN = ("", "unknown")
-"""What Sysman writes where it does not know a text."""
+"""Sysman's text for an unknown value."""
 
 _DOMAINS = {
     Clock.COMPUTE: "ZES_FREQ_DOMAIN_GPU",
@@ -28,7 +28,7 @@ class SysmanGpu(Device):
         tile: The number of the tile; None for the whole card.
     """
 
-    why_unknown = "Level Zero Sysman does not tell it through pyzes"
+    why_unknown = "Level Zero Sysman does not report it through pyzes"
 
     def __init__(self, sysman: Sysman, card: Any, tile: int | None = None) -> None:
         self._sysman = sysman
@@ -38,7 +38,7 @@ class SysmanGpu(Device):
     @property
     def properties(self) -> Any:
         """The card's ``zes_device_properties_t``."""
-        return self._sysman.told("zesDeviceGetProperties", "zes_device_properties_t", self._card)
+        return self._sysman.read("zesDeviceGetProperties", "zes_device_properties_t", self._card)
 
     def name(self) -> str:
         """Return the product's name."""
@@ -63,14 +63,14 @@ class SysmanGpu(Device):
 
     def pcie_link(self) -> tuple[int, int]:
         """Return generation and width of the link now."""
-        return self._link(self._sysman.told("zesDevicePciGetState", "zes_pci_state_t", self._card).speed)
+        return self._link(self._sysman.read("zesDevicePciGetState", "zes_pci_state_t", self._card).speed)
 
     def max_pcie_link(self) -> tuple[int, int]:
         """Return the highest generation and width of the link."""
         return self._link(self._pci.maxSpeed)
 
     def pcie_throughput(self, *, sent: bool) -> int:
-        """Return what the card has sent or received since the last call, a second."""
+        """Return the rate at which the card has sent or received since the last call, per second."""
         counter = "txCounter" if sent else "rxCounter"
         grown, _ = self._sysman.rate("zesDevicePciGetStats", "zes_pci_stats_t", self._card, counter)
         return round(grown * 1e6 / 1024)
@@ -83,7 +83,7 @@ class SysmanGpu(Device):
     def memory(self) -> Memory:
         """Return the device memory in use by all processes."""
         states = [
-            self._sysman.told("zesMemoryGetState", "zes_mem_state_t", module) for module, _ in self._modules()
+            self._sysman.read("zesMemoryGetState", "zes_mem_state_t", module) for module, _ in self._modules()
         ]
         if not states:
             raise self.unknown("memory")
@@ -117,7 +117,7 @@ class SysmanGpu(Device):
     def temperature(self) -> int:
         """Return the GPU's temperature."""
         sensor = self._first("TemperatureSensors", "zes_temp_handle_t", "Temperature", "ZES_TEMP_SENSORS_GPU")
-        celsius: float = self._sysman.told("zesTemperatureGetState", "c_double", sensor).value
+        celsius: float = self._sysman.read("zesTemperatureGetState", "c_double", sensor).value
         return round(celsius)
 
     def power(self) -> int:
@@ -129,8 +129,8 @@ class SysmanGpu(Device):
 
     def energy(self) -> int:
         """Return the energy, which Sysman counts in microjoules."""
-        told = self._sysman.told("zesPowerGetEnergyCounter", "zes_power_energy_counter_t", self._power)
-        return int(told.energy) // 1000
+        state = self._sysman.read("zesPowerGetEnergyCounter", "zes_power_energy_counter_t", self._power)
+        return int(state.energy) // 1000
 
     def power_limit(self) -> int:
         """Return the sustained limit of the power."""
@@ -140,13 +140,13 @@ class SysmanGpu(Device):
 
     def power_limits(self) -> tuple[int, int]:
         """Return the range of the limit."""
-        told = self._sysman.told("zesPowerGetProperties", "zes_power_properties_t", self._power)
-        return told.minLimit, self._known(told.maxLimit, "range of the power's limit")
+        state = self._sysman.read("zesPowerGetProperties", "zes_power_properties_t", self._power)
+        return state.minLimit, self._known(state.maxLimit, "range of the power's limit")
 
     def clock(self, clock: Clock) -> int:
         """Return a clock."""
         domain, _ = self._frequency(clock)
-        megahertz: float = self._sysman.told("zesFrequencyGetState", "zes_freq_state_t", domain).actual
+        megahertz: float = self._sysman.read("zesFrequencyGetState", "zes_freq_state_t", domain).actual
         if megahertz < 0:
             raise self.unknown(f"{clock.value} clock")
         return round(megahertz)
@@ -162,15 +162,15 @@ class SysmanGpu(Device):
         return [Process(each.processId, each.memSize) for each in found]
 
     def ecc_enabled(self) -> bool:
-        """Tell whether the memory corrects errors."""
-        told = self._sysman.told("zesDeviceGetEccState", "zes_device_ecc_properties_t", self._card)
-        if told.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_UNAVAILABLE:
+        """Return whether the memory corrects errors."""
+        state = self._sysman.read("zesDeviceGetEccState", "zes_device_ecc_properties_t", self._card)
+        if state.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_UNAVAILABLE:
             raise self.unknown("error correction")
-        return bool(told.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_ENABLED)
+        return bool(state.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_ENABLED)
 
     @property
     def _pci(self) -> Any:
-        return self._sysman.told("zesDevicePciGetProperties", "zes_pci_properties_t", self._card)
+        return self._sysman.read("zesDevicePciGetProperties", "zes_pci_properties_t", self._card)
 
     @property
     def _power(self) -> Any:
@@ -211,7 +211,7 @@ class SysmanGpu(Device):
         return self._known(speed.gen, "PCIe link"), self._known(speed.width, "PCIe link")
 
     def _known(self, value: int, what: str) -> int:
-        """Return a number, which is negative or zero where Sysman does not know it."""
+        """Return a number, or raise if it is negative or zero, which means that Sysman does not know it."""
         if value <= 0:
             raise self.unknown(what)
         return int(value)

@@ -24,14 +24,14 @@ def open_source() -> Source:
 
 
 class CambriconMonitor(Source):
-    """What ``cnmon`` prints.
+    """The readings that ``cnmon`` prints.
 
     Args:
-        tool: How it is run.
+        tool: The tool.
     """
 
     title = "cnmon"
-    why_unknown = "cnmon does not tell"
+    why_unknown = "cnmon does not report it"
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
@@ -56,7 +56,7 @@ class CambriconMonitor(Source):
 class CambriconCard(Device):
     """A card in ``cnmon``'s table."""
 
-    why_unknown = "cnmon does not tell"
+    why_unknown = "cnmon does not report it"
     draws = False
 
     def __init__(self, source: CambriconMonitor, place: int) -> None:
@@ -72,7 +72,7 @@ class CambriconCard(Device):
         return self._card.name
 
     def uuid(self) -> str:
-        """Return a UUID made of the host's name and the card's place, since cnmon's table tells none."""
+        """Return a UUID made of the host's name and the card's place, since cnmon's table has none."""
         place = self._card.bus_id or self._card.number
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{place}"))
 

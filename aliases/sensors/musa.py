@@ -11,7 +11,7 @@ from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchSource
 
-_DOES_NOT_TELL = "MTML does not tell"
+_DOES_NOT_TELL = "MTML does not report it"
 
 
 def open_source() -> Source:
@@ -93,18 +93,18 @@ class MooreThreadsGpu(Device):
 
     def pci_ids(self) -> tuple[int, int]:
         """Return PCI's numbers."""
-        told = self._device("mtmlDeviceGetPciInfo")
-        return told.pciDeviceId, told.pciSubsystemId
+        info = self._device("mtmlDeviceGetPciInfo")
+        return info.pciDeviceId, info.pciSubsystemId
 
     def pcie_link(self) -> tuple[int, int]:
         """Return generation and width of the link now."""
-        told = self._device("mtmlDeviceGetPciInfo")
-        return told.pciCurGen, told.pciCurWidth
+        info = self._device("mtmlDeviceGetPciInfo")
+        return info.pciCurGen, info.pciCurWidth
 
     def max_pcie_link(self) -> tuple[int, int]:
         """Return the highest generation and width of the link."""
-        told = self._device("mtmlDeviceGetPciInfo")
-        return told.pciMaxGen, told.pciMaxWidth
+        info = self._device("mtmlDeviceGetPciInfo")
+        return info.pciMaxGen, info.pciMaxWidth
 
     def cores(self) -> int:
         """Return the number of cores."""
@@ -146,12 +146,12 @@ class MooreThreadsGpu(Device):
         return int(self._device("mtmlDeviceGetFanSpeed", 0))
 
     def ecc_enabled(self) -> bool:
-        """Tell whether the memory corrects errors."""
+        """Return whether the memory corrects errors."""
         current, _ = self._part("mtmlMemoryContext", "mtmlMemoryGetEccMode")
         return bool(current)
 
     def power(self) -> int:
-        """Return the board's power, which MTML tells in milliwatts."""
+        """Return the board's power, which MTML reports in milliwatts."""
         return int(self._device("mtmlDeviceGetPowerUsage"))
 
     def clock(self, clock: Clock) -> int:

@@ -27,7 +27,7 @@ def open_source() -> Source:
 
 
 class TorchNpu(TorchSource):
-    """What torch_npu tells, which knows the versions of the driver and of CANN."""
+    """The readings of torch_npu, which has the versions of the driver and of CANN."""
 
     def driver_version(self) -> str:
         """Return the driver's version."""
@@ -39,7 +39,7 @@ class TorchNpu(TorchSource):
 
 
 class BusyTorchDevice(TorchDevice):
-    """A device whose load torch_npu tells."""
+    """A device whose load torch_npu reports."""
 
     def busy(self) -> int:
         """Return the percentage of time that the AI cores were busy."""
@@ -48,27 +48,27 @@ class BusyTorchDevice(TorchDevice):
 
 
 def cann_version(part: str) -> str:
-    """Return the version of a part of CANN, ``"DRIVER"`` or itself; empty where torch_npu does not tell."""
+    """Return the version of a part of CANN, ``"DRIVER"`` or itself; empty if torch_npu does not report it."""
     utils = getattr(vendor_module(), "utils", None)
     ask = getattr(utils, "get_cann_version", None)
     return str(ask(part)) if ask else ""
 
 
 def runtime_version() -> int:
-    """Return CANN's version as ``1000 * major + 10 * minor``; 0 where torch_npu does not tell it."""
+    """Return CANN's version as ``1000 * major + 10 * minor``; 0 if torch_npu does not report it."""
     found = re.match(r"(\d+)\.(\d+)", cann_version("CANN"))
     return 1000 * int(found[1]) + 10 * int(found[2]) if found else 0
 
 
 class NpuSmi(Source):
-    """What ``npu-smi`` prints.
+    """The readings that ``npu-smi`` prints.
 
     Args:
-        tool: How it is run.
+        tool: The tool.
     """
 
     title = "npu-smi"
-    why_unknown = "npu-smi does not tell"
+    why_unknown = "npu-smi does not report it"
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
@@ -97,7 +97,7 @@ class NpuSmi(Source):
 class AscendChip(Device):
     """A chip in ``npu-smi``'s table."""
 
-    why_unknown = "npu-smi does not tell"
+    why_unknown = "npu-smi does not report it"
     draws = False
 
     def __init__(self, source: NpuSmi, place: int) -> None:
@@ -114,7 +114,7 @@ class AscendChip(Device):
         return name if name.startswith("Ascend") else f"Ascend {name}"
 
     def uuid(self) -> str:
-        """Return a UUID made of the host's name and the PCI address, since npu-smi tells none."""
+        """Return a UUID made of the host's name and the PCI address, since npu-smi prints none."""
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{self._chip.bus_id}"))
 
     def pci(self) -> PciAddress:
@@ -140,7 +140,7 @@ class AscendChip(Device):
     def power(self) -> int:
         """Return the power of the chip's board."""
         if self._chip.power is None:
-            raise self.unknown("power, which is that of the board and told for its first chip")
+            raise self.unknown("power, which is that of the board and reported for its first chip")
         return round(self._chip.power * 1000)
 
     def clock(self, clock: Clock) -> int:

@@ -1,4 +1,4 @@
-"""Where the readings of a backend's devices come from: a vendor's library or tool, or torch."""
+"""The source of readings for a backend's devices: a vendor's library or tool, or torch."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from morph.aliases.sensors.reading import Device, UnknownReadingError
 
 
 class Source:
-    """Where the readings of a backend's devices come from.
+    """The source of readings for a backend's devices.
 
     Attributes:
         title: The library or tool.
     """
 
     title = ""
-    why_unknown = "the platform does not tell"
+    why_unknown = "the platform does not report it"
 
     def devices(self) -> Sequence[Device]:
-        """Return the machine's devices, in the platform's own order, whatever masks them for torch."""
+        """Return the machine's devices, in the platform's order, including those masked for torch."""
         raise NotImplementedError
 
     def driver_version(self) -> str:

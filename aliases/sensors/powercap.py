@@ -11,14 +11,14 @@ from morph.aliases.sensors.reading import UnknownReadingError
 
 ZONES = pathlib.Path("/sys/class/powercap")
 SAMPLE = 0.1
-"""Seconds between two looks at the counter, where nobody has looked at it before."""
+"""Seconds between two reads of the counter, if it has not been read before."""
 
 
 class Powercap:
     """The processor's packages, together.
 
     Args:
-        folder: Where the kernel tells of them.
+        folder: The kernel's folder of them.
     """
 
     def __init__(self, folder: pathlib.Path = ZONES) -> None:
@@ -43,7 +43,7 @@ class Powercap:
         """Return the sum of the packages' long-term limits in milliwatts."""
         limits = [each / "constraint_0_power_limit_uw" for each in self._packages()]
         if not limits or not all(os.access(file, os.R_OK) for file in limits):
-            raise UnknownReadingError("limit of the power: the kernel tells none of the processor's")
+            raise UnknownReadingError("limit of the power: the kernel reports none for the processor")
         return sum(int(file.read_text()) for file in limits) // 1000
 
     def _counters(self) -> list[int]:

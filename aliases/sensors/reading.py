@@ -1,4 +1,4 @@
-"""Readings: what a device can be asked, and the error for what its platform cannot tell."""
+"""The readings of a device, and the error for those that its platform cannot report."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _PCI = pathlib.Path("/sys/bus/pci/devices")
 
 
 class UnknownReadingError(MorphError):
-    """Something was asked of a device that its platform does not tell."""
+    """The platform does not report a reading of a device."""
 
 
 class AbsentLibraryError(UnknownReadingError):
-    """What would tell a reading is not installed, or finds no driver."""
+    """The library for a reading is not installed, or finds no driver."""
 
 
 class Clock(enum.Enum):
-    """What a clock drives."""
+    """The unit that a clock drives."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -38,7 +38,7 @@ class Memory:
 
     @property
     def free(self) -> int:
-        """What is not in use, in bytes."""
+        """The free memory in bytes."""
         return max(0, self.total - self.used)
 
 
@@ -48,7 +48,7 @@ class Process:
 
     Attributes:
         pid: Its number.
-        memory: The device's memory that it uses, in bytes; None where that is not told.
+        memory: The device's memory that it uses, in bytes; None if not reported.
     """
 
     pid: int
@@ -72,7 +72,7 @@ class PciAddress:
         193
 
         Raises:
-            ValueError: If it is none.
+            ValueError: If it is not an address.
         """
         match = re.fullmatch(r"(?:([0-9a-fA-F]+):)?([0-9a-fA-F]+):([0-9a-fA-F]+)(?:\.([0-9a-fA-F]))?", text)
         if match is None:
@@ -81,20 +81,20 @@ class PciAddress:
 
 
 class Device:
-    """One device. A reading that its platform does not tell raises ``UnknownReadingError``.
+    """One device. A reading that its platform does not report raises ``UnknownReadingError``.
 
     Attributes:
-        why_unknown: Why what is not overridden cannot be read, and what to install, in one clause.
-        error: Of which kind that is.
+        why_unknown: Why the readings that are not overridden are missing, and what to install, in one clause.
+        error: The class of that error.
         draws: Whether it may draw a screen, and so have processes that do.
     """
 
-    why_unknown = "the platform does not tell"
+    why_unknown = "the platform does not report it"
     error: type[UnknownReadingError] = UnknownReadingError
     draws = True
 
     def unknown(self, what: str) -> UnknownReadingError:
-        """Return the error that says that ``what`` cannot be read, and why."""
+        """Return the error for a reading ``what`` that is not available, with the reason."""
         return self.error(f"{what}: {self.why_unknown}")
 
     def name(self) -> str:
@@ -102,7 +102,7 @@ class Device:
         raise self.unknown("name")
 
     def uuid(self) -> str:
-        """Return what identifies the device, as 32 hexadecimal digits in five groups."""
+        """Return the device's identifier, as 32 hexadecimal digits in five groups."""
         raise self.unknown("UUID")
 
     def serial(self) -> str:
@@ -125,7 +125,7 @@ class Device:
         )
 
     def pci_folder(self) -> pathlib.Path:
-        """Return the folder in which the kernel tells of the PCI device."""
+        """Return the folder in which the kernel describes the PCI device."""
         place = self.pci()
         return _PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
 
@@ -222,14 +222,14 @@ class Device:
         raise self.unknown("utilization by process")
 
     def _system(self, fact: str) -> int:
-        """Return a number that the kernel tells of a PCI device."""
+        """Return a number that the kernel reports for a PCI device."""
         file = self.pci_folder() / fact
         if not file.exists():
-            raise UnknownReadingError(f"{fact}: the system does not tell it of {file.parent.name}")
+            raise UnknownReadingError(f"{fact}: the system does not report it for {file.parent.name}")
         return int(file.read_text(), 0)
 
     def ecc_enabled(self) -> bool:
-        """Tell whether the memory corrects errors."""
+        """Return whether the memory corrects errors."""
         raise self.unknown("error correction")
 
     def ecc_errors(self, *, corrected: bool) -> int:

@@ -10,7 +10,7 @@ from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
 
 _MEGABYTE = 1 << 20
-_DOES_NOT_TELL = "AMD SMI does not tell"
+_DOES_NOT_TELL = "AMD SMI does not report it"
 _GENERATIONS = {2500: 1, 5000: 2, 8000: 3, 16000: 4, 32000: 5, 64000: 6}
 """Generations of PCIe by megatransfers per second."""
 
@@ -24,7 +24,7 @@ def open_source() -> Source:
     try:
         library = importlib.import_module("amdsmi")
         library.amdsmi_init()
-    except Exception as error:  # without its library the package raises what it happens to meet
+    except Exception as error:  # without its library the package may raise any exception
         reason = f"amdsmi cannot be used ({type(error).__name__}: {error}); pip install 'torch-morph[rocm]'"
         raise UnknownReadingError(reason) from error
     return AmdSmi(library)
@@ -68,19 +68,19 @@ class AmdGpu(Device):
         self._handle = handle
 
     def ask(self, function: str, *arguments: Any, key: str | None = None) -> Any:
-        """Return what a function of AMD SMI's tells, or one ``key`` of it.
+        """Return the answer of a function of AMD SMI's, or one ``key`` of it.
 
         Raises:
-            UnknownReadingError: If it does not tell.
+            UnknownReadingError: If it does not report it.
         """
         try:
             answer = getattr(self._library, function)(self._handle, *arguments)
         except self._library.AmdSmiException as error:
             raise UnknownReadingError(f"{function}: {' '.join(str(error).split())}") from error
-        told = answer if key is None else answer[key]
-        if told == "N/A":
+        value = answer if key is None else answer[key]
+        if value == "N/A":
             raise self.unknown(key or function)
-        return told
+        return value
 
     def name(self) -> str:
         """Return the product's name."""
@@ -125,7 +125,7 @@ class AmdGpu(Device):
         return int(self.ask("amdsmi_get_gpu_asic_info", key="num_compute_units"))
 
     def memory(self) -> Memory:
-        """Return the video memory, which is told in megabytes."""
+        """Return the video memory, which is reported in megabytes."""
         usage = self.ask("amdsmi_get_gpu_vram_usage")
         return Memory(usage["vram_total"] * _MEGABYTE, usage["vram_used"] * _MEGABYTE)
 
@@ -155,30 +155,30 @@ class AmdGpu(Device):
         return int(round(100 * self.ask("amdsmi_get_gpu_fan_speed", 0) / highest))
 
     def power(self) -> int:
-        """Return the socket's power, which is told in watts: the momentary one, else the average."""
-        told = self.ask("amdsmi_get_power_info")
+        """Return the socket's power, which is reported in watts: the momentary one, else the average."""
+        info = self.ask("amdsmi_get_power_info")
         watts = [
-            told[key]
+            info[key]
             for key in ("current_socket_power", "average_socket_power")
-            if told[key] not in ("N/A", 0)
+            if info[key] not in ("N/A", 0)
         ]
         if not watts:
             raise self.unknown("power")
         return int(watts[0]) * 1000
 
     def power_limit(self) -> int:
-        """Return the limit of the power, which is told in microwatts."""
+        """Return the limit of the power, which is reported in microwatts."""
         return int(self.ask("amdsmi_get_power_cap_info", key="power_cap")) // 1000
 
     def power_limits(self) -> tuple[int, int]:
         """Return the range of the limit."""
-        told = self.ask("amdsmi_get_power_cap_info")
-        return told["min_power_cap"] // 1000, told["max_power_cap"] // 1000
+        caps = self.ask("amdsmi_get_power_cap_info")
+        return caps["min_power_cap"] // 1000, caps["max_power_cap"] // 1000
 
     def energy(self) -> int:
         """Return the energy, which is counted in units of some microjoules."""
-        told = self.ask("amdsmi_get_energy_count")
-        return int(round(told["energy_accumulator"] * told["counter_resolution"] / 1000))
+        count = self.ask("amdsmi_get_energy_count")
+        return int(round(count["energy_accumulator"] * count["counter_resolution"] / 1000))
 
     def clock(self, clock: Clock) -> int:
         """Return a clock."""
@@ -190,11 +190,11 @@ class AmdGpu(Device):
 
     def processes(self) -> Sequence[Process]:
         """Return the processes on the GPU."""
-        told = self.ask("amdsmi_get_gpu_process_list")
-        return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in told]
+        processes = self.ask("amdsmi_get_gpu_process_list")
+        return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in processes]
 
     def ecc_enabled(self) -> bool:
-        """Tell whether any block corrects errors; AMD SMI has a bit for each."""
+        """Return whether any block corrects errors; AMD SMI has a bit for each."""
         return bool(self.ask("amdsmi_get_gpu_ecc_enabled"))
 
     def ecc_errors(self, *, corrected: bool) -> int:

@@ -1,4 +1,4 @@
-"""Intel's Level Zero Sysman, through the package pyzes: the functions of C, asked by name and field."""
+"""Intel's Level Zero Sysman, through the package pyzes: the C functions, called by name and field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from morph.aliases.sensors.reading import UnknownReadingError
 
 SAMPLE = 0.1
-"""Seconds between two looks at a counter, where nobody has looked at it before."""
+"""Seconds between two reads of a counter, if it has not been read before."""
 
 
 class Sysman:
@@ -35,7 +35,7 @@ class Sysman:
 
         Raises:
             ImportError: If it is not installed.
-            OSError: If Level Zero's loader is not there.
+            OSError: If Level Zero's loader is missing.
             UnknownReadingError: If it cannot be opened.
         """
         return cls(importlib.import_module("pyzes"))
@@ -46,12 +46,12 @@ class Sysman:
         return self.listed("zesDeviceGet", "zes_device_handle_t", drivers[0]) if drivers else []
 
     def listed(self, function: str, kind: str, *owner: Any) -> list[Any]:
-        """Return what a function that is first asked for the number tells: handles, or structures.
+        """Return the handles or structures of a function that first returns their number.
 
         Args:
             function: ``"zesDeviceProcessesGetState"``.
-            kind: What it tells, by its name in pyzes.
-            owner: The handle of what it belongs to, if it belongs to anything.
+            kind: The type of the results, by its name in pyzes.
+            owner: The handle of its owner, if it has one.
 
         Raises:
             UnknownReadingError: If the function fails.
@@ -65,12 +65,12 @@ class Sysman:
             self._check(function, ask(*owner, ctypes.byref(count), found))
         return list(found[: count.value])
 
-    def told(self, function: str, kind: str, handle: Any) -> Any:
+    def read(self, function: str, kind: str, handle: Any) -> Any:
         """Return the structure, or the number, that a function fills in.
 
         Args:
             function: ``"zesDevicePciGetState"``.
-            kind: What it fills in, by its name in pyzes.
+            kind: The type of the result, by its name in pyzes.
             handle: Whose it is.
 
         Raises:
@@ -86,34 +86,34 @@ class Sysman:
         name = properties.removeprefix("zes").removesuffix("GetProperties")
         short = {"Memory": "mem", "Frequency": "freq", "Temperature": "temp"}.get(name, name.lower())
         for handle in self.listed(f"zesDeviceEnum{part}", kind, card):
-            yield handle, self.told(properties, f"zes_{short}_properties_t", handle)
+            yield handle, self.read(properties, f"zes_{short}_properties_t", handle)
 
     def rate(self, function: str, kind: str, handle: Any, *fields: str) -> tuple[float, Any]:
-        """Return how much a counter grew per microsecond since it was last looked at, and how it stands.
+        """Return the growth of a counter per microsecond since it was last read, and its value.
 
         Args:
-            function: What tells the counter and its timestamp in microseconds.
+            function: The function for the counter and its timestamp in microseconds.
             kind: The structure's name in pyzes.
             handle: Whose it is.
             fields: The structure's fields that are counted together.
         """
         key = function, handle.value, *fields
         if key not in self._counters:
-            self._counters[key] = self._counted(self.told(function, kind, handle), fields)
+            self._counters[key] = self._counted(self.read(function, kind, handle), fields)
             time.sleep(SAMPLE)
-        now = self.told(function, kind, handle)
+        now = self.read(function, kind, handle)
         (before, began), (after, ended) = self._counters[key], self._counted(now, fields)
         if ended == began:
-            raise UnknownReadingError(f"{function}: the counter has not moved on since it was last asked")
+            raise UnknownReadingError(f"{function}: the counter has not changed since it was last read")
         self._counters[key] = after, ended
         return (after - before) / (ended - began), now
 
     @staticmethod
-    def _counted(told: Any, fields: tuple[str, ...]) -> tuple[int, int]:
-        return sum(getattr(told, field) for field in fields), told.timestamp
+    def _counted(state: Any, fields: tuple[str, ...]) -> tuple[int, int]:
+        return sum(getattr(state, field) for field in fields), state.timestamp
 
     def _mark(self, structure: Any, kind: str) -> None:
-        """Write into a structure which one it is, as Level Zero wants it."""
+        """Write a structure's type into it, as Level Zero requires."""
         if hasattr(structure, "stype"):
             title = kind.removeprefix("zes_").removesuffix("_t").upper()
             structure.stype = getattr(self.library, f"ZES_STRUCTURE_TYPE_{title}")

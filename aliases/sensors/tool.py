@@ -1,4 +1,4 @@
-"""Runs a vendor's tool, whose answers are kept for a moment: programs ask for one reading after the other."""
+"""Runs a vendor's tool, and caches its output briefly, since programs ask for one reading after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from morph.aliases.sensors.reading import UnknownReadingError
 
 KEPT = 0.5
-"""Seconds that an answer is kept."""
+"""Seconds for which the output is cached."""
 
 _TIMEOUT = 30.0
 
@@ -27,14 +27,14 @@ class Tool:
 
     @property
     def installed(self) -> bool:
-        """Whether the command is found."""
+        """Whether the command exists."""
         return shutil.which(self._name) is not None
 
     def ask(self, *arguments: str) -> str:
-        """Return what the tool prints, now or a moment ago.
+        """Return the tool's output, at most a moment old.
 
         Raises:
-            UnknownReadingError: If it fails, with the first line of what it says.
+            UnknownReadingError: If it fails, with the first line of its message.
         """
         asked, answer = self._answers.get(arguments, (-KEPT, ""))
         if time.monotonic() - asked >= KEPT:

@@ -1,4 +1,4 @@
-"""What torch itself tells of a device, whichever backend serves ``torch.cuda``."""
+"""The readings that torch itself reports, on any backend that serves ``torch.cuda``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from morph.errors import MissingNameError
 Value = TypeVar("Value")
 
 
-def told(ask: Callable[[], Value]) -> Value:
-    """Return what ``ask`` returns, or raise that it is not known where the backend lacks the name.
+def known(ask: Callable[[], Value]) -> Value:
+    """Return the result of ``ask``, or raise an error if the backend lacks the name.
 
     Raises:
         UnknownReadingError: With the reason that the backend's table gives.
@@ -28,12 +28,12 @@ def told(ask: Callable[[], Value]) -> Value:
 
 
 class TorchDevice(Device):
-    """A device as ``torch.cuda`` tells of it, where the vendor's library or tool is absent.
+    """A device as ``torch.cuda`` reports it, where the vendor's library or tool is absent.
 
     Asking for its memory makes the vendor's runtime open the device, as ``torch.cuda.mem_get_info`` does.
 
     Args:
-        index: torch's.
+        index: torch's index.
         why_unknown: Why nothing else can be read.
     """
 
@@ -44,20 +44,20 @@ class TorchDevice(Device):
         self.why_unknown = why_unknown or Device.why_unknown
 
     def name(self) -> str:
-        """Return the name that torch tells."""
+        """Return the name that torch reports."""
         return str(torch.cuda.get_device_name(self.index))
 
     def uuid(self) -> str:
-        """Return the UUID that torch tells."""
-        return str(uuid.UUID(str(told(lambda: self.properties.uuid))))
+        """Return the UUID that torch reports."""
+        return str(uuid.UUID(str(known(lambda: self.properties.uuid))))
 
     def cores(self) -> int:
-        """Return the number of multiprocessors that torch tells."""
-        return int(told(lambda: self.properties.multi_processor_count))
+        """Return the number of multiprocessors that torch reports."""
+        return int(known(lambda: self.properties.multi_processor_count))
 
     def memory(self) -> Memory:
-        """Return the memory that torch tells, used by all processes."""
-        free, total = told(lambda: torch.cuda.mem_get_info(self.index))
+        """Return the memory that torch reports, used by all processes."""
+        free, total = known(lambda: torch.cuda.mem_get_info(self.index))
         return Memory(total, total - free)
 
     @property
@@ -67,12 +67,12 @@ class TorchDevice(Device):
 
 
 class TorchSource(Source):
-    """What torch tells, where there is no library or tool.
+    """torch as the source of readings, where there is no library or tool.
 
     Args:
         title: The vendor's package, or torch.
         why_unknown: Why nothing else can be read, and what to install.
-        kind: What the devices are asked through.
+        kind: The class of the devices.
     """
 
     def __init__(self, title: str, why_unknown: str, kind: type[TorchDevice] = TorchDevice) -> None:

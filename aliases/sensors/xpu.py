@@ -27,10 +27,10 @@ def open_source() -> Source:
 
 
 class LevelZero(Source):
-    """Level Zero Sysman, whatever masks its devices for torch.
+    """Level Zero Sysman, with the devices that are masked for torch too.
 
     Args:
-        sysman: Opened.
+        sysman: The opened Sysman.
     """
 
     title = "pyzes"
@@ -66,7 +66,7 @@ class TorchXpu(Source):
     """Intel's GPUs as torch.xpu sees them.
 
     Args:
-        why_unknown: Why what torch.xpu does not tell cannot be read, and what to install.
+        why_unknown: Why the readings that torch.xpu lacks are not available, and what to install.
     """
 
     title = "torch.xpu"
@@ -84,7 +84,7 @@ class TorchXpu(Source):
 
 
 class IntelGpu(TorchDevice):
-    """A GPU of Intel's, of which torch.xpu tells some readings itself if it can import pyzes."""
+    """A GPU of Intel's, for which torch.xpu has some readings itself if it can import pyzes."""
 
     def busy(self) -> int:
         """Return the percentage of time that the engines were busy."""
@@ -99,7 +99,7 @@ class IntelGpu(TorchDevice):
         return round(self._ask(torch.xpu.temperature))
 
     def power(self) -> int:
-        """Return the GPU's power, which torch.xpu tells in watts."""
+        """Return the GPU's power, which torch.xpu reports in watts."""
         return round(self._ask(torch.xpu.power_draw) * 1000)
 
     def clock(self, clock: Clock) -> int:
@@ -118,5 +118,5 @@ class IntelGpu(TorchDevice):
             return measure(self.index)
         except ImportError as error:
             raise AbsentLibraryError(self.why_unknown) from error
-        except RuntimeError as error:  # the driver is there without Sysman, or the board has no such sensor
+        except RuntimeError as error:  # the driver comes without Sysman, or the board has no such sensor
             raise UnknownReadingError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Decides between a real installation of a package and morph's own tree."""
+"""Decides between a real installation of a package and morph's version."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SAID = "MORPH_REPLACED"
 
 
 class Decisions:
-    """Which packages are served: those that are not installed, and those whose installation cannot load.
+    """Decides which packages are served: those that are not installed or cannot load.
 
     Args:
-        finder: What serves; it is passed over when a real installation is looked for.
+        finder: The finder of served packages; it is skipped in the search for a real installation.
     """
 
     def __init__(self, finder: PackageFinder) -> None:
@@ -37,25 +37,25 @@ class Decisions:
         self._aside: set[tuple[str, int]] = set()
 
     def known(self, package: Package) -> bool | None:
-        """Tell whether ``package`` is served, without deciding it: None where that is open."""
+        """Return whether ``package`` is served if that is decided already, else None."""
         if (package.name, _thread.get_ident()) in self._aside:
             return False
         return self._served.get(package.name)
 
     def serves(self, package: Package) -> bool:
-        """Decide whether ``package`` is served; one that is installed is imported for that."""
+        """Decide whether ``package`` is served; an installed one is imported to find out."""
         if self.known(package) is None:
             with self.standing_aside(package):
                 self._decide(package)
         return bool(self.known(package))
 
     def likely(self, package: Package) -> bool:
-        """Tell whether ``package`` is served as far as that can be told without importing it."""
+        """Return whether ``package`` is likely served, without importing it."""
         known = self.known(package)
         return not self._is_installed(package) if known is None else known
 
     def say_replaced(self, package: Package) -> None:
-        """Say, once in a family of processes, what ``package`` replaces and why, if it replaces anything."""
+        """Report, once in a family of processes, which installation ``package`` replaces and why, if any."""
         said = os.environ.get(SAID, "").split()
         problem = self._problems.get(package.name)
         if problem and package.name not in said:
@@ -92,8 +92,8 @@ class Decisions:
 
 
 def is_ours(module: ModuleType) -> bool:
-    """Tell whether ``module`` comes from morph's own trees, whoever loads it, and however far it has come."""
-    file = getattr(module, "__file__", None)  # its spec tells of the real place until it is executed
+    """Return whether ``module`` comes from morph's trees, whichever loader executes it, and at any stage."""
+    file = getattr(module, "__file__", None)  # its spec shows the real place until it is executed
     return file is not None and file.startswith(PACKAGES + os.sep)
 
 
@@ -110,9 +110,9 @@ def _problem(package: Package) -> str | None:
     try:
         for name in package.probe or package.import_names[:1]:
             importlib.import_module(name)
-    except Exception as error:  # it may raise anything
+    except Exception as error:  # it may raise any exception
         for name in set(imported(package.import_names)) - before:
-            if not is_ours(sys.modules[name]):  # which another thread has imported meanwhile
+            if not is_ours(sys.modules[name]):  # another thread has imported it meanwhile
                 del sys.modules[name]
         return f"{type(error).__name__}: {error}".partition("\n")[0]
     return None

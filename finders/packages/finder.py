@@ -1,8 +1,8 @@
 # don't import any costly modules: a start-up file reaches this one
 """The finder of whole packages that cannot be installed here.
 
-The import system asks a finder while it holds its one global lock: a finder that imports something then waits
-for threads that wait for it. So the finder only says where a module may come from; its loader decides.
+The import system calls a finder while it holds its global lock: a finder that imports something may wait for
+threads that wait for the lock. So the finder only returns a possible place of a module; its loader decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class PackageFinder:
     """Serves the packages that have a tree in ``aliases``, unless a real one is installed and works.
 
-    There is one instance, ``packages``. What it serves is executed under its public name, from its own files.
+    There is one instance, ``packages``. Served modules run under their public names, from morph's files.
     """
 
     def __init__(self) -> None:
@@ -40,23 +40,23 @@ class PackageFinder:
 
     @property
     def names(self) -> frozenset[str]:
-        """The top-level names that are answered for."""
+        """The top-level names of all packages that can be served."""
         if self._names is None:
             self._names = frozenset(folders.names())
         return self._names
 
     @property
     def trees(self) -> Trees:
-        """What decides and serves; not for finding modules, since it is imported first."""
+        """The object that decides and serves; finding a module must not use it, since that imports more."""
         from morph.finders.packages.trees import Trees
 
-        with self._making_trees:  # two would decide apart
+        with self._making_trees:  # two instances would decide separately
             if self._trees is None:
                 self._trees = Trees(self)
             return self._trees
 
     def install(self, scope: Scope | None = None) -> None:
-        """Serve from now on; a second time changes only whom.
+        """Serve from now on; a second call changes only the scope.
 
         Args:
             scope: Whose code is served; None serves all.
@@ -65,20 +65,20 @@ class PackageFinder:
         put_first(self)
 
     def uninstall(self) -> None:
-        """Forget what was served, put back what it replaced, and serve no more."""
+        """Forget the served modules, restore those they replaced, and stop serving."""
         take_away(self)
         if self._trees is not None:
             self._trees.restore()
             self._trees = None
 
     def take_over(self) -> None:
-        """Replace what is imported already and cannot load: its next import is served."""
+        """Remove imported packages that cannot load: their next import is served."""
         for name in self.names:
             if sys.modules.get(name) is not None:
                 self.trees.take_over(name)
 
     def import_torch(self) -> None:
-        """Import torch, which is not to find what is served."""
+        """Import torch while the served packages are hidden from it."""
         if "torch" not in sys.modules:
             self.hide()
         try:
@@ -87,12 +87,12 @@ class PackageFinder:
             self.show()
 
     def hide(self) -> None:
-        """Take what is served out of ``sys.modules``, for as long as torch is being imported."""
+        """Take the served modules out of ``sys.modules`` while torch is imported."""
         if self._trees is not None:
             self._trees.hide()
 
     def show(self) -> None:
-        """Put what was hidden back."""
+        """Put the hidden modules back."""
         if self._trees is not None:
             self._trees.show()
 
@@ -102,7 +102,7 @@ class PackageFinder:
         """Return the spec of a module that may be served, or None for all others (PEP 451).
 
         Raises:
-            ModuleNotFoundError: If a submodule is missing, with the reason, or is not for the one who asks.
+            ModuleNotFoundError: If a submodule is missing, with the reason, or is not served to the importer.
         """
         name = fullname.partition(".")[0]
         if name not in self.names:
@@ -116,7 +116,7 @@ class PackageFinder:
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """Return the served packages' distributions, for ``importlib.metadata`` and its backports alike."""
-        if context is None or "path" in vars(context):  # a folder is looked into, as by pip
+        if context is None or "path" in vars(context):  # a search of one folder, as by pip
             return ()
         policy = policy_of_caller(sys._getframe(1), self._scope, self.names)
         return self.trees.find_distributions(context, policy)
@@ -133,7 +133,7 @@ class PackageLoader:
     """Loads the real module of a top-level name if its package works, else morph's own.
 
     Args:
-        finder: Knows the trees.
+        finder: The finder, which has the trees.
         name: The module's name.
     """
 
@@ -157,7 +157,7 @@ packages = PackageFinder()
 
 
 def _possible_spec(name: str, real: ModuleSpec | None, loader: Any) -> ModuleSpec:
-    """Return a spec that tells where the module comes from: from its ``real`` place, or from morph's own."""
+    """Return a spec with the module's origin: its ``real`` place, or morph's."""
     file = folders.top_level(name)
     searched = folders.folders_of(file)
     if real is not None and real.origin is not None:

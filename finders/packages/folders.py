@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Where morph's own trees of packages lie, told without reading any of them."""
+"""The places of morph's package trees, without reading any of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EXTENSIONS = os.path.join(PACKAGES, "extensions")
 
 
 def has_tree(name: str) -> bool:
-    """Tell whether ``name`` is a package with a tree, and not a module that comes with one."""
+    """Return whether ``name`` is a package with a tree, not a module that belongs to one."""
     return os.path.isfile(os.path.join(PACKAGES, name, "surface.toml"))
 
 
 def names() -> Iterable[str]:
-    """Yield the top-level names that there are trees and modules for."""
+    """Yield the top-level names of the trees and their modules."""
     yield from filter(has_tree, os.listdir(PACKAGES))
     for entry in os.listdir(EXTENSIONS) if os.path.isdir(EXTENSIONS) else ():
         if not entry.startswith("_"):
@@ -29,7 +29,7 @@ def names() -> Iterable[str]:
 
 
 def top_level(name: str) -> str:
-    """Return the file that morph's own top-level module ``name`` is executed from."""
+    """Return the file of morph's top-level module ``name``."""
     for folder in (os.path.join(PACKAGES, name), os.path.join(EXTENSIONS, name)):
         file = os.path.join(folder, "__init__.py")
         if os.path.isfile(file):
@@ -38,10 +38,10 @@ def top_level(name: str) -> str:
 
 
 def folders_of(file: str) -> list[str] | None:
-    """Return where the module executed from ``file`` looks for submodules; None if it has none."""
+    """Return the ``__path__`` of the module of ``file``; None if it has no submodules."""
     return [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
 
 
 def is_installed(spec: ModuleSpec | None) -> bool:
-    """Tell whether ``spec`` is of a module with a file, and not of a folder that happens to be called so."""
+    """Return whether ``spec`` is of a module with a file, not of a folder of the same name."""
     return spec is not None and spec.origin is not None

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Who it is that imports, and whether a served package is for them."""
+"""Identifies the importing code, and decides whether packages are served to it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _IMPORT_SYSTEM = ("importlib", "_frozen_importlib", "morph.finders", "morph.laun
 
 
 def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served: Container[str]) -> bool:
-    """Tell whether the code that imports is served nothing: it has not opted in, or belongs to torch.
+    """Return whether nothing is served to the importing code: it has not opted in, or belongs to torch.
 
-    torch and the vendors' packages are served what a program has told them to import (to unpickle, to trace,
-    to run a module), but nothing that their own code names.
+    torch and the vendors' packages get the served packages that a program makes them import (to unpickle, to
+    trace, to run a module), but none that their own code names.
 
     Args:
         frame: The frame that called the finder.
         name: The top-level name that is imported.
-        package: The package that it comes with.
-        scope: Who has opted in.
-        served: The top-level names of what is served, which may ask each other.
+        package: The package that it belongs to.
+        scope: The code that has opted in.
+        served: The top-level names of the served packages, which may import each other.
     """
     asking = _importer(frame)
     if asking is None:
@@ -46,7 +46,7 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
 
 
 def _is_served_to_torch(module: str, name: str) -> bool:
-    """Tell whether torch.cuda, or what completes it, asks pynvml of morph's own device."""
+    """Return whether torch.cuda, or the code that completes it, imports pynvml for morph's own device."""
     backends = sys.modules.get("morph.backends")
     backend = backends.active() if backends is not None else None
     if name != "pynvml" or backend is None or not backend.table.facts.software:
@@ -55,7 +55,7 @@ def _is_served_to_torch(module: str, name: str) -> bool:
 
 
 def policy_of_caller(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
-    """Return the policy for the code that asks for metadata of distributions; morph itself is left alone.
+    """Return the policy for the code that reads metadata of distributions; morph itself is left alone.
 
     Args:
         frame: The frame that called the finder.
@@ -65,19 +65,19 @@ def policy_of_caller(frame: FrameType, scope: Scope, served: Container[str]) -> 
     asking = _importer(frame)
     module = caller(asking)
     root = module.partition(".")[0]
-    if root == "morph":  # may be asking for what the scope is made of
+    if root == "morph":  # may be reading the metadata that the scope is made from
         return LEFT_ALONE
     return OPTED_IN if root in served else scope.policy(module)
 
 
 def is_import(frame: FrameType) -> bool:
-    """Tell whether an import called the finder from ``frame``, and not ``importlib.util.find_spec``."""
+    """Return whether an import called the finder from ``frame``, not ``importlib.util.find_spec``."""
     outer = frame.f_back
     return outer is not None and outer.f_code.co_name.startswith("_find_and_load")
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:
-    """Return the frame whose code asks the import system for something."""
+    """Return the frame that called the import system."""
     while frame is not None and (module_of(frame) == "morph" or module_of(frame).startswith(_IMPORT_SYSTEM)):
         frame = frame.f_back
     return frame

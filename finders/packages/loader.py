@@ -16,13 +16,13 @@ from morph.tables.package import Package
 
 
 class TreeLoader(SourceFileLoader):
-    """Loads a module of a tree under its public name; a name that it lacks is refused with the reason.
+    """Loads a module of a tree under its public name; missing names raise with the reason.
 
     Args:
         fullname: The public name.
         path: The module's file.
         package: The package that it belongs to.
-        loaded: Takes every module that was loaded, by name.
+        loaded: Receives every loaded module, by name.
 
     Attributes:
         observers: Called with each module before it is executed.
@@ -36,7 +36,7 @@ class TreeLoader(SourceFileLoader):
         self._loaded = loaded
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return the module of the activation before, or None for a new one."""
+        """Return the module from an earlier activation, or None for a new one."""
         return module_cache.find(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

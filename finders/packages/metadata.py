@@ -14,7 +14,7 @@ from morph.tables.package import Package
 
 
 def normalized(name: str) -> str:
-    """Return a distribution's ``name`` as PEP 503 compares names.
+    """Return a distribution's ``name`` as normalized by PEP 503.
 
     >>> normalized("Flash_Attn") == normalized("flash-attn")
     True
@@ -28,7 +28,7 @@ def distribution(package: Package, name: str, library: Any) -> Any:
     Args:
         package: The package.
         name: One of the names it is installed by.
-        library: The module whose ``Distribution`` it is to be: ``importlib.metadata``, or a backport.
+        library: The module of its ``Distribution`` base class: ``importlib.metadata``, or a backport.
     """
     served: Any = _class_for(library)(package, name)
     return served
@@ -37,7 +37,7 @@ def distribution(package: Package, name: str, library: Any) -> Any:
 @functools.cache
 def _class_for(library: Any) -> Any:
     class ServedDistribution(library.Distribution):  # type: ignore[misc]  # the caller's own
-        """A distribution whose files lie in morph."""
+        """A distribution whose files are in morph."""
 
         def __init__(self, package: Package, name: str) -> None:
             self._package = package

@@ -1,4 +1,4 @@
-"""What morph's own trees are, beyond an activation: executed once, and handed out again by the next one."""
+"""Modules of morph's package trees, executed once and reused by the next activation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from morph import backends
 
 
 class ModuleCache:
-    """The modules of the activation before: new classes, operators and loggers would pile up in the process.
+    """The modules of earlier activations: executing them again would pile up classes, operators and loggers.
 
-    There is one instance, ``module_cache``. What was executed for one backend is not handed out for another.
+    There is one instance, ``module_cache``. Modules executed for one backend are not reused for another.
     """
 
     def __init__(self) -> None:
@@ -21,9 +21,9 @@ class ModuleCache:
         self._backend = ""
 
     def put_away(self, loaded: Mapping[str, ModuleType]) -> None:
-        """Take the modules of an activation that ends out of ``sys.modules``, and keep them.
+        """Move the modules of an ending activation from ``sys.modules`` to the cache.
 
-        A package that another thread is importing is left to it, until this is called again.
+        A package that another thread is importing stays until the next call.
 
         Args:
             loaded: The modules by name.
@@ -34,21 +34,21 @@ class ModuleCache:
         self._keep({name: sys.modules.pop(name) for name in finished})
 
     def take_away_unfinished(self) -> None:
-        """Take what was left to a thread out of ``sys.modules``, if the thread has finished."""
+        """Remove what was left to importing threads from ``sys.modules``, if they have finished."""
         finished, self._unfinished = _parted(self._unfinished)
         for name in finished:
             del sys.modules[name]
 
     def find(self, name: str) -> ModuleType | None:
-        """Return the kept module ``name``, if it was executed for the backend that is active."""
+        """Return the kept module ``name``, if it was executed for the active backend."""
         return self._modules.get(name) if self._backend == _backend() else None
 
     def bring_back(self, module: ModuleType, loaded: MutableMapping[str, ModuleType]) -> bool:
-        """Import ``module`` and all that was imported below it, and tell whether it was kept.
+        """Import ``module`` and all that was imported below it, and return whether it was kept.
 
         Args:
-            module: What ``find`` returned, or a new module.
-            loaded: Takes every module that is back, by name.
+            module: The result of ``find``, or a new module.
+            loaded: Receives every restored module, by name.
         """
         if self._modules.get(module.__name__) is not module:
             return False
@@ -67,7 +67,7 @@ Modules = dict[str, ModuleType]
 
 
 def _parted(modules: Mapping[str, ModuleType]) -> tuple[Modules, Modules]:
-    """Part what is imported of ``modules`` in what is complete, and packages that a thread is importing."""
+    """Split the imported ones of ``modules`` into complete ones, and packages that a thread is importing."""
     there = {name: module for name, module in list(modules.items()) if sys.modules.get(name) is module}
     busy = set(filter(is_being_imported, map(_top_level, there)))
     finished = {name: module for name, module in there.items() if _top_level(name) not in busy}
@@ -79,13 +79,13 @@ def _top_level(name: str) -> str:
 
 
 def is_being_imported(package: str) -> bool:
-    """Tell whether a thread is importing a module of the top-level ``package``."""
+    """Return whether a thread is importing a module of the top-level ``package``."""
     modules = [module for name, module in list(sys.modules.items()) if _top_level(name) == package]
     return any(getattr(module.__spec__, "_initializing", False) for module in modules)
 
 
 def _backend() -> str:
-    """Return what tells the active backend from others; empty while none is active."""
+    """Return a key for the active backend; empty while none is active."""
     backend = backends.active()
     return f"{backend.name}{' simulated' * backend.simulated}" if backend else ""
 

@@ -1,4 +1,4 @@
-"""Which names of the served packages are asked for: told to whoever observes the program."""
+"""Reports the names of served packages that a program uses to an observer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Observer = Callable[[str], None]
 
 
 def observe(observer: Observer, journal: Journal) -> None:
-    """Call ``observer`` with every name that is asked of a served package from now on.
+    """Call ``observer`` with every name of a served package that is used from now on.
 
     Args:
-        observer: Called with the dotted name, from the frame that the one who asks has called.
+        observer: Called with the dotted name, from the frame called by the code that uses the name.
         journal: Undoes it.
     """
     kind = _observed_type(observer)
@@ -40,10 +40,10 @@ def observe(observer: Observer, journal: Journal) -> None:
 
 
 class Imports:
-    """A finder that finds nothing, and tells which modules are looked for.
+    """A finder that finds nothing, and reports the modules that are looked for.
 
     Args:
-        names: The top-level names that matter.
+        names: The top-level names to report.
         observer: Called with the dotted name.
     """
 
@@ -54,7 +54,7 @@ class Imports:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return None, after the observer has been told."""
+        """Report the name to the observer, and return None."""
         if fullname.partition(".")[0] in self._names:
             self._observer(fullname)
         return None
@@ -66,7 +66,7 @@ def _is_ours(module: ModuleType) -> bool:
 
 def _observed_type(observer: Observer) -> type[ModuleType]:
     class Observed(ModuleType):
-        """A module that tells which of its names are asked for."""
+        """A module that reports which of its names are used."""
 
         def __getattribute__(self, name: str) -> Any:
             if not (name.startswith("__") and name.endswith("__")):

@@ -1,4 +1,4 @@
-"""Serves whole packages from morph's own trees, where no real installation works."""
+"""Serves whole packages from morph's trees, where no real installation works."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Trees:
-    """The packages that have a tree, and what was served of them in this process.
+    """The packages that have a tree, and their modules that were served in this process.
 
     Args:
-        finder: Whose names these are.
+        finder: The finder of these names.
     """
 
     def __init__(self, finder: PackageFinder) -> None:
@@ -44,15 +44,15 @@ class Trees:
         self._real_specs: dict[str, ModuleSpec | None] = {}
 
     def package(self, name: str) -> Package:
-        """Return the package that the top-level ``name`` comes with."""
+        """Return the package of the top-level ``name``."""
         return self._packages[name]
 
     def served(self, name: str) -> bool | None:
-        """Tell whether the top-level ``name`` is served; None where that is open. Imports nothing."""
+        """Return whether the top-level ``name`` is served; None if undecided. Import nothing."""
         return self._decisions.known(self._packages[name])
 
     def create(self, name: str) -> ModuleType:
-        """Return the top-level module ``name``: a real one, which is complete, or one of morph's own.
+        """Return the top-level module ``name``: a real one, completely executed, or one of morph's.
 
         Raises:
             ImportError: If its package is real and lacks it.
@@ -69,14 +69,14 @@ class Trees:
         return module
 
     def execute(self, module: ModuleType) -> None:
-        """Execute the module that ``create`` has returned, unless it is complete, or one that is reloaded."""
+        """Execute the module from ``create``, unless it is complete, or a module that is reloaded."""
         name = module.__name__
         if name in self._real_specs:
             module.__spec__ = self._real_specs.pop(name)
             return
         own = self._top_level_spec(name)
         loader: Any = own.loader
-        spec: Any = module.__spec__  # the import system's own, which tells other threads to wait
+        spec: Any = module.__spec__  # the import system's flag, which makes other threads wait
         spec.loader = module.__loader__ = loader
         spec.origin, spec.cached = own.origin, own.cached
         spec.submodule_search_locations = own.submodule_search_locations
@@ -97,18 +97,18 @@ class Trees:
 
         Args:
             fullname: Its dotted name.
-            path: Where its parent looks for submodules.
-            frame: The frame that asks the finder.
-            stranger: Whether it is not for the one who asks.
+            path: The parent's ``__path__``.
+            frame: The frame that called the finder.
+            stranger: Whether it is not served to the importer.
 
         Raises:
-            ModuleNotFoundError: If it is missing, with the reason, or not for the one who asks.
+            ModuleNotFoundError: If it is missing, with the reason, or not served to the importer.
         """
         package = self._packages[fullname.partition(".")[0]]
         if not self._decisions.known(package):
             return None
         if stranger:
-            raise _not_found(fullname, "morph does not serve it to torch, nor where it is not asked to")
+            raise _not_found(fullname, "morph does not serve it to torch, nor to code that has not opted in")
         spec = PathFinder.find_spec(fullname, path)
         if spec is not None and spec.origin is not None:
             return self._spec(fullname, spec.origin, spec.submodule_search_locations)
@@ -118,7 +118,7 @@ class Trees:
         return None
 
     def find_distributions(self, context: Any, policy: Policy) -> Iterator[Any]:
-        """Yield the served distributions that ``context`` asks for and ``policy`` allows."""
+        """Yield the served distributions that match ``context`` and that ``policy`` allows."""
         library = sys.modules[type(context).__module__]
         packages = (each for each in dict.fromkeys(self._packages.values()) if policy.serves(each.name))
         for package in packages:
@@ -127,14 +127,14 @@ class Trees:
                     yield distribution(package, name, library)
 
     def take_over(self, name: str) -> None:
-        """Remove the imported module ``name`` if its package cannot load, to be put back by ``restore``."""
+        """Remove the imported module ``name`` if its package cannot load; ``restore`` puts it back."""
         if name not in self._loaded and self._decisions.serves(self._packages[name]):
             there = [] if is_being_imported(name) else imported([name])
             taken = {each: sys.modules.pop(each) for each in there}
             self._replaced.update((each, module) for each, module in taken.items() if not is_ours(module))
 
     def restore(self) -> None:
-        """Remove what was served from ``sys.modules``, and put back what was replaced."""
+        """Remove the served modules from ``sys.modules``, and put back the replaced ones."""
         self.show()
         module_cache.put_away(self._loaded)
         for name, module in self._replaced.items():
@@ -142,13 +142,13 @@ class Trees:
         os.environ.pop(SAID, None)
 
     def hide(self) -> None:
-        """Take the served packages out of ``sys.modules``; whoever may have them still gets the same ones."""
+        """Take the served packages out of ``sys.modules``; code that may use them still gets the same."""
         for name in self._packages:
             if name in self._loaded and sys.modules.get(name) is self._loaded[name]:
                 self._hidden[name] = sys.modules.pop(name)
 
     def show(self) -> None:
-        """Put what was hidden back, in place of what torch has imported meanwhile."""
+        """Put the hidden modules back, in place of those that torch has imported meanwhile."""
         while self._hidden:
             name, module = self._hidden.popitem()
             torchs = sys.modules.get(name, module)

@@ -1,1 +1,1 @@
-"""Serving torch.cuda: proxy modules whose answers come from a backend's table."""
+"""Serving torch.cuda: proxy modules whose names come from a backend's table."""

@@ -1,4 +1,4 @@
-"""What a CUDA name is answered with: the table's row, turned into an object."""
+"""The object that serves a CUDA name, made from the table's row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = "torch.cuda"
 
 
 class Answers:
-    """Answers for every name of ``torch.cuda`` and its submodules on one backend."""
+    """The objects that serve the names of ``torch.cuda`` and its submodules on one backend."""
 
     def __init__(self, backend: Backend, views: Views) -> None:
         self._backend = backend
@@ -30,20 +30,20 @@ class Answers:
 
     @property
     def noops(self) -> dict[str, int]:
-        """How often each no-op was called, by name."""
+        """The number of calls of each no-op, by name."""
         return dict(self._noops)
 
     def keeps(self, name: str) -> bool:
-        """Tell whether the answer for ``name`` may be kept: neither the vendor nor the caller changes it."""
+        """Return whether the object for ``name`` may be cached: neither vendor nor caller changes it."""
         return name not in self._table.facts.rebound and name not in VALUES
 
     def of(self, name: str, own: Any, caller: str) -> Any:
-        """Return what serves ``name``.
+        """Return the object that serves ``name``.
 
         Args:
             name: The dotted CUDA name.
             own: torch's own object of that name.
-            caller: The name of the module whose code asks.
+            caller: The name of the module whose code uses it.
 
         Raises:
             MissingNameError: If the backend lacks it.
@@ -51,7 +51,7 @@ class Answers:
         if name in VALUES and not self._views.sees_cuda(caller):
             return own
         answer = self._served(name, own)
-        if name in PREDICATES and answer is not own:  # one object, though a rehearsal asks for it each time
+        if name in PREDICATES and answer is not own:  # one object, although a rehearsal looks it up each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer
 
@@ -68,13 +68,13 @@ class Answers:
         return self._bound[key]
 
     def knows(self, name: str) -> bool:
-        """Tell whether the table has an answer for ``name`` itself, whatever the installed torch has."""
+        """Return whether the table itself serves ``name``, whatever the installed torch has."""
         row = self._table.rows.get(name)
         return row is not None and row.status is not Status.SAME and not self._table.facts.native_cuda
 
     def _served(self, name: str, own: Any) -> Any:
         row = self._table.row(name)
-        if self._table.facts.native_cuda:  # a rehearsal or a report only looks at what is asked for
+        if self._table.facts.native_cuda:  # a rehearsal or a report only records the lookups
             return sys.modules.get(name, own) if isinstance(own, ModuleType) else own
         if isinstance(own, ModuleType) and (row is None or row.name != name or row.status in _COVERING):
             return sys.modules.get(name, own)
@@ -129,7 +129,7 @@ class Answers:
             raise MissingNameError(name, self._backend.name, reason) from None
 
 
-_COVERING = (Status.SAME, Status.NOOP)  # a module with such a row is itself served, and its names by the row
+_COVERING = (Status.SAME, Status.NOOP)  # such a module is served itself, and its names by the row
 _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
     Status.SAME: Answers._same,
     Status.RENAMED: Answers._renamed,
@@ -141,14 +141,14 @@ _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
 
 
 def _is_public(name: str, own: Any) -> bool:
-    """Tell whether ``own`` is part of torch.cuda's interface, and not something that it imported."""
+    """Return whether ``own`` is part of torch.cuda's interface, not an import of it."""
     if any(part.startswith("_") for part in name.split(".")):
         return False
     return str(getattr(own, "__module__", ROOT)).startswith(ROOT)
 
 
 def _dressed(adapter: Any, own: Any) -> Any:
-    """Return ``adapter``, if it is a function, under the name, documentation and signature of CUDA's own."""
+    """Return ``adapter``; a function gets the name, documentation and signature of CUDA's function."""
     if not isinstance(adapter, FunctionType) or not callable(own):
         return adapter
     copy = FunctionType(
@@ -159,9 +159,9 @@ def _dressed(adapter: Any, own: Any) -> Any:
 
 
 def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
-    """Return CUDA's own function, as far as anybody can see, that calls ``adapter(target, ...)``.
+    """Return a function that looks like CUDA's own and calls ``adapter(target, ...)``.
 
-    After the activation, for those who have kept it, it is CUDA's own.
+    After the activation, code that has kept it calls CUDA's own.
     """
 
     def call(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:

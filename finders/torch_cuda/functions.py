@@ -1,4 +1,4 @@
-"""Served functions: CUDA's own functions, as far as anybody can see, that do something else when called."""
+"""Served functions: they look like CUDA's own functions, and do something else when called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import wrapt
 
 
 class ServedFunction(wrapt.FunctionWrapper[..., Any]):
-    """A wrapt wrapper that is copied and pickled as the function it stands for: by reference."""
+    """A wrapt wrapper that is copied and pickled by reference, like the function it stands for."""
 
     def __copy__(self) -> ServedFunction:
         return self

@@ -1,4 +1,4 @@
-"""Served modules: wrapt proxies of torch's own modules whose answers come from a backend's table."""
+"""Served modules: wrapt proxies of torch's own modules whose names come from a backend's table."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _TORCHS_TESTS = "torch.testing."  # its framework names all of torch.cuda, and a
 
 
 class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
-    """A module in torch's own clothes: questions about the module go to it, names to the table.
+    """A proxy of a torch module: introspection goes to the module, names to the table.
 
-    Answers are kept, so that a name costs one dictionary look-up from its second use on. After the activation
-    a proxy that code has kept is the module itself, as far as anybody can see.
+    Objects are cached, so that a name costs one dictionary look-up from its second use on. After the
+    activation a proxy that code has kept behaves like the module itself.
     """
 
-    # a kept answer in 25 ns instead of 60: CPython calls this one without a detour through a bound method
+    # a cached object in 25 ns instead of 60: CPython calls this one without a bound method
     __getattribute__ = object.__getattribute__
 
     _self_answers: Answers | None = None
     _self_observer: Observer | None = None
 
     def begin(self, answers: Answers, observer: Observer | None) -> None:
-        """Answer from a table."""
+        """Serve names from a table."""
         self._self_answers, self._self_observer = answers, observer
 
     def end(self) -> None:
-        """Answer as the module itself, and forget what was kept."""
+        """Serve the module's own names, and clear the cache."""
         self._self_answers = self._self_observer = None
         for name in [name for name in self.__self_dict__ if not name.startswith("_self_")]:
             self.__self_dict__.pop(name, None)
@@ -52,7 +52,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         full = f"{self.__wrapped__.__name__}.{name}"
         if _is_dunder(name) or not answers.knows(full):
             own = getattr(self.__wrapped__, name)
-        else:  # a table also knows names that this build of torch lacks
+        else:  # a table also has names that this build of torch lacks
             own = getattr(self.__wrapped__, name, None)
         if _is_dunder(name):
             return own
@@ -119,11 +119,11 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
 
 
 _ABSENT = object()
-_proxies: dict[str, ServedModule] = {}  # one for each module, whichever activation code has it from
+_proxies: dict[str, ServedModule] = {}  # one for each module, shared by all activations
 
 
 def serve(package: ModuleType, answers: Answers, journal: Journal, observer: Observer | None = None) -> None:
-    """Serve ``package`` and all its submodules, those that are imported now and those that will be."""
+    """Serve ``package`` and all its submodules, including those imported later."""
 
     def replace(module: ModuleType) -> None:
         proxy = _proxy(module)
@@ -148,7 +148,7 @@ def _proxy(module: ModuleType) -> ServedModule:
 
 
 def _imported(package: str) -> list[str]:
-    """Return the names of the modules that are imported of ``package``, itself included."""
+    """Return the names of the imported modules of ``package``, itself included."""
     names = [name for name in list(sys.modules) if name.startswith(package)]
     return [name for name in names if f"{name}.".startswith(f"{package}.")]
 
@@ -158,7 +158,7 @@ def _bind_to_parent(module: ModuleType, proxy: ServedModule, journal: Journal) -
     if not f"{parent}.".startswith(f"{ROOT}."):
         journal.set_attribute(sys.modules[parent], last, proxy)
         return
-    # the parent is served itself, and answers with what sys.modules holds; its own attribute outlasts that
+    # the served parent returns the module in sys.modules; its own attribute remains afterwards
     served = sys.modules[parent]
     if isinstance(served, ServedModule):
         vars(served.__wrapped__).setdefault(last, module)

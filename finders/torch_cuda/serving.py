@@ -27,12 +27,12 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
 
     Args:
         backend: The active backend.
-        views: Who gets the CUDA view of a predicate, and who the truth.
+        views: Decides which callers of a predicate see CUDA.
         journal: Records every rebinding.
-        observer: Called with each CUDA name that is asked for.
+        observer: Called with each CUDA name that is looked up.
 
     Returns:
-        What answers, with its counters.
+        The object that serves the names, with its counters.
     """
     own = {root: sys.modules[root] for root in (ROOT, *OPTIONAL_ROOTS)}
     _add_private(backend, journal)
@@ -49,7 +49,7 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
 
 
 def _add_private(backend: Backend, journal: Journal) -> None:
-    """Give torch's C++ module the functions that it has in a build for CUDA and the table has rows for."""
+    """Add to torch's C++ module the functions of a build for CUDA that the table has rows for."""
     for row in backend.table.rows.values():
         parent, _, name = row.name.rpartition(".")
         if parent == PRIVATE and not hasattr(torch._C, name):
@@ -57,7 +57,7 @@ def _add_private(backend: Backend, journal: Journal) -> None:
 
 
 def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
-    """Give the vendor's classes, and modules of flags, the members that CUDA's have."""
+    """Add the members of CUDA's classes, and modules of flags, to the vendor's."""
     for row in backend.table.rows.values():
         parent, _, member = row.name.rpartition(".")
         module = sys.modules.get(parent)
@@ -73,7 +73,7 @@ def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
 
 
 def _flag(answers: Answers, row: Row, module: PropModule) -> Any:
-    """Return the member of a module of flags: a property, or a function as any module has them."""
+    """Return the member of a module of flags: a property, or an ordinary function."""
     own = getattr(module, row.name.rpartition(".")[2])
     return staticmethod(answers.of(row.name, own, "")) if callable(own) else _member(row)
 
@@ -95,13 +95,13 @@ def _served_class(backend: Backend, name: str) -> Any:
 
 
 def _refuse_member(owner: type, member: str, refusal: _Missing, journal: Journal) -> None:
-    """Refuse a member that the class lacks; its own code may use what it inherits, as from `torch.Event`."""
+    """Make a member that the class lacks raise; the class's own code may use an inherited one."""
     if not hasattr(owner, member):
         journal.set_attribute(owner, member, refusal)
 
 
 class _Missing:
-    """A member that the vendor's class lacks, of which class and instances tell whoever asks."""
+    """A member that the vendor's class lacks; its use on the class or an instance raises."""
 
     def __init__(self, row: Row, backend: str) -> None:
         self._row = row

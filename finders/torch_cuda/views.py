@@ -1,4 +1,4 @@
-"""Views: a few names answer by who asks: the CUDA view for user code, the truth for the rest."""
+"""Views: a few names depend on the caller: user code sees CUDA, other code the real device."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ PREDICATES = frozenset(
     }
 )
 
-# what is no function, and so is answered anew each time somebody looks
+# not functions, and so looked up anew at each use
 VALUES = frozenset({"torch.version.cuda"})
 
-# Dynamo folds a predicate that the user's own code calls into a constant, from here
+# Dynamo folds a predicate called by the user's code into a constant, from here
 _FOLDS_USER_CODE = frozenset({"torch._dynamo.variables.torch"})
 
 
 class Views:
-    """Decides who gets the CUDA view and who gets the truth.
+    """Decides which code sees CUDA and which sees the real device.
 
     Args:
-        truthful: Top-level packages that get the truth, as torch does: the vendor's package, and the packages
-            that speak this vendor natively.
-        scope: Whose code is to get the CUDA view.
+        truthful: Top-level packages that see the real device, as torch does: the vendor's package, and
+            packages that support this vendor natively.
+        scope: The code that sees CUDA.
     """
 
     def __init__(self, truthful: Iterable[str], scope: Scope) -> None:
@@ -49,12 +49,12 @@ class Views:
 
     @classmethod
     def of(cls, backend: Backend, scope: Scope) -> Views:
-        """Return the views of ``backend``, for the code that is in ``scope``."""
+        """Return the views of ``backend``, for the code in ``scope``."""
         facts = backend.table.facts
         return cls(filter(None, [facts.vendor, *facts.native]), scope)
 
     def sees_cuda(self, module_name: str) -> bool:
-        """Tell whether the code of ``module_name`` gets the CUDA view.
+        """Return whether the code of ``module_name`` sees CUDA.
 
         >>> views = Views(["accelerate"], Scope())
         >>> views.sees_cuda("__main__"), views.sees_cuda("accelerate.state")
@@ -65,9 +65,9 @@ class Views:
         return module_name.partition(".")[0] not in self._truthful and self._scope.policy(module_name).cuda
 
     def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that answers with ``cuda`` to those who see CUDA, else with ``truth``.
+        """Return a function that calls ``cuda`` for callers that see CUDA, else ``truth``.
 
-        After the activation, for those who have kept it, it is ``truth``.
+        After the activation, code that has kept it calls ``truth``.
         """
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Activation: one journal of everything that is changed, so that all of it can be undone."""
+"""Activation: one journal records every change, so that all of them can be undone."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What morph is doing in this process.
+    """The state of morph in this process.
 
     Attributes:
         active: Whether CUDA names are served by a backend.
-        backend: The backend's name; ``"cuda"`` where a working NVIDIA GPU makes morph stay out; None before.
+        backend: The backend's name; ``"cuda"`` where a working NVIDIA GPU needs no morph; None if inactive.
         device_type: torch's name of the device type that "cuda" means.
         simulated: Whether the simulated device stands in for the hardware.
-        seam: ``"native"`` or ``"python"``: what makes CUDA another name of the device below Python; None
-            where CUDA is the device's own name.
-        seam_problem: Why the native seam could not be built, where Python's stands in for it.
+        seam: ``"native"`` or ``"python"``: the kind of seam that makes CUDA a name of the device below
+            Python; None where CUDA is the device's own name.
+        seam_problem: Why the native seam could not be built, if the Python seam replaces it.
         noops: How often each name that does nothing on this backend was called.
         caught: How often each operator reached the seam with a CUDA device.
     """
@@ -69,30 +69,30 @@ def activate(
     devices: int | None = None,
     device_memory: int | str | None = None,
 ) -> Status:
-    """Make CUDA names mean ``backend``'s device in this process; imports torch.
+    """Make CUDA names mean ``backend``'s device in this process, and import torch.
 
     Activating again with the same backend, or with none given, changes nothing.
 
     Args:
-        backend: The backend's name; None takes the configured one, else the first whose device is there.
-        packages: The top-level packages whose code alone is told that there is CUDA, and whose comparisons
-            against CUDA literals accept the backend's spelling; None takes the configured ones, else all
-            code. What is imported already compares as it did.
+        backend: The backend's name; None takes the configured one, else the first with an available device.
+        packages: The only top-level packages whose code sees CUDA, and whose comparisons against CUDA
+            literals accept the backend's spelling; None takes the configured ones, else all code.
+            Modules that are imported already keep their comparisons.
         simulated: Run on the simulated device, with exactly the names that the vendor's package has.
-        observer: Called with each CUDA name that is asked for.
-        devices: How many software devices there are, on the CPU or simulated; None takes ``MORPH_DEVICES``.
+        observer: Called with each CUDA name that is looked up.
+        devices: The number of software devices, on the CPU or simulated; None takes ``MORPH_DEVICES``.
         device_memory: The memory of each, in bytes or as text with a unit, ``"8GiB"``; None takes
             ``MORPH_DEVICE_MEMORY``.
 
     Returns:
-        What is active now.
+        The state after the activation.
 
     Raises:
         UnknownBackendError: If there is no such backend.
         AbsentBackendError: If its package or its device is absent.
-        ConfigurationError: If a configuration file says something that cannot be meant.
+        ConfigurationError: If a configuration file has an invalid value.
         ActivationError: If another backend is active already.
-        SettingsError: If there cannot be so many devices, or so large ones.
+        SettingsError: If the number or the memory of the devices is not possible.
     """
     if packages is None:
         scope = configuration.effective().scope
@@ -113,15 +113,15 @@ def arm(
     required: bool = True,
     size: Size | None = None,
 ) -> None:
-    """Activate as soon as the program has imported torch, at once if it has; imports nothing now.
+    """Activate as soon as the program has imported torch, or now if it has; import nothing now.
 
     Args:
         backend: As for ``activate``.
         simulated: As for ``activate``.
         observer: As for ``activate``.
         scope: Whose code sees CUDA; None takes all code.
-        required: Whether the import of torch is to fail where the activation does; else one line says so.
-        size: Of the software device, where one is used.
+        required: Whether a failed activation makes the import of torch fail; else it is reported in one line.
+        size: The size of the software device, where one is used.
     """
     global _armed
     request = Request(
@@ -141,7 +141,7 @@ def arm(
 
 
 def deactivate() -> None:
-    """Undo the activation: every object is restored by identity. Without one, nothing happens."""
+    """Undo the activation, restoring every object by identity; without an activation do nothing."""
     global _current, _stays_out
     withdraw()
     _disarm()
@@ -155,7 +155,7 @@ def deactivate() -> None:
 
 @contextmanager
 def activated(backend: str | None = None, *, simulated: bool = False) -> Iterator[Status]:
-    """Activate for the length of a ``with`` block; an activation that was there before stays."""
+    """Activate for the length of a ``with`` block; an earlier activation stays."""
     was_active = _current is not None
     try:
         yield activate(backend, simulated=simulated)
@@ -165,7 +165,7 @@ def activated(backend: str | None = None, *, simulated: bool = False) -> Iterato
 
 
 def status() -> Status:
-    """Return what morph is doing in this process."""
+    """Return the state of morph in this process."""
     current = _current
     if current is None:
         return Status(active=False, backend="cuda" if _stays_out else None)
@@ -183,14 +183,14 @@ def status() -> Status:
 
 
 class _Arming:
-    """Waits for torch, whose import a vendor's package cannot break meanwhile."""
+    """Waits for torch; meanwhile no vendor's package can break its import."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._resume: Callable[[Callable[[str], None]], None] = lambda report: None
 
     def prepare(self) -> None:
-        """Get out of torch's way; called right before torch is executed."""
+        """Keep out of torch's way; called right before torch is executed."""
         with own_imports:
             from morph.backends.autoload import Autoload
 
@@ -210,7 +210,7 @@ class _Arming:
     def _begin(self) -> None:
         try:
             _begin(self._request)
-        except Exception as error:  # whatever it is, torch can be imported
+        except Exception as error:  # whatever the error, torch can be imported
             if self._request.required:
                 raise
             served_packages.uninstall()
@@ -229,7 +229,7 @@ def _disarm() -> None:
 def _activate(request: Request) -> Status:
     withdraw()
     _disarm()
-    served_packages.import_torch()  # outside the lock: an import that arms us may hold torch's import lock
+    served_packages.import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
     with _lock:
         if _current is not None:
             return _already_active(request.backend, _current.backend)

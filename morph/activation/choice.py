@@ -1,4 +1,4 @@
-"""Which backend to use: the one asked for, else the first whose device is really there, else the CPU."""
+"""The choice of a backend: the requested one, else the first with an available device, else the CPU."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ Report = Callable[[str], None]
 
 
 def nvidia_works() -> bool:
-    """Tell whether torch itself drives a GPU through ``torch.cuda``, so that morph has nothing to do."""
+    """Return whether torch itself drives a GPU through ``torch.cuda``, so that morph is not needed."""
     return torch.version.cuda is not None and bool(torch.cuda.is_available())
 
 
 def requested(name: str | None) -> str | None:
-    """Return the backend asked for by ``name``, else by a variable or a configuration file, else None.
+    """Return the backend requested by ``name``, else by a variable or a configuration file, else None.
 
     Raises:
-        ConfigurationError: If a file or a variable says something that cannot be meant.
+        ConfigurationError: If a file or a variable has an invalid value.
     """
     return name or configuration.effective().backend
 
 
 def choose(name: str | None, journal: Journal, report: Report, size: Size | None = None) -> Backend:
-    """Choose a backend whose device is there.
+    """Choose a backend whose device is available.
 
     Args:
-        name: The backend asked for; None tries each in the documented order and ends with the CPU.
-        journal: Records what the environment is given for the chosen vendor.
+        name: The requested backend; None tries each in the documented order, the CPU last.
+        journal: Records the changes of the environment for the chosen vendor.
         report: Called with one line for each vendor package that is installed but fails to load.
-        size: Of the software device, if that is chosen.
+        size: The size of the software device, if that is chosen.
 
     Raises:
         UnknownBackendError: If no table describes ``name``.
-        AbsentBackendError: If ``name`` was asked for and its package or device is absent.
-        ActivationError: If a size is asked for of devices that are real.
+        AbsentBackendError: If ``name`` was requested and its package or device is absent.
+        ActivationError: If a size is requested of real devices.
     """
     if visibility.hides_all():
         return _software(Backend(table.load(CPU)), journal, size)
@@ -64,9 +64,9 @@ def simulated(name: str | None, journal: Journal, report: Report, size: Size | N
 
     Args:
         name: The backend to simulate.
-        journal: Records what is changed for it.
+        journal: Records every change.
         report: Called with one line if CUDA's mask means nothing to the vendor.
-        size: Of the simulated device.
+        size: The size of the simulated device.
 
     Raises:
         UnknownBackendError: If no table describes ``name``.
@@ -112,9 +112,9 @@ def _first_present(journal: Journal, report: Report) -> Backend:
 
 
 def why_absent(backend: Backend) -> str | None:
-    """Return why ``backend`` cannot be used on this machine, or None if its device is there.
+    """Return why ``backend`` cannot be used on this machine, or None if its device is available.
 
-    Imports the vendor's package, and survives whatever that does.
+    Imports the vendor's package, and survives any exception from it.
     """
     if backend.table.facts.software:
         return None

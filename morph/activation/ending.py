@@ -1,7 +1,7 @@
-"""The end of a process: torch's own threads are done with Python before the interpreter ends.
+"""The end of a process: the interpreter waits until torch's own threads have left Python.
 
-A thread that asks for the interpreter while that ends aborts the process, before CPython 3.14: one of
-autograd's that drops the last objects of a graph, or one of gloo's that drops the tensors of a collective.
+Before CPython 3.14, a thread that takes the interpreter's lock while the interpreter ends aborts the process:
+one of autograd's that drops the last objects of a graph, or of gloo's that drops a collective's tensors.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import time
 _THREADS = pathlib.Path("/proc/self/task")
 _NAMED = "pt_"  # as torch names the threads that it starts
 _PAUSE, _PATIENCE = 0.001, 2.0  # seconds
-_ROUNDS = 2  # one may begin to wait for the interpreter while it is looked at
+_ROUNDS = 2  # a thread may begin to wait for the interpreter during the check
 
 
 def end_cleanly() -> None:
-    """Has the process wait for torch's threads at its end, once."""
+    """Make the process wait for torch's threads at its end."""
     atexit.unregister(_wait_for_threads)
     atexit.register(_wait_for_threads)
 
@@ -32,13 +32,13 @@ def _wait_for_threads() -> None:
 
 
 def _in_python() -> bool:
-    """Tells whether a thread that Python has not started is in a function of Python's."""
+    """Return whether a thread that Python did not start is running Python code."""
     started = {each.ident for each in threading.enumerate() if not isinstance(each, threading._DummyThread)}
     return not sys._current_frames().keys() <= started
 
 
 def _at_work() -> bool:
-    """Tells whether a thread of torch's is doing anything but wait; as far as Linux tells."""
+    """Return whether a thread of torch's is running, as far as Linux reports it."""
     return any(_runs(thread) for thread in _THREADS.glob("*"))
 
 

@@ -1,4 +1,4 @@
-"""What an activation puts into the process: a backend, the seam, and everything that is served."""
+"""The installation of an activation in the process: a backend, the seam, and all served names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from morph.seam import Seam
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is installed.
+    """An installation.
 
     Attributes:
         journal: Undoes all of it.
-        backend: What serves CUDA's names.
-        seam: What makes CUDA another name of the device below Python; None where it is the device's own name.
+        backend: The backend that serves CUDA's names.
+        seam: The seam that makes CUDA a name of the device below Python; None where it is the device's name.
         noops: Returns how often each name that does nothing on this backend was called.
     """
 
@@ -36,11 +36,11 @@ class Installation:
 
 
 def install(request: Request, journal: Journal) -> Installation:
-    """Install the backend that ``request`` asks for; torch is imported.
+    """Install the backend of ``request``; torch must be imported.
 
     Args:
-        request: What is asked for.
-        journal: Records every rebinding, also when this raises.
+        request: The requested activation.
+        journal: Records every rebinding, even if this raises.
 
     Raises:
         UnknownBackendError: If there is no such backend.
@@ -50,7 +50,7 @@ def install(request: Request, journal: Journal) -> Installation:
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
-        if request.observer is not None:  # which has to see each name that is asked for
+        if request.observer is not None:  # which has to see every lookup of a name
             serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
         return Installation(journal, backend, None, dict)
     _rewrite(backend, request, journal)

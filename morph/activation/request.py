@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""What an activation is asked for."""
+"""The request for an activation."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """What an activation is asked for.
+    """The request for an activation.
 
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
         simulated: Whether to run on the simulated device.
-        observer: Called with each CUDA name that is asked for.
+        observer: Called with each CUDA name that is looked up.
         scope: Whose code sees CUDA.
-        required: Whether the import that it waits for is to fail where the activation does.
-        size: Of the software device, where one is used; None leaves it open.
+        required: Whether a failed activation makes the import of torch fail.
+        size: The size of the software device, where one is used; None leaves it open.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Request:
 
     @property
     def rewrites(self) -> bool:
-        """Whether comparisons may have to accept more than CUDA's own spelling."""
+        """Whether comparisons may have to accept other spellings than CUDA's."""
         return self.literals_of("__main__") is not None
 
     def literals_of(self, module: str) -> Literals | None:
-        """Return what the comparisons of a module are to accept as well."""
+        """Return the additional spellings that comparisons of a module accept."""
         from morph.finders.rewriting import candidates
 
         return candidates.literals(self.backend, module)

@@ -1,4 +1,4 @@
-"""The backends: what each one is, which one is active, and which one to choose."""
+"""The backends, and the active one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """What the user calls it: ``"npu"``."""
+        """The name that users give: ``"npu"``."""
         return self.table.facts.name
 
     @property
@@ -81,7 +81,7 @@ def active() -> Backend | None:
 
 
 def set_active(backend: Backend | None) -> None:
-    """Make ``backend`` the active one; for activation only."""
+    """Make ``backend`` the active one; only activation calls this."""
     global _active
     _active = backend
 
@@ -114,7 +114,7 @@ def _torch_version() -> Mapping[str, Any]:
 
 
 def resolve(name: str) -> Any:
-    """Return the object that a dotted ``name`` leads to, importing what is a module.
+    """Return the object of a dotted ``name``, importing modules on the way.
 
     Raises:
         AttributeError: If a part of the name does not exist.
@@ -135,7 +135,7 @@ def _resolve_by_import(name: str) -> Any:
         return getattr(owner, last)
     if isinstance(owner, ModuleType):
         try:
-            # by its own name: torch.npu.memory is torch_npu.npu.memory, and would be run a second time
+            # by its own name: torch.npu.memory is torch_npu.npu.memory, and would be executed a second time
             return importlib.import_module(f"{owner.__name__}.{last}")
         except ModuleNotFoundError:
             pass

@@ -1,4 +1,4 @@
-"""torch's own loading of device extensions, done after torch has finished, so that none breaks its import."""
+"""torch's loading of device extensions, delayed until torch is imported, so that none breaks its import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's environment variables, carried to the vendor's before the vendor looks at its own."""
+"""CUDA's environment variables, copied to the vendor's before the vendor reads its own."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from morph.tables.variables import Variable
 
 
 def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None:
-    """Set the vendor's variables to what CUDA's say, unless the user has set the vendor's own.
+    """Set the vendor's variables from CUDA's, unless the user has set the vendor's.
 
     Args:
-        table: The backend's.
+        table: The backend's table.
         journal: Records the changes of the environment, which children inherit.
-        report: Called with one line on what the user has set that means nothing to the vendor.
+        report: Called with one line that lists the user's settings without a meaning for the vendor.
     """
     visibility.carry(table.facts, journal, report)
     lost = []
@@ -35,7 +35,7 @@ def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None
 
 def _set(variable: Variable, value: str, kept: str, journal: Journal) -> None:
     if variable.settings and kept != value:
-        # torch hands CUDA's own variable to every device's allocator, which refuses settings it does not know
+        # torch passes CUDA's variable to every device's allocator, which refuses settings it does not know
         journal.set_item(os.environ, variable.name, kept)
     if kept and variable.target not in os.environ and variable.unless not in os.environ:
         journal.set_item(os.environ, variable.target, kept)

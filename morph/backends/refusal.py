@@ -1,4 +1,4 @@
-"""The error for a part of a CUDA name that the active backend lacks: a field, a parameter's value."""
+"""The error for a part of a CUDA name that the active backend lacks: a field, or a parameter's value."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from morph.errors import MissingNameError
 
 
 def lacks(name: str, reason: str) -> MissingNameError:
-    """Return the error that says that the active backend lacks ``name``, and why."""
+    """Return the error for a ``name`` that the active backend lacks, with the reason."""
     backend = active()
     return MissingNameError(name, backend.name if backend else "none", reason)

@@ -1,4 +1,4 @@
-"""Which devices are visible: CUDA's variable, carried to the vendor's before the vendor looks at its own."""
+"""The visible devices: CUDA's variable, copied to the vendor's before the vendor reads its own."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ CUDA_VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 def hides_all() -> bool:
-    """Tell whether CUDA's variable hides every device, which is how users ask for the CPU."""
+    """Return whether CUDA's variable hides every device, which is how users choose the CPU."""
     return os.environ.get(CUDA_VARIABLE) in ("", "-1")
 
 
 def carry(facts: Facts, journal: Journal, report: Callable[[str], None]) -> None:
-    """Set the vendor's variable to what CUDA's says, unless the user has chosen devices by the vendor's own.
+    """Set the vendor's variable from CUDA's, unless the user has chosen devices by the vendor's.
 
-    Ray hides from a worker what it has not asked for by its own name: all NPUs, where it asked for a GPU.
+    Ray hides every device that a worker has not requested by its own name: all NPUs if it requested a GPU.
 
     Args:
-        facts: The backend's.
+        facts: The backend's facts.
         journal: Records the change of the environment, which children inherit.
         report: Called with one line if CUDA's variable names devices that only NVIDIA can have.
     """

@@ -1,8 +1,8 @@
-"""The commands of ``morph``, one module each; a command line that begins with none of them runs a program.
+"""The commands of ``morph``, one module each; any other command line runs a program.
 
 A command's module has ``EXAMPLE``, a command line for its help; ``add_arguments(parser)``, which describes
 its command line to argparse; and ``run(arguments)``, which returns the exit status. It may raise a
-``MorphError``, which becomes one line.
+``MorphError``, which is printed as one line.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ COMMANDS = {
     "bench": "measure the overhead of CUDA calls over the device's own",
     "check": "find uses of CUDA in source, and how each backend serves them",
     "completion": "print a shell completion script",
-    "config": "print the effective settings and where each comes from",
+    "config": "print the effective settings and the source of each",
     "coverage": "show which CUDA names work on which backend, and the evidence",
     "disable": "stop running this environment's Python under morph",
-    "doctor": "check this environment, and say how to repair what is wrong",
+    "doctor": "check this environment, and suggest repairs",
     "enable": "run this environment's Python under morph from now on",
-    "explain": "say what serves a CUDA name on each backend, and why",
-    "info": "show what is installed, which devices are there, what is chosen",
+    "explain": "explain how each backend serves a CUDA name",
+    "info": "show the installed packages, the devices and the backend chosen",
     "port": "rewrite CUDA-only source to device-agnostic PyTorch",
     "status": "show whether this environment's Python runs under morph",
     "surface": "record the names of an installed package, and compare recordings",
@@ -34,7 +34,7 @@ BROKEN_PIPE, INTERRUPTED = 128 + 13, 128 + 2
 
 
 def is_command(words: Sequence[str]) -> bool:
-    """Tell whether a command line begins with a command, and not with a program or an option."""
+    """Return whether a command line begins with a command, not with a program or an option."""
     return bool(words) and words[0] in COMMANDS
 
 
@@ -45,10 +45,10 @@ def run(words: Sequence[str]) -> int:
         words: The command line without the name of the program; ``is_command(words)`` is true.
 
     Returns:
-        The exit status: the command's own, or 2 after one line that says what went wrong.
+        The exit status: the command's own, or 2 after a one-line error message.
 
     Raises:
-        SystemExit: If the words cannot be understood, or ask for help.
+        SystemExit: If the words are invalid, or ask for help.
     """
     import argparse
     import importlib
@@ -62,14 +62,14 @@ def run(words: Sequence[str]) -> int:
 
 
 def finished(prints: Callable[[], int]) -> int:
-    """Have something printed to its end, whatever becomes of it.
+    """Call a function that prints, and turn its errors into an exit status.
 
     Args:
-        prints: Prints, and returns the exit status.
+        prints: The function; it prints, and returns the exit status.
 
     Returns:
-        That status; 2 after one line that says what went wrong, 130 if it was interrupted, and 141 if nobody
-        reads on, as a shell tells of a program that such a signal has ended.
+        That status; 2 after a one-line error message, 130 if it was interrupted, and 141 if the reader has
+        closed the pipe: the statuses that a shell reports for SIGINT and SIGPIPE.
     """
     from morph.errors import MorphError
 
@@ -102,7 +102,7 @@ def finished(prints: Callable[[], int]) -> int:
 
 
 def _print_no_more() -> None:
-    """Have what is still to be written at the end go nowhere, since it cannot be written."""
+    """Discard the rest of the output, since it cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""``morph bench``: what a call in CUDA's spelling costs here, beside the device's own spelling."""
+"""``morph bench``: the cost of calls in CUDA's spelling, compared with the device's own spelling."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ROUNDS = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
-    parser.add_argument("--backend", help="the backend, instead of the first whose device is there")
+    parser.add_argument("--backend", help="the backend (default: the first with an available device)")
     parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, help="how often each is timed (default: %(default)s)"
+        "--rounds", type=int, default=ROUNDS, help="how often each call is timed (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.epilog = "Times are medians in nanoseconds, taken in turns. Exit status: 0, or 1 if a call fails."
+    parser.epilog = "Times are medians in nanoseconds. Exit status: 0, or 1 if a call fails."
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,12 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     activation.arm(
         arguments.backend
-    )  # and not activated: torch would load a vendor's package that may be broken
+    )  # not activated: torch would load a vendor's package that may be broken
     import torch  # noqa: F401
 
     status = activation.status()
     if not status.active or status.device_type is None:
-        raise MorphError("morph stays out here: CUDA's spelling is the device's own")
+        raise MorphError("a working NVIDIA GPU is present: CUDA's spelling is the device's own")
     with looking("measuring") as progress:
         found = []
         for figure in figures(status.device_type, max(1, arguments.rounds)):

@@ -1,4 +1,4 @@
-"""``morph check``: what a program asks of CUDA, found in its source without running it."""
+"""``morph check``: a program's uses of CUDA, found in its source without running it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="a file, or a folder with everything below it")
     add("-p", "--package", action="append", default=[], metavar="NAME", help="an installed package")
-    add("--backend", action="append", metavar="NAME", help="check only this backend; may be repeated")
+    add("--backend", action="append", metavar="NAME", help="check only this backend; can be repeated")
     add("--json", action="store_true", help="print JSON instead of text")
-    add("--sarif", metavar="FILE", help="write SARIF 2.1.0, too; - is standard output")
+    add("--sarif", metavar="FILE", help="also write SARIF 2.1.0; - is standard output")
     parser.epilog = EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found, and return the exit status."""
+    """Print the findings, and return the exit status."""
     from morph.display import looking
     from morph.scan.files import NothingToScanError, files
     from morph.scan.scanning import scan
     from morph.tables import table
 
     if not arguments.paths and not arguments.package:
-        raise NothingToScanError("name a file, a folder, or a package by -p NAME")
+        raise NothingToScanError("give a file, a folder, or a package (-p NAME)")
     backends = [table.load(name).facts.name for name in arguments.backend or table.backend_names()]
     with looking("scanning") as progress:
         report = scan(files(arguments.paths, arguments.package), backends, progress)
@@ -70,7 +70,7 @@ def _save(text: str, file: str) -> None:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
+    """Return the content that ``--json`` prints."""
     return {
         "backends": report.backends,
         "files": report.files,

@@ -10,7 +10,7 @@ from morph.tables import table
 EXAMPLE = "completion bash >> ~/.bashrc"
 OPTIONS = "--backend --rehearse --json --report --version --help -m -c"
 
-# bash's words are those that begin as the last one does; zsh has a mode that reads bash's
+# bash offers the words that begin like the last one; zsh has a mode that reads bash's scripts
 BASH = """\
 _morph() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"

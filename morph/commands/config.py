@@ -1,4 +1,4 @@
-"""``morph config``: the effective settings and where each comes from."""
+"""``morph config``: the effective settings and the source of each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from morph.configuration import DEFAULT, Setting
 from morph.errors import MorphError
 
 EXAMPLE = "config train.py"
-_DEFAULTS = {"backend": "the first whose device is there", "packages": "all code"}
+_DEFAULTS = {"backend": "the first with an available device", "packages": "all code"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
-    help = "the program whose project's file counts; without one the current folder's"
+    help = "the program whose project's configuration is read (default: that of the current folder)"
     parser.add_argument("program", metavar="PROGRAM", nargs="?", type=pathlib.Path, help=help)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 

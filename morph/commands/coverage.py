@@ -1,4 +1,4 @@
-"""``morph coverage``: which names work on which backend, and how that is known."""
+"""``morph coverage``: the names that work on each backend, and the evidence."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "interface", nargs="*", metavar="INTERFACE", help=f"show the names of these only: {known}"
     )
-    parser.add_argument("--backend", action="append", metavar="NAME", help="show this one, name by name")
+    parser.add_argument("--backend", action="append", metavar="NAME", help="show this backend, name by name")
     parser.add_argument("--markdown", metavar="FILE", help="write the whole table as Markdown")
     parser.add_argument("--html", metavar="FILE", help="write it as a page with search and filters")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write what is asked for, else print a summary, or a backend's names.
+    """Write the requested files, else print a summary, or a backend's names.
 
     Raises:
         MorphError: If there is no such interface or backend.
@@ -86,7 +86,7 @@ def _filled(shown: Table, matrix: Matrix, figures: Callable[[Facts], tuple[str, 
 
 
 def _called(alike: Sequence[Facts]) -> str:
-    """Return what the backends that have the same figures are called."""
+    """Return the names of the backends that have the same figures."""
     if len(alike) == 1:
         return f"{alike[0].name} ({alike[0].title})"
     return ", ".join(facts.name for facts in alike)

@@ -19,4 +19,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the changes, make them, and return 0."""
     changes = environment.disabling(environment.find())
-    return make(changes, f"no Python of {sys.prefix} runs under morph by itself", dry_run=arguments.dry_run)
+    return make(changes, f"no Python of {sys.prefix} starts under morph", dry_run=arguments.dry_run)

@@ -1,4 +1,4 @@
-"""``morph doctor``: what is wrong in this environment, and what to do about it."""
+"""``morph doctor``: the problems of this environment, and their remedies."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ EXAMPLE = "doctor"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.epilog = "Exit status: 0 if all is well or worth a note, 1 for warnings, 2 for errors."
+    parser.epilog = "Exit status: 0 if there are no problems or only notes, 1 for warnings, 2 for errors."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found, and return how bad the worst of it is."""
+    """Print the findings, and return the severity of the worst."""
     from morph.diagnosis import survey
     from morph.diagnosis.findings import findings
     from morph.display import looking
@@ -46,8 +46,8 @@ def _print(found: list[Finding]) -> None:
     screen = console()
     for each in found:
         name = each.severity.name
-        as_one_line = not screen.is_terminal  # for another program; a person's is wrapped
+        as_one_line = not screen.is_terminal  # not wrapped for another program
         screen.print(f"[{STYLES[name]}]{name.lower()}[/]: {escape(each.problem)}", soft_wrap=as_one_line)
         screen.print(Padding(escape(each.remedy), (0, 0, 0, 2), expand=False), soft_wrap=as_one_line)
     if not found:
-        screen.print("nothing is wrong")
+        screen.print("no problems found")

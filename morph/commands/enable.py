@@ -1,4 +1,4 @@
-"""``morph enable``: every Python of an environment under morph."""
+"""``morph enable``: run every Python of an environment under morph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLE = "enable --backend npu --package sam2"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument(
-        "--backend", metavar="NAME", help="the backend; otherwise the first whose device is there"
+        "--backend", metavar="NAME", help="the backend (default: the first with an available device)"
     )
     help = "a top-level package whose code sees CUDA, beside the program itself; can be repeated"
     parser.add_argument("--package", metavar="NAME", dest="packages", action="append", help=help)
@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
-    """Describe the option that both this command and its opposite have."""
+    """Describe the option that this command and ``disable`` share."""
     parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be changed, and change nothing"
+        "--dry-run", action="store_true", help="show the changes without making them"
     )
 
 
@@ -40,7 +40,7 @@ def make(changes: list[environment.Change], outcome: str, *, dry_run: bool) -> i
     for change in changes:
         print(change)
     if dry_run:
-        print("nothing was changed" if changes else "nothing is to be changed")
+        print("nothing was changed" if changes else "there is nothing to change")
         return 0
     environment.apply(changes)
     print(f"{outcome}; see {LAUNCHER} status")

@@ -1,4 +1,4 @@
-"""``morph explain NAME``: what serves a CUDA name, or one of a served package, on each backend, and why."""
+"""``morph explain NAME``: how each backend serves a CUDA name, or a name of a served package, and why."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what serves the name, and return 0.
+    """Print how the name is served, and return 0.
 
     Raises:
-        MorphError: If there is no such name; tells the close ones.
+        MorphError: If there is no such name; the message suggests similar ones.
     """
     from morph.tables import interfaces
 
@@ -50,7 +50,7 @@ def _unknown(name: str) -> str:
 
     owner = name.rpartition(".")[0]
     names = [each for of in interfaces.names() for each in interfaces.load(of).names]
-    near = [each for each in names if each.rpartition(".")[0] == owner]  # mostly it is meant
+    near = [each for each in names if each.rpartition(".")[0] == owner]  # usually the intended module
     close = _close(name, near, 0.8) or _close(name, names, 0.7)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return f"there is no {name}{hint}"
@@ -61,7 +61,7 @@ def _close(name: str, names: list[str], cutoff: float) -> list[str]:
 
 
 def _rows(name: str, backend: str | None) -> dict[str, Row]:
-    """Return the row of each backend, or one for all where they agree."""
+    """Return the row of each backend, or one row for all where they agree."""
     from morph.tables import interfaces, table
 
     names = [backend] if backend else table.backend_names()
@@ -96,7 +96,7 @@ def _fields(row: Row, backend: str) -> dict[str, Any]:
 
 
 def _evidence(name: str, backend: str) -> str:
-    """Return how it is known that the answer is right, on every backend if it is alike on all of them."""
+    """Return the evidence for the answer, once for all backends if it is the same on all of them."""
     from morph.coverage.evidence import Rung, shipped
     from morph.tables import interfaces, table
 
@@ -131,7 +131,7 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
 
 
 def _members(name: str, backend: str) -> list[Row]:
-    """Return how those members of a class are served that have a row of their own."""
+    """Return how a class's members are served that have rows of their own."""
     from morph.tables import decisions, surfaces, table
 
     if name not in surfaces.load(decisions.CUDA_SURFACE).classes:

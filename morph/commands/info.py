@@ -1,4 +1,4 @@
-"""``morph info``: what is installed, which devices are there, and which backend would be chosen."""
+"""``morph info``: the installed packages, the devices, and the backend that would be chosen."""
 
 from __future__ import annotations
 

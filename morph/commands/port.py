@@ -1,4 +1,4 @@
-"""``morph port``: CUDA-only source, rewritten to device-agnostic PyTorch."""
+"""``morph port``: rewrite CUDA-only source to device-agnostic PyTorch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or write what changes, list what does not, and return the exit status.
+    """Print or write the changes, list the rest, and return the exit status.
 
     Raises:
         MorphError: If libcst is not installed, or a path does not exist.
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
-    """Port a file; what is left for a person comes as lines."""
+    """Port a file, and return a line for each use left to a person."""
     from morph.port.porting import port
     from morph.scan.notebooks import NOTEBOOK
     from morph.scan.scanning import UNREADABLE, unparsed
@@ -97,8 +97,8 @@ def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
 
 
 def _write(file: pathlib.Path, ported: Ported) -> None:
-    """Put a file in the place of another at once, so that an error on the way loses neither."""
-    place = file.resolve()  # and not the link to it
+    """Replace a file atomically, so that an error loses neither the old nor the new content."""
+    place = file.resolve()  # not the link to it
     written = place.with_name(f".{place.name}.ported")
     try:
         written.write_bytes(ported.after)
@@ -111,7 +111,7 @@ def _write(file: pathlib.Path, ported: Ported) -> None:
 
 
 def _show(file: pathlib.Path, ported: Ported) -> None:
-    """Print a diff: in colours on a terminal, else in the file's own bytes, for `patch -p1`."""
+    """Print a diff: in colours on a terminal, else in the file's own bytes, for ``patch -p1``."""
     from morph.display import console
 
     screen = console()
@@ -125,7 +125,7 @@ def _show(file: pathlib.Path, ported: Ported) -> None:
 
 
 def _diff(file: pathlib.Path, ported: Ported) -> Iterator[bytes]:
-    """Yield the lines of a unified diff; one that ends a file without an end of its own is marked."""
+    """Yield the lines of a unified diff; a last line without a newline is marked."""
     before, after = (re.findall(b"[^\n]*\n|[^\n]+", text) for text in (ported.before, ported.after))
     name = file.as_posix().lstrip("/").encode()
     for line in difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + name, b"b/" + name):

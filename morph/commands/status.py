@@ -1,4 +1,4 @@
-"""``morph status``: whether every Python of this environment runs under morph."""
+"""``morph status``: show whether every Python of this environment runs under morph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the state; return 0 if it is enabled, 1 if not, and 3 if something is wrong with its files."""
+    """Print the state; return 0 if enabled, 1 if not, and 3 if there is a problem with the files."""
     found = environment.state()
     print(json.dumps(dataclasses.asdict(found), indent=1) if arguments.json else _told(found))
     if found.problems:
@@ -35,5 +35,5 @@ def _told(found: State) -> str:
     if found.obstacle:
         lines.append(f"it cannot be enabled: {found.obstacle}")
     elif not found.enabled:
-        lines.append(f"{LAUNCHER} enable has every Python of it run under morph, {environment.UNTIL}")
+        lines.append(f"{LAUNCHER} enable makes every Python of it run under morph, {environment.UNTIL}")
     return "\n".join(lines)

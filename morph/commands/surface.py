@@ -1,4 +1,4 @@
-"""``morph surface``: surfaces recorded, and compared."""
+"""``morph surface``: record and compare surfaces."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "which is imported. Without --output the recording is printed.",
     )
     recording.add_argument("what", metavar="NAME", help="a package (torch_npu) or a module (torch.cuda)")
-    recording.add_argument("--module", action="append", help="record this module; may be given several times")
+    recording.add_argument("--module", action="append", help="record this module; can be repeated")
     recording.add_argument("--output", metavar="FILE", help="write the recording to FILE")
     recording.set_defaults(action=_record)
     comparing = actions.add_parser(
         "compare",
-        help="say what one surface has added, removed or changed against another",
-        description="Say what NEW has added, removed or changed against OLD. "
+        help="show the names that one surface adds, removes or changes against another",
+        description="Show the names that NEW adds, removes or changes against OLD. "
         f"The exit status is {DIFFERENT} if they differ, 0 if not.",
     )
     comparing.add_argument("old", metavar="OLD", help="a recorded surface (torch_npu-2.13.0), or a file")
-    comparing.add_argument("new", metavar="NEW", help="another one, or what is installed (torch_npu)")
+    comparing.add_argument("new", metavar="NEW", help="another one, or an installed package (torch_npu)")
     comparing.add_argument("--json", action="store_true", help="print JSON instead of text")
     comparing.set_defaults(action=_compare)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run what the command line asks for, and return the exit status."""
+    """Run the requested action, and return the exit status."""
     status: int = arguments.action(arguments)
     return status
 

@@ -1,4 +1,4 @@
-"""``morph verify``: whether the device computes what the CPU does."""
+"""``morph verify``: check that the device computes what the CPU does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLE = "verify --rehearse npu"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
-    parser.add_argument("--backend", help="the backend, instead of the first whose device is there")
+    parser.add_argument("--backend", help="the backend (default: the first with an available device)")
     parser.add_argument("--rehearse", metavar="BACKEND", help="verify the simulated device of this backend")
     parser.add_argument("--device", default="cuda", help="the device in CUDA's spelling (default: cuda)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the checks, print how they ended, and return 0, or 1 if not all of them passed.
+    """Run the checks, print their outcomes, and return 0 if all passed, else 1.
 
     Raises:
         MorphError: If there is no such device.
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from morph import activation
     from morph.display import looking
 
-    # armed, and not activated: torch itself would load a vendor's package that may be broken
+    # armed, not activated: torch itself would load a vendor's package that may be broken
     activation.arm(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
     from morph.verification import Outcome, checks, ensure_device, verify
 

@@ -1,4 +1,4 @@
-"""What morph is told to do, and by whom: the most specific one counts.
+"""morph's settings and their sources; the most specific source counts.
 
 From the most to the least specific: the command line, environment variables, the project's file, the
 environment's file, the user's file, and the packages that declare themselves. No value names code.
@@ -25,12 +25,12 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value that counts.
+    """One effective value.
 
     Attributes:
         key: Its name in a file: ``"package.sam2.view"``.
-        value: What counts.
-        place: Where that is said: a file and line, a variable, a distribution, or ``"default"``.
+        value: The value.
+        place: The source: a file and line, a variable, a distribution, or ``"default"``.
     """
 
     key: str
@@ -40,12 +40,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """All that counts.
+    """The effective settings.
 
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
         scope: Whose code sees CUDA.
-        listed: Each value, and where it is said.
+        listed: Each value with its source.
     """
 
     backend: str | None
@@ -57,10 +57,10 @@ def effective(start: pathlib.Path | None = None) -> Settings:
     """Return the effective settings.
 
     Args:
-        start: The folder that a project's file is looked for from, upwards; None looks for none.
+        start: The folder from which to look upwards for a project's file; None looks for none.
 
     Raises:
-        ConfigurationError: If a file or a variable says something that cannot be meant.
+        ConfigurationError: If a file or a variable has an invalid value.
     """
     told = [variables.read(name) for name in (variables.BACKEND, variables.PACKAGES, variables.SCOPE)]
     return _effective(start, *told)
@@ -127,7 +127,7 @@ def _tables(sources: Sequence[Source]) -> Iterator[Setting]:
 
 @functools.cache
 def _declared() -> Mapping[str, str]:
-    """Return the packages that installed distributions declare, with the distribution; imports none."""
+    """Return the packages that installed distributions declare, each with its distribution; import none."""
     import importlib_metadata
 
     points = importlib_metadata.entry_points(group=GROUP)

@@ -1,4 +1,4 @@
-"""What a configuration file may say. No value names something to import."""
+"""Checks the keys and values of a configuration file. No value is imported."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def check(document: Any, place: Place) -> None:
     """Check the keys and values of a configuration file.
 
     Args:
-        document: What the file says of morph.
+        document: The part of the file about morph.
         place: Returns the file and line of a key.
 
     Raises:
-        ConfigurationError: At the first that is unknown or of a wrong kind.
+        ConfigurationError: For the first key that is unknown or whose value is of a wrong kind.
     """
     for key, value in _table(document, (), place).items():
         _checker(_KEYS, (key,), place)(value, (key,), place)
@@ -33,7 +33,7 @@ def _check_tables_are_opted_in(document: Any, place: Place) -> None:
     packages = document.get("packages")
     for name in document.get("package", {}):
         if packages is not None and name not in packages:
-            _fail(("package", name), f"{name} is not listed in packages, so that this says nothing", place)
+            _fail(("package", name), f"{name} is not listed in packages, so this has no effect", place)
 
 
 def _checker(known: dict[str, Checker], key: Key, place: Place) -> Checker:

@@ -1,4 +1,4 @@
-"""The configuration files: where they lie, and what they say."""
+"""The configuration files: their places and contents."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PROJECT = "pyproject.toml"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one file, or the environment's variables, say.
+    """The settings from one file, or from the environment variables.
 
     Attributes:
-        places: Where each key is said: ``"/home/me/morph.toml:3"``.
-        backend: The backend's name; None if nothing is said.
-        packages: The top-level packages that are to see CUDA; None if nothing is said.
-        tables: What is said for single packages.
+        places: The place of each key: ``"/home/me/morph.toml:3"``.
+        backend: The backend's name; None if not set.
+        packages: The top-level packages that see CUDA; None if not set.
+        tables: The settings for single packages.
     """
 
     places: Mapping[str, str]
@@ -37,7 +37,7 @@ class Source:
 
 
 def of_project(start: pathlib.Path) -> Source | None:
-    """Return what the first file says that is found from the folder ``start`` upwards.
+    """Return the settings from the first file found from the folder ``start`` upwards.
 
     It is a ``morph.toml``, or a ``pyproject.toml`` with a table ``tool.morph``.
 
@@ -53,7 +53,7 @@ def of_project(start: pathlib.Path) -> Source | None:
 
 
 def of_environment() -> Source | None:
-    """Return what ``morph.toml`` in the interpreter's site-packages says.
+    """Return the settings from ``morph.toml`` in the interpreter's site-packages.
 
     Raises:
         ConfigurationError: If a key is unknown, or a value is of a wrong kind.
@@ -62,7 +62,7 @@ def of_environment() -> Source | None:
 
 
 def of_user() -> Source | None:
-    """Return what the user's ``morph.toml`` says, unless the interpreter leaves the user's files alone.
+    """Return the settings from the user's ``morph.toml``, unless the interpreter ignores the user's files.
 
     Raises:
         ConfigurationError: If a key is unknown, or a value is of a wrong kind.
@@ -89,7 +89,7 @@ def site_folders() -> Iterator[pathlib.Path]:
 
 
 def read(path: pathlib.Path) -> Source | None:
-    """Return what the file at ``path`` says, or None if there is no such file, or none that is about morph.
+    """Return the settings from the file at ``path``, or None if it is missing or has no part about morph.
 
     Raises:
         ConfigurationError: If a key is unknown, or a value is of a wrong kind.
@@ -100,7 +100,7 @@ def read(path: pathlib.Path) -> Source | None:
     try:
         document: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        if path.name == PROJECT and "[tool.morph" not in text:  # others will say what is wrong with it
+        if path.name == PROJECT and "[tool.morph" not in text:  # other tools will report the error
             return None
         raise ConfigurationError(
             f"{path}:{line_of_syntax_error(error, text)}", "not TOML", str(error)

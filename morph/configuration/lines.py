@@ -1,4 +1,4 @@
-"""The lines of a TOML file that its keys are on, which :mod:`tomllib` does not tell."""
+"""The line numbers of the keys of a TOML file, which ``tomllib`` does not report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 
 
 def line_of(lines: Sequence[str], key: tuple[str, ...]) -> int:
-    """Return the number of the line that ``key`` is on, or else that of the nearest table around it.
+    """Return the line number of ``key``, or else that of the nearest table around it.
 
     >>> line_of(["backend = 'npu'", "[package.sam2]", "view = 1"], ("package", "sam2", "view"))
     3
@@ -24,7 +24,7 @@ def line_of(lines: Sequence[str], key: tuple[str, ...]) -> int:
 
 
 def line_of_syntax_error(error: tomllib.TOMLDecodeError, text: str) -> int:
-    """Return the number of the line that is not TOML; the last one where ``text`` ends too early."""
+    """Return the number of the line that is not TOML; the last line if ``text`` ends too early."""
     found = re.search(r"line (\d+)", str(error))
     return int(found[1]) if found else len(text.splitlines())
 

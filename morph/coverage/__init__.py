@@ -1,1 +1,1 @@
-"""Which CUDA names work on which backend, and how that is known."""
+"""The CUDA names that work on each backend, and the evidence."""

@@ -1,4 +1,4 @@
-"""How it is known that a name works: what the tests have shown, on which rung of the ladder."""
+"""The evidence that a name works: the results of the tests, in rungs of a ladder."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ CPU = "cpu"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the tests have shown.
+    """The evidence from the tests.
 
     Attributes:
-        torch: The release of torch that they ran with.
-        platforms: Name to the platforms of the tests on which its use, or its refusal, was seen.
+        torch: The release of torch that the tests ran with.
+        platforms: The name, mapped to the test platforms on which its use, or its refusal, was seen.
     """
 
     torch: str
     platforms: Mapping[str, frozenset[str]]
 
     def rung(self, name: str, backend: str) -> Rung:
-        """Return the highest rung on which ``name`` was seen on ``backend``; else it is recorded only."""
+        """Return the highest rung on which ``name`` was seen on ``backend``; the lowest is "recorded"."""
         seen = self.platforms.get(name, frozenset())
         if backend in seen:
             return Rung.HARDWARE if backend == CPU else Rung.VENDOR_WHEEL
@@ -47,7 +47,7 @@ class Evidence:
         return {name for name, platforms in self.platforms.items() if platform in platforms}
 
     def replaced(self, platform: str, names: Iterable[str]) -> Evidence:
-        """Return the evidence with that of one platform replaced by ``names``."""
+        """Return the evidence with one platform's names replaced by ``names``."""
         seen = set(names)
         every = {*self.platforms, *seen}
         platforms = {
@@ -59,7 +59,7 @@ class Evidence:
         return set(self.platforms.get(name, ()))
 
     def dumps(self) -> str:
-        """Return the text of the file that keeps it: by platforms and by module, the names in one text."""
+        """Return the text of the evidence file: by platforms and by module, with the names in one string."""
         kept: dict[str, dict[str, str]] = {}
         for name, on in sorted(self.platforms.items()):
             owner, _, last = name.rpartition(".")
@@ -82,5 +82,5 @@ def parse(text: str) -> Evidence:
 
 @functools.cache
 def shipped() -> Evidence:
-    """Return the evidence that comes with morph, which a run of its tests has written."""
+    """Return the evidence shipped with morph, which a run of its tests wrote."""
     return parse((importlib.resources.files("morph.aliases") / "evidence.json").read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ weighted by their files.
 
 
 def markdown(matrices: Sequence[Matrix]) -> str:
-    """Return the tables, of each interface a summary first, the differences of each backend last."""
+    """Return the tables: for each interface a summary first, the differences of each backend last."""
     named = " and of ".join(f"`{each.interface}` ({each.release})" for each in matrices)
     parts = ["# Coverage", LEGEND.format(interfaces=named)]
     for matrix in matrices:
@@ -90,7 +90,7 @@ def _differences(matrix: Matrix, facts: Facts) -> str:
 
 
 def _differing(matrix: Matrix, backend: str) -> Iterator[tuple[Row, tuple[str, Status, str]]]:
-    """Yield each row that is not the same, and what it has in common with its neighbours in one line."""
+    """Yield each row whose status is not "same"; neighbours that are served alike share one line."""
     for row in matrix.rows:
         cell = row.cells[backend]
         if cell.status is not Status.SAME:

@@ -1,4 +1,4 @@
-"""The coverage table: the names of an interface and backends, each cell with a status and how it is known."""
+"""The coverage table of an interface's names and backends; each cell has a status and its evidence."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Cell:
 
     Attributes:
         status: How the name is served.
-        rung: How that is known.
-        target: What serves it, if that is something of the vendor's under another name.
+        rung: The evidence for it.
+        target: The vendor's object that serves it, if that has another name.
         note: The reason or the difference, in one clause.
     """
 
@@ -49,7 +49,7 @@ class Row:
     cells: Mapping[str, Cell]
 
     def cell_json(self, backend: str) -> dict[str, str]:
-        """Return what ``--json`` prints of the cell of a backend."""
+        """Return the JSON form of a backend's cell."""
         cell = self.cells[backend]
         return {
             "status": cell.status.value,
@@ -96,7 +96,7 @@ class Matrix:
         return f"{self.shares[backend]:.2f} %" if self.shares else "none"
 
     def alike(self) -> list[list[Facts]]:
-        """Return the backends in groups, of which each answers alike for every name."""
+        """Return the backends in groups that answer alike for every name."""
         groups: dict[tuple[Cell, ...], list[Facts]] = {}
         for facts in self.backends:
             groups.setdefault(tuple(row.cells[facts.name] for row in self.rows), []).append(facts)
@@ -115,11 +115,11 @@ class Matrix:
 
 
 def build(backends: Sequence[str] = (), interface: str = ROOT) -> Matrix:
-    """Put a table together from what is served, the recorded surfaces, and the evidence of the tests.
+    """Build a table from the alias tables, the recorded surfaces, and the evidence of the tests.
 
     Args:
         backends: The backends to show; all unless given.
-        interface: Whose names; one of ``morph.tables.interfaces.names()``.
+        interface: The interface; one of ``morph.tables.interfaces.names()``.
 
     Raises:
         UnknownBackendError: If there is no such backend.
@@ -145,7 +145,7 @@ def _share(interface: Interface, backend: Table, used: Mapping[str, int]) -> flo
 
 
 def backend_json(facts: Facts) -> dict[str, Any]:
-    """Return what ``--json`` prints of a backend."""
+    """Return the JSON form of a backend."""
     package = facts.distribution or "torch"
     return {"name": facts.name, "title": facts.title, "package": package, "releases": facts.releases}
 

@@ -1,4 +1,4 @@
-"""Coverage tables as one page that needs nothing beside itself."""
+"""Coverage tables as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def page(matrices: Sequence[Matrix]) -> str:
     """Return the HTML of a page with search and filters.
 
     Args:
-        matrices: Of the interfaces to choose from, all of the same backends; the first is shown at first.
+        matrices: The interfaces' tables to choose from, all with the same backends; the first is shown first.
     """
     data = json.dumps(_data(matrices), separators=(",", ":")).replace("</", "<\\/")
     text = _part("page.html")
@@ -55,26 +55,26 @@ def _short(row: Row) -> str:
 
 
 class _Cells:
-    """The distinct cells, and the distinct rows of their places: most names are served as others are."""
+    """The distinct cells, and the distinct rows of indices into them: most rows are repeated."""
 
     def __init__(self) -> None:
         self.cells = _Distinct()
         self.rows = _Distinct()
 
     def of(self, row: Row) -> int:
-        """Return the place of the row that a name's cells make."""
+        """Return the index of the row of a name's cells."""
         return self.rows.place([self.cells.place(row.cell_json(backend)) for backend in row.cells])
 
 
 class _Distinct:
-    """A list in which everything is once."""
+    """A list without duplicates."""
 
     def __init__(self) -> None:
         self.listed: list[Any] = []
         self._places: dict[str, int] = {}
 
     def place(self, value: Any) -> int:
-        """Return where ``value`` is; it is added if it is not there yet."""
+        """Return the index of ``value``, adding it if it is new."""
         place = self._places.setdefault(repr(value), len(self.listed))
         if place == len(self.listed):
             self.listed.append(value)

@@ -1,4 +1,4 @@
-"""What the seam leaves: CUDA's words where torch's Python code carries a device as text."""
+"""CUDA's words in torch's Python code, where a device is text that the seam does not see."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from morph.journal import Journal
 
 
 def install(backend: Backend, views: Views, journal: Journal) -> None:
-    """Have CUDA's words mean ``backend``'s device throughout torch, also in what is imported later.
+    """Make CUDA's words mean ``backend``'s device throughout torch, also in modules imported later.
 
     Args:
         backend: The active backend; its package is imported and the seam is engaged.
-        views: Who gets the CUDA view of a predicate, and who the truth.
+        views: Decides which callers of a predicate see CUDA.
         journal: Records every rebinding.
     """
     words = Words(backend, views)

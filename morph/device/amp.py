@@ -1,4 +1,4 @@
-"""Automatic mixed precision: the state functions in C, and what torch.cuda.amp assumes of its device."""
+"""Automatic mixed precision: the state functions in C, and torch.cuda.amp's assumptions about its device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morph.device.parameters import Handler
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
-# The functions in C, each with how many arguments its form without a device type has: it means CUDA then.
+# The functions in C, each with the number of arguments of its form without a device type, which means CUDA.
 STATE = {
     "is_autocast_enabled": 0,
     "set_autocast_enabled": 1,
@@ -20,12 +20,12 @@ STATE = {
     "set_autocast_dtype": None,
     "_is_autocast_available": None,
 }
-# The older names of two of them, which mean CUDA by themselves.
+# The older names of two of them, which always mean CUDA.
 OF_THE_GPU = {"get_autocast_gpu_dtype": "get_autocast_dtype", "set_autocast_gpu_dtype": "set_autocast_dtype"}
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have autocast's state of "cuda" be that of the backend's device.
+    """Make autocast's state of "cuda" that of the backend's device.
 
     Args:
         words: What CUDA's words become.
@@ -46,11 +46,11 @@ def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> 
 
 
 def _tell_torchscript(name: str, wrapper: Any, journal: Journal) -> None:
-    """Have TorchScript compile calls of the wrapper as it compiles those of the function in C."""
+    """Make TorchScript compile calls of the wrapper as it compiles those of the function in C."""
     builtins = torch.jit._builtins
     if name not in vars(torch):
         return
-    if builtins._builtin_table is None:  # torch will build it, with what torch.* is by then
+    if builtins._builtin_table is None:  # torch will build it, from torch's names at that time
         builtins._builtin_ops.append((wrapper.__wrapped__, f"aten::{name}"))
     else:
         journal.set_item(builtins._builtin_table, id(wrapper), f"aten::{name}")

@@ -25,7 +25,7 @@ def version() -> tuple[int, int, int]:
 
 
 def is_available(tensors: Collection[Tensor]) -> bool:
-    """Tell whether the collectives take ``tensors``: dense, contiguous, each on a device of its own."""
+    """Return whether the collectives take ``tensors``: dense, contiguous, each on a device of its own."""
     backend = active()
     type_ = backend.device_type if backend else "cuda"
     fit = all(not t.is_sparse and t.is_contiguous() and t.device.type == type_ for t in tensors)

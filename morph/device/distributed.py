@@ -1,4 +1,4 @@
-"""Process groups: what asks for nccl gets the backend's own collectives."""
+"""Process groups: a request for nccl gets the backend's own collectives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ C10D = "torch.distributed.distributed_c10d"
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have torch.distributed take the backend's collectives for nccl's.
+    """Make torch.distributed use the backend's collectives for nccl.
 
     Args:
         words: What CUDA's words become.
@@ -24,7 +24,7 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
-    """Answer code outside torch, which reads these names from the package, not from the module below it."""
+    """Serve the names to code outside torch, which reads them from the package, not from its submodule."""
     if not package.is_available():
         return
     truth = package.is_nccl_available
@@ -36,7 +36,7 @@ def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
 
 
 def _group_class(backend: Backend) -> Any:
-    """Return the class whose Options have what nccl's have; None if this build of the vendor lacks it."""
+    """Return the class whose Options have nccl's fields; None if this build of the vendor lacks it."""
     name = backend.table.facts.process_group
     try:
         return resolve(name) if name else None

@@ -1,4 +1,4 @@
-"""Dynamo: traced code sees what the same code sees when it runs."""
+"""Dynamo: traced code sees the same names as code that runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Correct, once Dynamo is imported, what it and inductor derive from a device's type.
+    """Correct, once Dynamo is imported, the values that it and inductor derive from a device's type.
 
     Args:
         words: What CUDA's words become.
@@ -50,12 +50,12 @@ def _is_cuda(words: Words) -> Handler:
 
 
 def _fold_device_count(module: ModuleType, journal: Journal) -> None:
-    """Have Dynamo fold the number of devices, as it folds whether there is one."""
+    """Make Dynamo fold the number of devices, as it folds whether there is one."""
     journal.set_item(module.constant_fold_functions, torch.cuda.device_count, None)
 
 
 def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
-    """Have Dynamo treat what serves torch.cuda as torch itself: compiled in its callers, never alone."""
+    """Make Dynamo treat the code that serves torch.cuda as torch's: compiled in its callers, never alone."""
     folders = {os.path.join(morph.__path__[0], "")}
     journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
     journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
@@ -64,7 +64,7 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
 
 
 def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> None:
-    """Have inductor run a graph for a device that it has no compiler for, instead of failing."""
+    """Make inductor run a graph for a device that it has no compiler for, instead of failing."""
     compile_fx: Callable[..., Any] = vars(module)["compile_fx"]
     own = words.backend.device_type
 
@@ -82,11 +82,11 @@ def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> 
 
 @functools.cache
 def _say_without_compiler(own: str) -> None:
-    report(f"inductor has no compiler for {own} here: what it is to compile runs as by backend='aot_eager'")
+    report(f"inductor has no compiler for {own} here: its graphs run as with backend='aot_eager'")
 
 
 def _concerns(own: str, model: Any, inputs: Any) -> bool:
-    """Tell whether a graph takes or makes tensors of the vendor's device; AOTInductor's do not count."""
+    """Return whether a graph takes or creates tensors of the vendor's device; AOTInductor's do not count."""
     from torch._inductor.virtualized import V
 
     nodes = model.graph.nodes if isinstance(model, torch.fx.GraphModule) else ()

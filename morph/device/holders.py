@@ -1,4 +1,4 @@
-"""Which of torch's modules have a function of another one under their own name, by ``from ... import``."""
+"""The modules of torch that hold a function of another one, by ``from ... import``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 _modules: list[ModuleType] = []  # torch's, in the order in which they were first seen
 _names: set[str] = set()
-_looked_at: dict[str, int] = {}  # by attribute: how many of them
+_looked_at: dict[str, int] = {}  # by attribute: their number
 _having: dict[str, list[ModuleType]] = {}  # by attribute: those that had something under that name
-_imported: tuple[int, str] = 0, ""  # how many modules there were, and the last of them
+_imported: tuple[int, str] = 0, ""  # the number of modules, and the last of them
 
 
 def holders(owner: Any, attribute: str, value: object) -> list[Any]:
-    """Return what has ``value`` under the name: ``owner``, and any of torch's modules if it is a module.
+    """Return the holders of ``value`` under the name: ``owner``, and torch's modules if it is a module.
 
-    A module is looked at once for a name, since this is asked at each activation and deactivation.
+    A module is searched once for a name, since this runs at each activation and deactivation.
     """
     candidates = [owner]
     if isinstance(owner, ModuleType):

@@ -15,7 +15,7 @@ Arguments = tuple[Any, ...]
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Register for the backend's device what is registered for CUDA.
+    """Register kernels for the backend's device that are registered for CUDA.
 
     Args:
         words: What CUDA's words become.
@@ -42,7 +42,7 @@ def _impl_arguments(
 
 
 def _without_key(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
-    """Open a library for CUDA as one for no key; each of its kernels then says the translated key itself."""
+    """Open a library for CUDA as one without a key; each of its kernels then names the translated key."""
     namespace, kind, key = _library_arguments(*args, **kwargs)
     wrapped(namespace, kind, "" if "CUDA" in key else key)
     library.dispatch_key = key
@@ -68,7 +68,7 @@ def _kernel_arguments(device_types: Any, fn: Any = None) -> tuple[Any, Any]:
 
 
 def _device_types(asked: list[str], words: Words) -> list[str]:
-    """Add the backend's device type where CUDA's is asked for; CUDA's stays, for a device given as text."""
+    """Add the backend's device type where CUDA's is given; CUDA's stays, for devices given as text."""
     if CUDA not in asked:
         return asked
     return list(dict.fromkeys([*asked, words.device_type(CUDA)]))

@@ -14,7 +14,7 @@ from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Answer for CUDA's module and CUDA's tensor types.
+    """Serve CUDA's device module and CUDA's tensor types.
 
     Args:
         words: What CUDA's words become.
@@ -25,7 +25,7 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _device_module(words: Words) -> Handler:
-    """Return the served torch.cuda to who names it; a device object is the vendor's, and so is its module."""
+    """Return the served torch.cuda for CUDA's name; a device object has the vendor's type and module."""
 
     def call(
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

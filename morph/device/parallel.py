@@ -1,4 +1,4 @@
-"""What torch.nn.parallel.comm calls in C, where neither this build of torch nor the vendor brings it."""
+"""The C functions of torch.nn.parallel.comm, where neither this build of torch nor the vendor has them."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _refuse_elsewhere(tensors: Tensors, role: str) -> None:
 
 
 def _refuse_apart(tensors: Tensors, dim: int) -> None:
-    """Refuse what cannot be gathered."""
+    """Raise if the tensors cannot be gathered."""
     _refuse_none(tensors, "tensor to gather from")
     _refuse_elsewhere(tensors, "input")
     first = tensors[0]
@@ -142,7 +142,7 @@ def _refuse_apart(tensors: Tensors, dim: int) -> None:
 
 
 def _is_part_of(tensor: Tensor, whole: Tensor, dim: int) -> bool:
-    """Tell whether the shapes differ in one dimension at most."""
+    """Return whether the shapes differ in one dimension at most."""
     sizes = [list(each.shape) for each in (tensor, whole)]
     for each in sizes:
         each[dim : dim + 1] = []

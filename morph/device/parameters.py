@@ -1,4 +1,4 @@
-"""Translates those arguments of torch's functions that carry CUDA's words: ``parameters.toml`` lists them."""
+"""Translates CUDA's words in the arguments of torch's functions, as listed in ``parameters.toml``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], A
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have every function of the table translate, at once or when its module is imported.
+    """Wrap every function of the table, now or when its module is imported.
 
     Args:
         words: What CUDA's words become.
@@ -46,7 +46,7 @@ def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Wor
     Args:
         name: "module:qualified name".
         handler: Called with the function; returns the wrapt wrapper.
-        words: Says whether the activation lasts.
+        words: Reports whether the activation lasts.
         journal: Records every rebinding.
     """
     module_name, _, qualified = name.partition(":")
@@ -62,9 +62,9 @@ def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Wor
 
 
 def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:
-    """Bind a class's or module's attribute, and the same object in torch's modules that have taken it.
+    """Bind a class's or module's attribute, and the same object in torch's modules that imported it.
 
-    A module that is imported later takes the new object; undoing finds it there too.
+    A module that is imported later gets the new object; undoing replaces it there too.
     """
     original = inspect.getattr_static(owner, attribute)
 
@@ -78,13 +78,13 @@ def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that carries a word.
+    """One parameter for a word.
 
     Attributes:
         name: Its keyword.
-        position: Its place among the positional arguments, or None where it is keyword-only.
+        position: Its index among the positional arguments, or None if it is keyword-only.
         translate: Translates a value.
-        default: The value to pass where none is given, or `inspect.Parameter.empty` where the function's own
+        default: The value to pass where none is given, or ``inspect.Parameter.empty`` if the function's own
             default needs no translation.
     """
 
@@ -95,14 +95,14 @@ class Parameter:
 
 
 def bind(function: Callable[..., Any], translators: Mapping[str, Callable[[Any], Any]]) -> list[Parameter]:
-    """Look up once where ``function`` takes the parameters that are to be translated.
+    """Find the positions of the parameters of ``function`` that need translation.
 
     Args:
         function: As a caller sees it: bound, where it is a class method.
         translators: By parameter name.
 
     Returns:
-        One entry for each, with its position as a caller counts.
+        One entry for each, with its position from the caller's view.
 
     Raises:
         LookupError: If the function has no such parameter.
@@ -117,7 +117,7 @@ def bind(function: Callable[..., Any], translators: Mapping[str, Callable[[Any],
     return [_parameter(*places[name], translate) for name, translate in translators.items()]
 
 
-_signature = cache(inspect.signature)  # of functions that live as long as the process: each activation asks
+_signature = cache(inspect.signature)  # of functions that live as long as the process
 
 
 def translating(function: Callable[..., Any], translators: Mapping[str, Callable[[Any], Any]]) -> Handler:

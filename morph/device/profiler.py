@@ -16,7 +16,7 @@ _METRIC = re.compile(r"(self_)?(?:cuda|device)_(time|time_total|memory_usage)")
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have the profilers record the backend's device where CUDA is asked for, and only the host on the CPU.
+    """Make the profilers record the backend's device for CUDA's activity, or on the CPU only the host.
 
     Args:
         words: What CUDA's words become.
@@ -27,7 +27,7 @@ def install(words: Words, journal: Journal) -> None:
     for name in ("_parse_activities", "_KinetoProfile.toggle_collection_dynamic"):
         wrap(f"torch.profiler.profiler:{name}", _translator(activities), words, journal)
     wrap("torch.autograd.profiler:profile.__init__", lambda function: _profile(words, own), words, journal)
-    # NVIDIA's tools alone read these ranges
+    # only NVIDIA's tools read these ranges
     disabled = {"enabled": lambda given: False}
     wrap("torch.autograd.profiler:emit_nvtx.__init__", _translator(disabled), words, journal)
 
@@ -44,7 +44,7 @@ def _own_activity(words: Words) -> ProfilerActivity | None:
 
 
 def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> list[Any] | None:
-    """Replace CUDA's activity, also as a key of {activity: what of it}; without one of our own, drop it."""
+    """Replace CUDA's activity, also as a dictionary key; drop it if the backend has none."""
     if given is None:
         return None
     translated: list[Any] = []
@@ -64,7 +64,7 @@ def _profile(words: Words, own: ProfilerActivity | None) -> Handler:
         use_cuda = kwargs.pop("use_cuda", False)
         if use_cuda or kwargs.get("use_device") == CUDA:
             kwargs["use_device"] = words.device_type(CUDA) if own else None
-            # the profiler before Kineto knows no Intel GPU, and says so
+            # the profiler before Kineto supports no Intel GPU, and reports that
             kwargs["use_kineto"] = kwargs.get("use_kineto", False) or own is ProfilerActivity.XPU
         return wrapped(*args, **kwargs)
 

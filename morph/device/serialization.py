@@ -1,4 +1,4 @@
-"""Checkpoints: read where they say "cuda", and written so that a CUDA machine without morph reads them."""
+"""Checkpoints: "cuda" is read as the backend's device, and written for CUDA machines without morph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?")
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Register how storages of the backend's device are tagged, and where those tagged "cuda" go.
+    """Register the tags of storages on the backend's device, and the placement of those tagged "cuda".
 
     Args:
         words: What CUDA's words become.

@@ -15,7 +15,7 @@ from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have storages on the backend's device be CUDA storages.
+    """Make storages on the backend's device appear as CUDA storages.
 
     Args:
         words: What CUDA's words become.

@@ -1,4 +1,4 @@
-"""The words that CUDA code uses for its device, and what they are on the active backend."""
+"""The words that CUDA code uses for its device, and their translation for the active backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DISPATCH_KEY = re.compile(r"([A-Za-z]*)CUDA")
 
 
 class Words:
-    """Translates CUDA's words into one backend's; a value that is none of them is returned itself.
+    """Translates CUDA's words into one backend's; any other value is returned unchanged.
 
     Each method that takes a value is a kind of parameter in ``parameters.toml``.
 
@@ -34,7 +34,7 @@ class Words:
         self._dispatch_key: str = torch._C._dispatch_key_for_device(backend.device_type)
 
     def engaged(self) -> bool:
-        """Tell whether CUDA is this device type now; else functions that code has kept pass everything on."""
+        """Return whether CUDA is this device type now; if not, wrappers that code has kept change nothing."""
         backend = active()
         return backend is self.backend or (backend is not None and backend.device_type == self._device_type)
 
@@ -43,7 +43,7 @@ class Words:
         return self._device_type if isinstance(value, str) and value == CUDA else value
 
     def device_types(self, value: Any) -> Any:
-        """Translate a device type or a sequence of them, in which each stays once."""
+        """Translate a device type or a sequence of them, without duplicates."""
         if isinstance(value, Sequence) and not isinstance(value, str):
             return list(dict.fromkeys(map(self.device_type, value)))
         return self.device_type(value)
@@ -63,7 +63,7 @@ class Words:
     def collective(self, value: Any) -> Any:
         """Translate a process group's backend: "cpu:gloo,cuda:nccl" becomes "cpu:gloo,npu:hccl".
 
-        Where both device types of a pair of pairs become one, what was said of it by its own name counts.
+        If two device types become the same one, the backend given under its own name counts.
         """
         if not isinstance(value, str):
             return value

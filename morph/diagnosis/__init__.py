@@ -1,4 +1,4 @@
-"""What ``morph info`` and ``morph doctor`` look at: this environment, and the devices that are there."""
+"""The survey behind ``morph info`` and ``morph doctor``: this environment, and its devices."""
 
 from morph.diagnosis.survey import Activation, Device, Package, Presence, Survey, survey
 

@@ -1,4 +1,4 @@
-"""What is wrong, or looks wrong, in an environment, and what to do about it."""
+"""The problems and possible problems of an environment, and their remedies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from morph.variables import BACKEND
 
 
 class Severity(enum.IntEnum):
-    """How bad a finding is; also the exit status of ``morph doctor``."""
+    """The severity of a finding; also the exit status of ``morph doctor``."""
 
     NOTE = 0
     WARNING = 1
@@ -26,12 +26,12 @@ class Severity(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a person should know.
+    """One problem or note for a person.
 
     Attributes:
         severity: How bad it is.
-        problem: What is the matter, in one line.
-        remedy: What to do about it, in one line.
+        problem: The problem, in one line.
+        remedy: The remedy, in one line.
     """
 
     severity: Severity
@@ -40,7 +40,7 @@ class Finding:
 
 
 def findings(found: Survey) -> list[Finding]:
-    """Return what is the matter with the environment that was surveyed, the worst first."""
+    """Return the problems of the surveyed environment, the worst first."""
     checks = (_torch, _choice, _vendors, _several, _devices, _releases, _packages, _variables, _startup)
     every = [finding for check in checks for finding in check(found)]
     return sorted(every, key=lambda finding: -finding.severity)
@@ -62,7 +62,7 @@ def _choice(found: Survey) -> Iterator[Finding]:
     if found.torch is None:
         return
     if found.activation.problem:
-        remedy = f"unset {BACKEND}, or put right what keeps that device away"
+        remedy = f"unset {BACKEND}, or repair the installation of that device"
         yield Finding(Severity.ERROR, f"no backend can be used: {found.activation.problem}", remedy)
     if found.activation.seam == "python":
         problem = "the slower Python seam is used"
@@ -73,7 +73,7 @@ def _choice(found: Survey) -> Iterator[Finding]:
 
 
 def _vendors(found: Survey) -> Iterator[Finding]:
-    """A vendor's package is installed, but its device is not there."""
+    """Find vendors whose package is installed without an available device."""
     for presence in found.backends:
         if presence.installed and presence.absence and presence.distribution:
             remedy = (
@@ -83,17 +83,17 @@ def _vendors(found: Survey) -> Iterator[Finding]:
 
 
 def _several(found: Survey) -> Iterator[Finding]:
-    """Two vendors' devices are there: the order decides, and may not be meant so."""
+    """Find devices of several vendors: the order chooses one, perhaps not the intended one."""
     there = [each.name for each in found.backends if each.supported and each.devices and not each.absence]
     if len(there) > 1 and not os.environ.get(BACKEND):
         problem = (
             f"devices of several vendors are there: {', '.join(there)}; {found.activation.backend} is used"
         )
-        yield Finding(Severity.WARNING, problem, f"set {BACKEND} to the one that is meant")
+        yield Finding(Severity.WARNING, problem, f"set {BACKEND} to the intended one")
 
 
 def _devices(found: Survey) -> Iterator[Finding]:
-    """A driver's devices are there, but nothing that could use them."""
+    """Find devices of a driver that no installed package can use."""
     for presence in found.backends:
         patterns = table.load(presence.name).facts.device_files
         files = [file for pattern in patterns for file in glob.glob(pattern)]
@@ -132,6 +132,6 @@ def _variables(found: Survey) -> Iterator[Finding]:
 
 
 def _startup(found: Survey) -> Iterator[Finding]:
-    """A start-up file is left over, was changed, or can be changed by others."""
+    """Find start-up files that are left over, changed, or writable by others."""
     for problem in environment.state().problems:
         yield Finding(Severity.WARNING, problem, "run morph enable, or morph disable, in this environment")

@@ -1,7 +1,7 @@
-"""Looks at one backend in a process of its own, which its vendor's package may break.
+"""Looks at one backend in a separate process, since the vendor's package may break it.
 
-Run as ``python -m morph.diagnosis.probe NAME`` it tells whether the device of that backend is there, and as
-``python -m morph.diagnosis.probe`` what an activation would choose; the answer is one line of JSON.
+``python -m morph.diagnosis.probe NAME`` prints whether the device of that backend is available, and
+``python -m morph.diagnosis.probe`` what an activation would choose; the output is one line of JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ANSWER = "morph-probe: "
 
 
 def presence(name: str) -> dict[str, Any]:
-    """Return whether the device of the backend called ``name`` is there, as the fields of a ``Presence``."""
+    """Return whether the device of the backend ``name`` is available, as the fields of a ``Presence``."""
     from morph.activation.choice import why_absent
     from morph.backends import Backend
     from morph.tables import table
@@ -25,7 +25,7 @@ def presence(name: str) -> dict[str, Any]:
 
 
 def choice() -> dict[str, Any]:
-    """Return what an activation chooses here, as the fields of an ``Activation``."""
+    """Return the choice of an activation here, as the fields of an ``Activation``."""
     from morph import activation
     from morph.errors import MorphError
 

@@ -1,4 +1,4 @@
-"""Processes that look at one thing each, and are not under morph already."""
+"""Processes that probe one thing each, without morph being active in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRESS = "morph: building ", "morph: waiting "
 
 
 def ask(*arguments: str) -> dict[str, Any]:
-    """Return what ``morph.diagnosis.probe`` says; a process that dies says why by its last line."""
+    """Return the output of ``morph.diagnosis.probe``, or the last line of a process that fails."""
     done = run("-m", "morph.diagnosis.probe", *arguments)
     lines = [line for line in done.stdout.splitlines() if line.startswith(ANSWER)]
     if lines:

@@ -1,4 +1,4 @@
-"""A survey of this environment: what is installed, which devices are there, and what morph would choose."""
+"""A survey of this environment: the installed packages, the devices, and morph's choice."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Device:
     """One device of the backend that would be chosen.
 
     Attributes:
-        name: What its vendor calls it.
-        memory: Bytes in all.
+        name: The vendor's name of the device.
+        memory: Total bytes.
     """
 
     name: str
@@ -37,16 +37,16 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whether a backend could be used here.
+    """The availability of a backend on this machine.
 
     Attributes:
         name: The backend's name.
-        title: What people call it.
+        title: The name for people.
         distribution: The vendor's distribution; empty where torch itself has the device.
         version: The installed version of that distribution; None if it is not installed.
-        supported: The releases of it that morph was checked with.
+        supported: The releases that morph was checked with.
         installed: Whether the vendor's package, or a torch built for the device, is installed.
-        devices: How many devices are there.
+        devices: The number of devices.
         absence: Why it cannot be used, or None if it can.
     """
 
@@ -62,14 +62,14 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """What an activation chooses here.
+    """The choice of an activation on this machine.
 
     Attributes:
         backend: The backend's name; ``"cuda"`` where morph stays out; None if nothing can be chosen.
         seam: ``"native"`` or ``"python"``.
         seam_problem: Why it is not the native one, if that could not be built.
         problem: Why nothing can be chosen, or None.
-        devices: The devices that ``torch.cuda`` shows then.
+        devices: The devices that ``torch.cuda`` would show.
     """
 
     backend: str | None
@@ -98,7 +98,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is here.
+    """The survey.
 
     Attributes:
         morph: morph's version.
@@ -106,8 +106,8 @@ class Survey:
         platform: The operating system and machine.
         torch: torch's version, or None if it is not installed.
         backends: Each backend, in the order of the automatic choice.
-        activation: What would be chosen.
-        reason: Why that, in one clause.
+        activation: The choice of an activation.
+        reason: The reason for it, in one clause.
         packages: The packages that morph serves.
     """
 
@@ -122,10 +122,10 @@ class Survey:
 
 
 def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
-    """Look at this environment; each vendor's package is loaded in a process of its own.
+    """Survey this environment; each vendor's package is loaded in a separate process.
 
     Args:
-        progress: Called with what is being looked at.
+        progress: Called with the name of each step.
     """
     names = table.backend_names()
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -204,9 +204,9 @@ def _reason(activation: Activation) -> str:
     if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
         return "CUDA_VISIBLE_DEVICES hides every device"
     if os.environ.get("MORPH_BACKEND"):
-        return "MORPH_BACKEND asks for it"
+        return "MORPH_BACKEND selects it"
     if activation.backend == "cpu":
-        return "no accelerator's device is there"
+        return "no accelerator's device is available"
     return "the first backend whose device is there"
 
 
@@ -217,7 +217,7 @@ def _package(name: str) -> Package:
 
 
 def _why_broken(package: packages.Package) -> str | None:
-    """Return why the real ``package`` cannot load, tried in a process of its own."""
+    """Return why the real ``package`` cannot load, tried in a separate process."""
     if package.library:
         what = f"import ctypes; ctypes.CDLL({package.library!r})"
     else:
@@ -227,7 +227,7 @@ def _why_broken(package: packages.Package) -> str | None:
 
 
 def _version(distribution: str) -> str | None:
-    """Return the version of what is really installed, also where morph answers for it."""
+    """Return the version of the real installation, even where morph serves the package."""
     wanted = importlib_metadata.DistributionFinder.Context(name=distribution)  # type: ignore[no-untyped-call]
     found = next(iter(importlib_metadata.MetadataPathFinder.find_distributions(wanted)), None)
     return found.version if found else None

@@ -1,4 +1,4 @@
-"""Whether every Python of an environment runs under morph: its start-up files, and how they come and go."""
+"""Running every Python of an environment under morph: the start-up files, their making and removal."""
 
 from morph.environment.changes import Change, apply, disabling, enabling
 from morph.environment.place import UNTIL, Place, find

@@ -18,7 +18,7 @@ from morph.environment.startup_files import content_of
 from morph.errors import MorphError
 from morph.tables import table
 
-MODE = 0o644  # whatever the umask: every interpreter of the environment executes them
+MODE = 0o644  # regardless of the umask: every interpreter of the environment executes them
 
 
 class EnvironmentChangeError(MorphError):
@@ -27,11 +27,11 @@ class EnvironmentChangeError(MorphError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that is written anew, or removed.
+    """A file to write or remove.
 
     Attributes:
-        path: Where it is.
-        content: What it is to hold; None removes it.
+        path: Its path.
+        content: Its new content; None removes it.
     """
 
     path: pathlib.Path
@@ -43,17 +43,17 @@ class Change:
 
 
 def enabling(place: Place, backend: str | None = None, packages: Sequence[str] | None = None) -> list[Change]:
-    """Return what is to be done so that every Python of the environment runs under morph.
+    """Return the changes that make every Python of the environment run under morph.
 
     Args:
         place: Where morph is installed.
-        backend: The backend to write down; None leaves what is written down.
-        packages: The packages that alone are to see CUDA; None leaves what is written down.
+        backend: The backend to record; None keeps the recorded one.
+        packages: The only packages that see CUDA; None keeps the recorded ones.
 
     Raises:
         EnvironmentChangeError: If a file of that name is somebody else's.
         UnknownBackendError: If there is no such backend.
-        ConfigurationError: If what is given is no name of a package.
+        ConfigurationError: If a given name is not one of a package.
     """
     wanted = dict(startup_files.startup_files(place.root))
     _check_ours(place, wanted)
@@ -62,12 +62,12 @@ def enabling(place: Place, backend: str | None = None, packages: Sequence[str] |
         wanted[startup_files.SETTINGS] = settings
     written = [Change(place.folder / name, content) for name, content in wanted.items()]
     listed = Change(place.record, record.listing(place.record, wanted))
-    # listed before they are there, and settled before they count
+    # listed before the files exist, and settings before the files that use them
     return [change for change in (listed, *reversed(written)) if _is_needed(change)]
 
 
 def disabling(place: Place) -> list[Change]:
-    """Return what is to be done so that no Python of the environment runs under morph by itself.
+    """Return the changes after which no Python of the environment starts under morph.
 
     Raises:
         EnvironmentChangeError: If a file of that name is somebody else's.
@@ -85,7 +85,7 @@ def apply(changes: Sequence[Change]) -> None:
     """Make the changes.
 
     Raises:
-        EnvironmentChangeError: If a folder cannot be written, before anything is changed, or a file.
+        EnvironmentChangeError: If a folder cannot be written (before any change), or a file.
     """
     for folder in {change.path.parent for change in changes}:
         if not os.access(folder, os.W_OK):
@@ -98,11 +98,11 @@ def apply(changes: Sequence[Change]) -> None:
 
 
 def _settings(path: pathlib.Path, backend: str | None, packages: Sequence[str] | None) -> str | None:
-    """Return what the environment's configuration file is to hold, if it is one that ``enable`` writes."""
+    """Return the new content of the environment's configuration file, if it is one that ``enable`` writes."""
     if backend is None and packages is None:
         return content_of(path) if _is_as_written(path) else None
     if path.exists() and not _is_as_written(path):
-        problem = "has been changed by hand; say there what enable was to write down"
+        problem = "has been changed by hand; make this change there as well"
         raise EnvironmentChangeError(f"{path} {problem}")
     if backend is not None:
         table.load(backend)
@@ -114,7 +114,7 @@ def _settings(path: pathlib.Path, backend: str | None, packages: Sequence[str] |
 
 
 def _is_as_written(path: pathlib.Path) -> bool:
-    """Tell whether the environment's configuration file is there, and nobody has changed it since."""
+    """Return whether the environment's configuration file exists as ``enable`` wrote it."""
     content = content_of(path)
     if content is None or not startup_files.is_ours(content):
         return False
@@ -141,7 +141,7 @@ def _make(change: Change) -> None:
         change.path.unlink(missing_ok=True)
         return
     mode = MODE if change.path.name in startup_files.NAMES else stat.S_IMODE(change.path.stat().st_mode)
-    # a new file in the old one's place: an installer may have linked the old one to a cache of its own
+    # replace the file: an installer may have hard-linked the old one to its cache
     handle, name = tempfile.mkstemp(dir=change.path.parent, prefix=".morph-")
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
@@ -156,6 +156,6 @@ def _make(change: Change) -> None:
 
 def _cannot_write(path: pathlib.Path, reason: str) -> EnvironmentChangeError:
     return EnvironmentChangeError(
-        f"{path} cannot be written: {reason}; run this as whoever has installed morph, or make a virtual "
+        f"{path} cannot be written: {reason}; run this as the user who installed morph, or make a virtual "
         f"environment; {WITHOUT}"
     )

@@ -1,4 +1,4 @@
-"""Where morph is installed: the folder that takes its start-up files, and the list that owns them."""
+"""The place where morph is installed: the folder for its start-up files, and the RECORD that lists them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from morph.configuration.files import site_folders
 from morph.errors import MorphError
 
 DISTRIBUTION = "torch-morph"
-UNTIL = "until pip upgrades or removes it"  # whatever is listed in the RECORD that goes, goes too
+UNTIL = "until pip upgrades or removes it"  # pip removes every file listed in the RECORD
 WITHOUT = f"{LAUNCHER} program.py needs no start-up file"
 
 
 class NotInstalledError(MorphError):
-    """This morph is not installed in a way that start-up files could belong to."""
+    """This installation of morph cannot own start-up files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the morph that runs is installed.
+    """The place where the running morph is installed.
 
     Attributes:
         root: The folder that it is imported from.
-        folder: The site-packages that it is installed in; of an editable installation not the root.
+        folder: The site-packages that it is installed in; for an editable installation not the root.
         record: The list of the files of its distribution, by which pip uninstalls it.
     """
 
@@ -41,10 +41,10 @@ class Place:
 
 
 def find() -> Place:
-    """Return where the morph that runs is installed.
+    """Return the place where the running morph is installed.
 
     Raises:
-        NotInstalledError: If it is a bare checkout, or the interpreter reads no start-up files where it is.
+        NotInstalledError: If it is a bare checkout, or the interpreter reads no start-up files in its folder.
     """
     root = root_folder()
     for distribution in importlib.metadata.distributions(name=DISTRIBUTION):
@@ -74,7 +74,7 @@ def _checked(place: Place) -> Place:
 
 
 def _editable_root(distribution: importlib.metadata.Distribution) -> pathlib.Path | None:
-    """Return the checkout that an editable installation stands for."""
+    """Return the checkout of an editable installation."""
     origin = json.loads(distribution.read_text("direct_url.json") or "{}")
     if not origin.get("dir_info", {}).get("editable"):
         return None

@@ -11,11 +11,11 @@ from morph.environment.startup_files import NAMES, content_of
 
 
 def listing(record: pathlib.Path, owned: Mapping[str, str]) -> str:
-    """Return the content of ``record`` when it lists, of the start-up files, those that are ``owned``.
+    """Return the content of ``record`` with ``owned`` as the only listed start-up files.
 
     Args:
         record: The RECORD of the distribution.
-        owned: The contents of the files that it is to list, by name.
+        owned: The contents of the files to list, by name.
     """
     lines = (content_of(record) or "").splitlines(keepends=True)
     ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"

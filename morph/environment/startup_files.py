@@ -1,7 +1,7 @@
-"""What is in the start-up files of an enabled environment.
+"""The contents of the start-up files of an enabled environment.
 
-Python up to 3.14 executes the ``import`` line of ``morph.pth``. From 3.15 on it calls what ``morph.start``
-names, and leaves the line alone since there is a ``.start`` file of the same stem (PEP 829).
+Python up to 3.14 executes the ``import`` line of ``morph.pth``. From 3.15 on it calls the function that
+``morph.start`` names, and ignores the line because of that ``.start`` file of the same stem (PEP 829).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ START = "morph.start"
 SETTINGS = "morph.toml"
 NAMES = (PTH, START, SETTINGS)
 
-# the interpreter starts, whatever is wrong; imported from its place, since anything may be on the path
+# the interpreter must start despite any error; imported by path, since anything may be on sys.path
 _CODE = "try:\n import morph\n morph.wait_for_torch()\nexcept Exception:\n pass"
 _LINE = "import sys; sys.path.insert(0, {root}); exec({code}); del sys.path[0]"
 
@@ -44,12 +44,12 @@ def settings_file(backend: str | None, packages: Sequence[str] | None) -> str:
 
 
 def is_ours(content: str) -> bool:
-    """Tell whether a file has been written by morph, of whatever version."""
+    """Return whether a file was written by morph, in any version."""
     return content.startswith(MARK.partition(";")[0])
 
 
 def content_of(path: pathlib.Path) -> str | None:
-    """Return what is in a file, with the ends of its lines as they are; None if there is no file."""
+    """Return the content of a file with its line ends unchanged; None if there is no file."""
     try:
         return path.read_bytes().decode(errors="replace")
     except FileNotFoundError:
@@ -57,5 +57,5 @@ def content_of(path: pathlib.Path) -> str | None:
 
 
 def others_may_write(path: pathlib.Path) -> bool:
-    """Tell whether the group or everybody may change a file."""
+    """Return whether others than the owner may write to a file."""
     return bool(path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))

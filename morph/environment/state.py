@@ -1,4 +1,4 @@
-"""How an environment stands: enabled, not enabled, or enabled by files that something is wrong with."""
+"""The state of an environment: enabled, not enabled, or enabled by files with problems."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from morph.environment.startup_files import PTH, SETTINGS, START, content_of, ot
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the environment stands.
+    """The state of the environment.
 
     Attributes:
         prefix: The environment.
-        enabled: Whether its Pythons run under morph by themselves.
-        files: The start-up files that are there.
-        problems: What is wrong with them, a line each.
+        enabled: Whether its Pythons start under morph.
+        files: The existing start-up files.
+        problems: The problems with them, a line each.
         obstacle: Why it cannot be enabled; None if it can.
     """
 
@@ -34,7 +34,7 @@ class State:
 
 
 def state() -> State:
-    """Return how the environment of this interpreter stands."""
+    """Return the state of this interpreter's environment."""
     place, obstacle = None, None
     try:
         place = find()
@@ -49,7 +49,7 @@ def state() -> State:
     return State(sys.prefix, bool(starting), tuple(map(os.fspath, there)), tuple(problems), obstacle)
 
 
-_COUNTS = START if sys.version_info >= (3, 15) else PTH  # which of the two the interpreter executes
+_COUNTS = START if sys.version_info >= (3, 15) else PTH  # the one of the two that the interpreter executes
 
 
 def _problems_of(path: pathlib.Path, place: Place | None) -> Iterator[str]:

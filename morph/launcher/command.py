@@ -73,9 +73,9 @@ class UsageError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for: a program, or a command of morph's own.
+    """Run the program or the command of morph that the command line names.
 
-    It ends by ``SystemExit`` where a program does not end normally, and where a command ends.
+    It raises ``SystemExit`` if a program does not end normally, and at the end of a command.
 
     Args:
         arguments: The command line without the name of the command; None takes it from ``sys.argv``.
@@ -97,13 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _drop_own_path() -> None:
-    """Forget the folder that ``python -m`` and the console script put on the path for morph itself."""
+    """Remove the folder that ``python -m`` or the console script put on the path for morph itself."""
     if not sys.flags.safe_path:
         del sys.path[0]
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
-    """Split a command line into morph's options and the program, whose arguments are not looked at.
+    """Split a command line into morph's options and the program, whose arguments are not parsed.
 
     >>> options, program = parse(["--backend", "cpu", "train.py", "--backend", "nccl"])
     >>> options.backend, program.what, program.arguments
@@ -111,7 +111,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
 
     Raises:
         UsageError: If an option is unknown, a value or the program is missing.
-        SystemExit: If the command line asks for the version or for help, which is printed.
+        SystemExit: After printing the version or the help.
     """
     options, words = Options(), list(arguments)
     while words and words[0].startswith("--") and words[0] != "--":

@@ -16,10 +16,10 @@ class Options:
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
         rehearse: The backend to simulate, or "all"; None runs on a real device.
-        json: The file that takes what a rehearsal has found; None for none.
-        report: The file that takes what a run asked for; None for none.
-        devices: The number of software devices, as it was written; None for the default.
-        device_memory: The memory of each, as it was written; None for the default.
+        json: The file for the results of a rehearsal; None for none.
+        report: The file for the CUDA names that a run uses; None for none.
+        devices: The number of software devices, as written; None for the default.
+        device_memory: The memory of each, as written; None for the default.
     """
 
     backend: str | None = None
@@ -30,7 +30,7 @@ class Options:
     device_memory: str | None = None
 
     def variables(self) -> dict[str, str | None]:
-        """Return the environment variables that say the same to child processes."""
+        """Return the environment variables that pass the options to child processes."""
         return {
             variables.BACKEND: self.backend,
             variables.REHEARSE: self.rehearse,
@@ -39,6 +39,6 @@ class Options:
         }
 
     def words(self) -> list[str]:
-        """Return the words of a command line that ask for the same size of the software device."""
+        """Return the words of a command line that set the same size of the software device."""
         given = {"--devices": self.devices, "--device-memory": self.device_memory}
         return [f"{name}={value}" for name, value in given.items() if value is not None]

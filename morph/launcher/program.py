@@ -1,4 +1,4 @@
-"""The program that is run: made ``__main__``, as Python itself would."""
+"""The program, run as ``__main__`` as Python itself would."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _launcher = sys.modules["__main__"]  # with no reference it would be cleared whi
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What follows morph's own options on the command line.
+    """The program of a command line, after morph's own options.
 
     Attributes:
         kind: ``"file"`` (a script, a directory or a zip file), ``"module"``, ``"code"`` or ``"input"``.
@@ -43,16 +43,16 @@ class Program:
     arguments: Sequence[str] = ()
 
     def words(self) -> list[str]:
-        """Return the words of a command line that stand for the program."""
+        """Return the words of a command line that name the program."""
         return [*_WORDS[self.kind], self.what, *self.arguments]
 
     def folder(self) -> pathlib.Path:
-        """Return the folder that the program lies in; the current one if it is no file."""
+        """Return the program's folder; the current one if the program is not a file."""
         path = pathlib.Path(self.what if self.kind == "file" else "").resolve()
         return path if path.is_dir() else path.parent
 
     def modules(self) -> list[str]:
-        """Return the names of the top-level modules that the program is, those beside it included."""
+        """Return the names of the program's top-level modules, those beside it included."""
         named = [self.what.partition(".")[0]] if self.kind == "module" else []
         beside = [] if sys.flags.safe_path else modules_beside(self.folder())
         return ["__main__", *named, *beside]
@@ -61,7 +61,7 @@ class Program:
         """Run the program in this process.
 
         Args:
-            literals: What its comparisons against CUDA literals are to accept as well.
+            literals: The additional spellings that its comparisons against CUDA literals accept.
         """
         main = sys.modules["__main__"] = ModuleType("__main__")
         if sys.version_info < (3, 14):
@@ -134,7 +134,7 @@ def insert_path(folder: str) -> None:
 def _run_module_as_main(name: str, alter_argv: bool) -> None:
     import runpy
 
-    # what the interpreter calls for -m, for directories and for zip files: messages and frames are the same
+    # the interpreter's own function for -m, directories and zip files, for the same messages and frames
     call_as_outermost(runpy._run_module_as_main, name, alter_argv)  # type: ignore[attr-defined]
 
 
@@ -166,7 +166,7 @@ def _from_bytecode(content: bytes) -> CodeType:
 
 
 def _is_path_entry(path: str) -> bool:
-    """Tell whether ``path`` is something to import from: a directory or a zip file."""
+    """Return whether ``path`` can be imported from: a directory or a zip file."""
     import pkgutil
 
     return pkgutil.get_importer(path) is not None

@@ -1,4 +1,4 @@
-"""``--rehearse``: the program on a simulated device, then what it asked of CUDA and whether it would run."""
+"""``--rehearse``: runs the program on a simulated device, then reports its CUDA names and a verdict."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from morph.variables import BACKEND, RECORDS, REHEARSE
 
 
 def rehearsed(options: Options) -> AbstractContextManager[Rehearsal]:
-    """Record what the program that runs inside the ``with`` block asks for; told when this process ends."""
+    """Record the CUDA names used inside the ``with`` block, and print them when this process ends."""
     return recorded(functools.partial(_print, options))
 
 
 def on_every_vendor(options: Options, program: Program) -> int:
-    """Run the program once per vendor, each time in a process of its own, and print one column for each.
+    """Run the program once per vendor, each time in a new process, and print one column for each.
 
     Returns:
         0 if it would run on all of them, else 1.

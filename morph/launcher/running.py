@@ -1,4 +1,4 @@
-"""From the command line to the running program: the backend, the child processes, and the program itself."""
+"""Runs a program: sets up the backend and the child processes, then starts the program itself."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def run(options: Options, program: Program) -> None:
     """Run ``program`` under morph.
 
     Raises:
-        SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the program
-            ends itself.
+        SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the
+            program ends.
     """
     withdraw()
     rewriter.uninstall()
@@ -52,7 +52,7 @@ def run(options: Options, program: Program) -> None:
         with _armed(options, scope, size):
             program.run(literals)
     except MorphError as error:
-        if activation.status().active:  # it belongs to the line of the program that it came from
+        if activation.status().active:  # attributed to the line of the program that caused it
             raise
         announcement.report(str(error))
         raise SystemExit(2) from None

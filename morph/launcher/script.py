@@ -1,9 +1,9 @@
-"""Runs a script that :mod:`morph` has claimed, with what only a plain run has put right.
+"""Runs a script that ``morph`` has claimed, and corrects the differences from a plain run.
 
-The interpreter compiles a script itself, and asks nobody. But first it asks ``sys.path_hooks`` whether the
-script is something to import from, as a zip file is; the answer is yes, and so morph gets to run it. The same
-question is asked, by ``runpy``, in a child that multiprocessing has spawned and that is to read its parent's
-script. A script that does not mention CUDA is not claimed: it runs as if morph were not there.
+The interpreter compiles a script itself, without an importer. But first it asks ``sys.path_hooks`` whether
+the script can be imported from, like a zip file; morph answers yes, and so gets to run the script. ``runpy``
+asks the same in a child that multiprocessing has spawned, to read the parent's script. A script that does
+not mention CUDA is not claimed: it runs as if morph were not there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def claim(path: str, *, of_interpreter: bool) -> ScriptEntry:
-    """Return what stands for the script at ``path`` among the entries of ``sys.path``.
+    """Return the importer of the script at ``path`` as an entry of ``sys.path``.
 
     Args:
         path: A script that mentions CUDA.
@@ -43,7 +43,7 @@ class ScriptEntry:
         self._of_interpreter = of_interpreter
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of ``__main__``; runpy asks for its code only."""
+        """Return the spec of ``__main__``; runpy uses only its code."""
         from importlib.machinery import ModuleSpec
 
         if fullname != "__main__":
@@ -51,14 +51,14 @@ class ScriptEntry:
         return ModuleSpec(fullname, self, origin=self._path)  # type: ignore[arg-type]
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return code that hands the namespace it is run in to ``run``."""
+        """Return code that passes its namespace to ``run``."""
         run = f"__import__({__name__!r}, fromlist=['run']).run"
         call = f"{run}(globals(), {self._path!r}, of_interpreter={self._of_interpreter})"
         return compile(call, "<morph>", "exec", dont_inherit=True)
 
 
 def run(namespace: dict[str, Any], path: str, *, of_interpreter: bool) -> None:
-    """Run the script at ``path`` in ``namespace``, which runpy has made for an entry of ``sys.path``.
+    """Run the script at ``path`` in ``namespace``, which runpy made for an entry of ``sys.path``.
 
     Args:
         namespace: The attributes of the module that the script becomes.

@@ -21,10 +21,10 @@ def call_as_outermost(function: Callable[..., object], *arguments: object) -> No
 
 
 def show_from(error: BaseException, traceback: TracebackType | None) -> None:
-    """Have the interpreter show ``error``, which is about to end the program, from ``traceback`` on.
+    """Make the interpreter show ``error``, which ends the program, from ``traceback`` on.
 
-    Everything else about an uncaught exception is left to the interpreter: the exit status, the signal that
-    a KeyboardInterrupt ends with, and calling ``sys.excepthook``, whoever has set it.
+    The interpreter still does everything else for an uncaught exception: it sets the exit status, raises the
+    signal of a KeyboardInterrupt, and calls ``sys.excepthook``.
 
     Args:
         error: What the program raised.
@@ -52,7 +52,7 @@ def _show_without_caller(error: BaseException) -> None:
 
 
 def _call_hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
-    """Call ``sys.excepthook``; if it fails, say so as the interpreter does, without our frames."""
+    """Call ``sys.excepthook``; report its failure as the interpreter does, without morph's frames."""
     try:
         sys.excepthook(kind, value, trace)
     except Exception as failure:

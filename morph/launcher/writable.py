@@ -1,4 +1,4 @@
-"""Files that are written when a program has ended: whether they can be, before it begins."""
+"""Checks before a program starts that files for its results can be written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from morph.errors import MorphError
 
 
 def ensure_writable(file: str) -> None:
-    """See to it that ``file`` can be written later; what is in it stays.
+    """Ensure that ``file`` can be written later, without changing it.
 
     Raises:
         MorphError: If it cannot.

@@ -27,7 +27,7 @@ CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What one call costs.
+    """The cost of one call.
 
     Attributes:
         call: CUDA's spelling.
@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long the CUDA spelling takes."""
+        """The time of the CUDA spelling relative to the device's own."""
         return self.cuda / self.own if self.cuda and self.own else None
 
 
@@ -52,7 +52,7 @@ def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
 
     Args:
         device_type: torch's name of it, such as ``"npu"``; its package is imported.
-        rounds: How often each spelling is timed.
+        rounds: The number of timings of each spelling.
     """
     import torch
 
@@ -63,7 +63,7 @@ def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
             works = _evaluator(cuda, names), _evaluator(spelling.format(**own), names)
             result = compare(cuda, *works, rounds=rounds)
             yield Figure(cuda, result.cuda, result.own)
-        except Exception as error:  # a way that cannot do a call is a finding
+        except Exception as error:  # a call that fails is a result too
             yield Figure(cuda, error=str(error).partition("\n")[0])
 
 

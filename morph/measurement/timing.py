@@ -1,4 +1,4 @@
-"""Measuring two spellings of the same work in turns."""
+"""Timing two spellings of the same work alternately."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the CUDA spelling takes."""
+        """The time of the CUDA spelling relative to the device's own."""
         return self.cuda / self.own
 
 
 def compare(
     name: str, cuda: Callable[[], object], own: Callable[[], object], rounds: int = 60, seconds: float = 0.002
 ) -> Comparison:
-    """Time ``cuda`` and ``own`` in turns.
+    """Time ``cuda`` and ``own`` alternately.
 
     Args:
         name: What is compared.
         cuda: The work in CUDA's spelling.
         own: The same work in the device's own spelling.
-        rounds: How many times each is timed.
-        seconds: About how long one timing lasts.
+        rounds: The number of timings of each.
+        seconds: The approximate length of one timing.
     """
     calls = max(1, int(seconds / _once(own)))
     times: dict[Callable[[], object], list[float]] = {cuda: [], own: []}

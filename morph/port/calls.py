@@ -1,4 +1,4 @@
-"""Rewrites the arguments of calls that are devices."""
+"""Rewrites device arguments of calls."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Calls:
 
     Args:
         source: The module.
-        vocabulary: Gives names to what the module gets.
+        vocabulary: The names of the stand-ins in the module.
         texts: Rewrites its texts.
-        done: Takes the uses that are rewritten.
+        done: Receives the rewritten uses.
     """
 
     def __init__(self, source: Source, vocabulary: Vocabulary, texts: Texts, done: set[Use]) -> None:
@@ -56,12 +56,12 @@ class Calls:
         return updated
 
     def _pins(self, call: cst.Call, owner: cst.BaseExpression) -> bool:
-        """Tell whether a call of ``pin_memory()`` is a tensor's, wherever there may be no accelerator."""
+        """Return whether a call is a tensor's ``pin_memory()``, where there may be no accelerator."""
         is_module = self._source.names(call.func) and not self._source.made_by(owner)
         return not is_module and not is_guarded(self._source, call)
 
     def _passed(self, original: cst.Arg, updated: cst.Arg) -> cst.Arg:
-        """Return an argument that is right without an accelerator, if it can: a number is no device there."""
+        """Return an argument in a form for the CPU too, if possible: a number is no device there."""
         call = self._source.parent(original)
         keyword = original.keyword.value if original.keyword else ""
         if not isinstance(call, cst.Call):
@@ -82,7 +82,7 @@ class Calls:
         return cst.BooleanOperation(available, cst.And(), value)
 
     def _load(self, updated: cst.Call) -> cst.Call:
-        """Return a call of ``torch.load`` that takes CUDA's checkpoints where it says no other place."""
+        """Return a call of ``torch.load`` that accepts CUDA's checkpoints, if it has no ``map_location``."""
         for index, each in enumerate(updated.args):
             if each.star:
                 return updated
@@ -92,7 +92,7 @@ class Calls:
         return updated.with_changes(args=joined([*updated.args, place]))
 
     def _load_to(self, updated: cst.Call, place: cst.Arg) -> cst.Call:
-        """Return a call of ``torch.load`` whose locations, if it has a dictionary of them, are CUDA's too."""
+        """Return a call of ``torch.load`` whose dictionary of locations, if any, includes CUDA's."""
         if not isinstance(place.value, cst.Dict):
             return updated
         function = cst.Name(self._vocabulary.name("saved_at"))
@@ -100,7 +100,7 @@ class Calls:
         return updated.with_changes(args=[became if each is place else each for each in updated.args])
 
     def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return the device that ``torch.device`` makes of rewritten text."""
+        """Return the device for a call of ``torch.device`` with rewritten text."""
         match original.args, updated.args:
             case [only], [became] if self._source.uses_at(only.value, Kind.DEVICE):
                 return updated if isinstance(became.value, cst.BaseString) else became.value
@@ -109,7 +109,7 @@ class Calls:
         return updated
 
     def _without_numbers(self, updated: cst.Call, parameters: tuple[str, ...]) -> cst.Call:
-        """Return a call whose arguments that number devices are None where there is no accelerator."""
+        """Return a call whose device numbers are None where there is no accelerator."""
         available = parse(self._vocabulary.spelled(AVAILABLE))
         passed = [
             each.with_changes(value=cst.IfExp(available, each.value, cst.Name("None")))
@@ -134,7 +134,7 @@ class Calls:
         return updated.with_changes(args=joined([*updated.args, named(cst.Arg(listed), parameter)]))
 
     def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:
-        """Return a call that names its device, which is CUDA where none is named."""
+        """Return a call that names its device, where the default is CUDA."""
         if any(each.star or not each.keyword or each.keyword.value == parameter for each in updated.args):
             return updated
         device = named(cst.Arg(parse(f"{self._vocabulary.device}.type")), parameter)
@@ -149,7 +149,7 @@ class Calls:
         return updated.with_changes(func=updated.func.with_changes(attr=cst.Name("to")), args=passed)
 
     def _to(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
-        """Return the arguments of ``.to()`` for those of ``.cuda()``; None if that cannot be told."""
+        """Return the arguments of ``.to()`` for those of ``.cuda()``; None if they are unknown."""
         if any(each.star for each in updated.args) or len(updated.args) > len(CUDA_PARAMETERS):
             return None
         destination, rest = parse(self._vocabulary.device), []
@@ -170,9 +170,9 @@ class Calls:
         return passed if is_device else self._texts.numbered(passed)
 
     def _moves_storage(self, call: cst.Call) -> bool:
-        """Tell whether what is moved may be a storage, which takes its device by name only.
+        """Return whether the moved object may be a storage, which accepts a device by name only.
 
-        A function without a name that moves something is one that torch.load hands storages to.
+        A lambda that moves something is usually one that torch.load calls with storages.
         """
         owner = call.func.value if isinstance(call.func, cst.Attribute) else None
         is_made = isinstance(owner, cst.Call) and any(
@@ -187,5 +187,5 @@ class Calls:
 
 
 def _is_seen_to(value: cst.BaseExpression) -> bool:
-    """Tell whether a parameter may be None already."""
+    """Return whether an argument is None, or a conditional expression, already."""
     return isinstance(value, cst.IfExp) or is_none(value)

@@ -1,4 +1,4 @@
-"""Where source has seen to it that there is an accelerator."""
+"""The places in source that run only with an accelerator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 
 
 def is_guarded(source: Source, node: cst.CSTNode) -> bool:
-    """Tell whether ``node`` is evaluated only where there is an accelerator."""
+    """Return whether ``node`` is evaluated only where there is an accelerator."""
     parent = source.parent(node)
     while parent is not None:
         match parent:
@@ -29,14 +29,14 @@ def is_guarded(source: Source, node: cst.CSTNode) -> bool:
 
 
 def _device_numbers(source: Source, argument: cst.Arg) -> tuple[str, ...]:
-    """Return the parameters of the call of an argument that are None where there is no accelerator."""
+    """Return the parameters of an argument's call that are None where there is no accelerator."""
     call = source.parent(argument)
     names = source.names(call.func) if isinstance(call, cst.Call) else []
     return next((facts().device_numbers[name] for name in names if name in facts().device_numbers), ())
 
 
 def demands(source: Source, statement: cst.CSTNode) -> bool:
-    """Tell whether a statement does nothing but stop the program where there is no CUDA."""
+    """Return whether a statement only stops the program where there is no CUDA."""
     match statement:
         case cst.SimpleStatementLine(body=[cst.Assert(test=test)]):
             return source.says_available(test)
@@ -46,7 +46,7 @@ def demands(source: Source, statement: cst.CSTNode) -> bool:
 
 
 def is_demanded(source: Source, node: cst.CSTNode) -> bool:
-    """Tell whether ``node`` is in an assertion: what a program demands of its device, the CPU must have."""
+    """Return whether ``node`` is in an assertion: a program's demands on its device must hold on the CPU."""
     parent: cst.CSTNode | None = node
     while parent is not None and not isinstance(parent, cst.BaseStatement | cst.Lambda | cst.Assert):
         parent = source.parent(parent)
@@ -62,7 +62,7 @@ def is_divisor(source: Source, node: cst.CSTNode) -> bool:
 
 
 def _asks(source: Source, test: cst.BaseExpression) -> bool:
-    """Tell whether ``test`` is true only where there is an accelerator."""
+    """Return whether ``test`` is true only where there is an accelerator."""
     match test:
         case cst.BooleanOperation(operator=cst.And(), left=left, right=right):
             return _asks(source, left) or _asks(source, right)

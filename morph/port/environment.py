@@ -1,4 +1,4 @@
-"""Rewrites settings of environment variables of CUDA's to those of every vendor."""
+"""Rewrites assignments of CUDA's environment variables to assignments for every vendor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from morph.tables import table
 def chosen_everywhere(
     source: Source, original: cst.Assign, updated: cst.Assign
 ) -> tuple[Use, cst.Expr] | None:
-    """Return what tells every vendor what ``os.environ["CUDA_VISIBLE_DEVICES"] = ...`` tells CUDA.
+    """Return a statement that sets every vendor's variable like ``os.environ["CUDA_VISIBLE_DEVICES"] = ...``.
 
     Args:
         source: The module.
         original: An assignment.
-        updated: The same, rewritten.
+        updated: The rewritten assignment.
 
     Returns:
-        The use and the statement; None if it assigns something else.
+        The use and the statement; None if it assigns another variable.
     """
     match original.targets, updated.targets:
         case [cst.AssignTarget(was)], [cst.AssignTarget(cst.Subscript(value=environment))]:
@@ -46,6 +46,6 @@ def _quoted(text: str) -> str:
 
 @functools.cache
 def _variables() -> tuple[str, ...]:
-    """Return the variables by which devices are chosen, CUDA's first."""
+    """Return the variables that choose devices, CUDA's first."""
     vendors = (table.load(name).facts.visible_devices for name in table.backend_names())
     return tuple(dict.fromkeys([CUDA_VARIABLE, *filter(None, vendors)]))

@@ -1,4 +1,4 @@
-"""Expressions of ported source, put together from text and from what was there."""
+"""Expressions of ported source, built from text and from parts of the original."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _WITHOUT_PARENTHESES = (
 
 
 def parse(text: str) -> cst.BaseExpression:
-    """Return the expression that ``text`` is."""
+    """Return the expression of ``text``."""
     return cst.parse_expression(text)
 
 
 def is_none(node: cst.CSTNode) -> bool:
-    """Tell whether an expression is ``None``."""
+    """Return whether an expression is ``None``."""
     return isinstance(node, cst.Name) and node.value == "None"
 
 
 def has_comment(node: cst.CSTNode) -> bool:
-    """Tell whether there is a comment inside a dotted name, which its replacement would lose."""
+    """Return whether there is a comment inside a dotted name, which its replacement would lose."""
     return isinstance(node, cst.Attribute) and bool(matchers.findall(node, matchers.Comment()))
 
 
 def parenthesised(
     node: cst.BaseExpression, around: cst.CSTNode | None, was: cst.BaseExpression
 ) -> cst.BaseExpression:
-    """Return ``node`` with parentheses if it needs any in the place of ``was``, which is an atom.
+    """Return ``node``, with parentheses if it needs any in place of ``was``, which is an atom.
 
     Args:
         node: A comparison or a conditional expression.
         around: The node around ``was``.
-        was: What it replaces.
+        was: The replaced expression.
     """
     if was.lpar:
         return node.with_changes(lpar=was.lpar, rpar=was.rpar)
@@ -65,13 +65,13 @@ def parenthesised(
 def arguments(
     given: Sequence[cst.Arg], replacement: Replacement, first: str, last: str
 ) -> list[cst.Arg] | None:
-    """Return the arguments of a call as its replacement takes them; None if that cannot be told.
+    """Return the arguments of a call in its replacement's form; None if that is unknown.
 
     Args:
-        given: The call's.
-        replacement: What is called instead.
-        first: What the replacement takes before them, as text; empty for nothing.
-        last: What it takes after them.
+        given: The call's arguments.
+        replacement: The replacement.
+        first: The text of the replacement's leading arguments; empty for none.
+        last: The text of its trailing arguments.
     """
     if replacement.pass_by and any(each.star for each in given):
         return None
@@ -100,7 +100,7 @@ def named(argument: cst.Arg, name: str) -> cst.Arg:
 
 
 def _names(replacement: Replacement, given: Sequence[cst.Arg]) -> list[str]:
-    """Return the parameter of each argument, whatever it is for one that is passed by name."""
+    """Return the parameter of each argument; any for one that is passed by name."""
     return [*replacement.parameters, *[""] * len(given)][: len(given)]
 
 
@@ -113,7 +113,7 @@ def _argument(text: str) -> list[cst.Arg]:
 
 
 def joined(passed: Sequence[cst.Arg]) -> list[cst.Arg]:
-    """Return ``passed`` with a comma after each but the last, which keeps the one that it had."""
+    """Return ``passed`` with a comma after each but the last, which keeps its own."""
     space = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     return [
         each.with_changes(comma=space)

@@ -1,4 +1,4 @@
-"""The import statements of ported modules: those that nothing needs any more go."""
+"""The import statements of ported modules; unused ones are removed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def cleaned(module: cst.Module, source: Source, *, exports: bool) -> cst.Module:
 
     Args:
         module: The rewritten module.
-        source: What it was.
-        exports: Whether other modules may import what it imports, as from a package's ``__init__``.
+        source: The original module.
+        exports: Whether other modules may import its imports, as from a package's ``__init__``.
     """
     if exports:
         return module
@@ -29,7 +29,7 @@ def cleaned(module: cst.Module, source: Source, *, exports: bool) -> cst.Module:
 
 
 def _imports_torch(source: Source) -> bool:
-    """Tell whether the module has ``import torch`` beside any ``import torch.cuda``."""
+    """Return whether the module has ``import torch`` beside any ``import torch.cuda``."""
     plain = [each for each in source.resolution.tree.body if isinstance(each, ast.Import)]
     return any(alias.name == "torch" and alias.asname is None for each in plain for alias in each.names)
 
@@ -75,7 +75,7 @@ class _Imports(cst.CSTTransformer):
         return updated_node if updated_node.body else cst.RemoveFromParent()
 
     def _module(self, alias: cst.ImportAlias) -> cst.ImportAlias | None:
-        """Return what ``import torch.cuda`` and the like become."""
+        """Return the replacement of ``import torch.cuda`` and the like."""
         if alias.asname is None and is_cuda(alias.evaluated_name):
             is_needed = "torch" in self._needed and not self._has_torch
             self._has_torch = True
@@ -88,7 +88,7 @@ class _Imports(cst.CSTTransformer):
 
 
 def is_cuda(name: str) -> bool:
-    """Tell whether a dotted name is one of torch's for CUDA, and not right without CUDA."""
+    """Return whether a dotted name is one of torch's for CUDA that does not work without CUDA."""
     return kind_of(name) is Kind.NAME and not facts().keeps(name)
 
 

@@ -1,4 +1,4 @@
-"""What a person has to look at in a module that has been ported."""
+"""The uses in a ported module that are left to a person."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from morph.scan.rules import rules
 from morph.scan.uses import Kind, Use
 
 NO_REPLACEMENT = "it has no device-independent equivalent"
-AMBIGUOUS = "it may stand for several things, or is not called as its replacement is"
-IN_TEXT = "it is inside a text: port that, if it is code or tells of a device"
+AMBIGUOUS = "it may stand for several things, or its arguments do not fit its replacement"
+IN_TEXT = "it is inside a text: port that, if it is code or names a device"
 DISPATCH_KEY = "it is a dispatch key: register the kernel for the other devices' keys, too"
 _KEYS = ("CUDA", "AutogradCUDA", "AutocastCUDA")
 _CODE = re.compile(r"torch\.cuda\b|\.cuda\(|cuda:\d|['\"]cuda['\"]|\bimport cupy\b")
@@ -29,7 +29,7 @@ _REASONS = {
     Kind.PACKAGE: "it is of a package for NVIDIA's GPUs",
     Kind.DEVICE: "it is a device as text in a place that cannot be rewritten",
     Kind.COLLECTIVE: "it is a backend as text in a place that cannot be rewritten",
-    Kind.METHOD: "it is called in a way that .to() cannot be",
+    Kind.METHOD: "it is called in a way that .to() does not support",
     Kind.COMPARISON: "it is compared in a way that cannot be rewritten",
     Kind.VARIABLE: "other devices do not read this variable",
 }
@@ -37,13 +37,13 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A use of CUDA for a person to look at.
+    """A use of CUDA that is left to a person.
 
     Attributes:
-        line: Where it is in the module as it was.
-        name: What a reader calls it.
-        reason: Why it could not be ported, or what to see to.
-        is_ported: Whether it was ported all the same.
+        line: The line in the original module.
+        name: The name for a reader.
+        reason: Why it could not be ported, or what to check.
+        is_ported: Whether it was ported nevertheless.
     """
 
     line: int
@@ -58,13 +58,13 @@ class Left:
 def leftovers(
     source: Source, module: cst.Module, done: Container[Use], stand_ins: Collection[str]
 ) -> tuple[Left, ...]:
-    """Return what is left, in the order of lines; of what is told of one name in a line, the first.
+    """Return the uses that are left, in the order of lines, only the first for one name in a line.
 
     Args:
-        source: The module as it was.
-        module: The module now.
-        done: The uses that were rewritten.
-        stand_ins: Those that the module has now.
+        source: The original module.
+        module: The ported module.
+        done: The rewritten uses.
+        stand_ins: The stand-ins in the ported module.
     """
     noted = _noted(source, stand_ins) if stand_ins else ()
     first: dict[tuple[int, str], Left] = {}
@@ -91,7 +91,7 @@ def _left(use: Use) -> Left:
 
 
 def _still_imported(module: cst.Module) -> set[str]:
-    """Return the names that the ported module imports for others: itself it does not use them."""
+    """Return the names that the ported module imports only for others."""
     tree = ast.parse(module.bytes)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     found: set[str] = set()
@@ -104,7 +104,7 @@ def _still_imported(module: cst.Module) -> set[str]:
 
 
 def _noted(source: Source, stand_ins: Collection[str]) -> Iterator[Left]:
-    """Yield the uses of functions that do not go together with what the module has now."""
+    """Yield the uses of functions that conflict with the ported module's stand-ins."""
     for chain in source.resolution.chains:
         for name in source.resolution.spelled(chain):
             note = facts().noted.get(name)
@@ -113,7 +113,7 @@ def _noted(source: Source, stand_ins: Collection[str]) -> Iterator[Left]:
 
 
 def _in_texts(source: Source) -> Iterator[Left]:
-    """Yield what looks like code or a device inside of texts, which may be neither."""
+    """Yield texts that seem to contain code or a device."""
     whole = {use.place for use in source.uses}
     for node in source.resolution.nodes(ast.Constant):
         text = node.value.decode(errors="replace") if isinstance(node.value, bytes) else text_of(node)

@@ -20,9 +20,9 @@ class Ported:
     """A module that has been ported.
 
     Attributes:
-        before: The module's bytes as they were.
-        after: Its bytes now; the same if there was nothing to do.
-        left: What a person has to look at.
+        before: The original bytes.
+        after: The ported bytes; the same if there was nothing to do.
+        left: The uses that are left to a person.
     """
 
     before: bytes
@@ -31,7 +31,7 @@ class Ported:
 
 
 def port(file: pathlib.Path) -> Ported:
-    """Port the module in a file, which is not written.
+    """Port the module in a file, without writing it.
 
     Raises:
         SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
@@ -44,7 +44,7 @@ def port_source(data: bytes, path: str) -> Ported:
     """Port a module.
 
     Args:
-        data: Its bytes, with whatever encoding they declare.
+        data: Its bytes, in the encoding that they declare.
         path: Its file.
 
     Raises:
@@ -63,7 +63,7 @@ def port_source(data: bytes, path: str) -> Ported:
 
 
 def _modules(source: Source) -> dict[str, str]:
-    """Return what the module as a whole calls torch and modules of torch's, by their own names."""
+    """Return the module's global names of torch and of torch's modules, by their own names."""
     scope = source.resolution.scopes.of[source.resolution.tree]
     found: dict[str, str] = {}
     for name, bindings in scope.bindings.items():

@@ -1,4 +1,4 @@
-"""What a ported module gets beside its own statements: its device, copies of stand-ins, and their imports."""
+"""The additions to a ported module: its device, copies of stand-ins, and their imports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STAND_INS = ("stand_ins.py", "ranges.py")
 
 
 def with_prelude(module: cst.Module, vocabulary: Vocabulary, taken: frozenset[str]) -> cst.Module:
-    """Return ``module`` with what its vocabulary says that it uses.
+    """Return ``module`` with the stand-ins that its vocabulary uses.
 
     Args:
         module: The rewritten module.
-        vocabulary: Of the rewriting.
-        taken: The names that the module had before.
+        vocabulary: The vocabulary of the rewriting.
+        taken: The names in the original module.
     """
     names = _needed(vocabulary.used)
     if not names and not _lacks_torch(module, vocabulary):
@@ -60,7 +60,7 @@ def _bound(statement: cst.BaseStatement) -> Iterator[str]:
 
 
 def names_in(node: cst.CSTNode) -> set[str]:
-    """Return the names that are read or bound in ``node``; those of attributes and imports are others."""
+    """Return the names that are read or bound in ``node``, except those of attributes and imports."""
     names = _Names()
     node.visit(names)
     return names.found
@@ -96,7 +96,7 @@ def _lacks_torch(module: cst.Module, vocabulary: Vocabulary) -> bool:
 def _imports(
     module: cst.Module, copies: Iterable[cst.BaseStatement], vocabulary: Vocabulary, taken: frozenset[str]
 ) -> dict[str, str]:
-    """Return what has to be imported, and the name that each gets."""
+    """Return the needed imports, and the name of each in the module."""
     used = {name for copy in copies for name in names_in(copy)}
     there = _imported(module.body)
     wanted = {name for name in _MODULES if name in used and there.get(name) != name}
@@ -110,7 +110,7 @@ _MODULES = ("contextlib", "os", "platform", "re", "threading", "time", "types")
 
 
 def _imported(body: Iterable[cst.CSTNode]) -> dict[str, str]:
-    """Return the modules that the statements of a module import, by the names that they get."""
+    """Return the modules that the statements of a module import, by their names in it."""
     found: dict[str, str] = {}
     for statement in body:
         for small in getattr(statement, "body", ()) if isinstance(statement, cst.SimpleStatementLine) else ():
@@ -125,7 +125,7 @@ def _binding(alias: cst.ImportAlias) -> tuple[str, str]:
 
 
 class _Renaming(cst.CSTTransformer):
-    """Gives names their names in the module, and takes the annotations away, which may name what it lacks."""
+    """Renames names for the module, and removes annotations, which may use names that it lacks."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class _Renaming(cst.CSTTransformer):
         return updated_node.with_changes(keyword=original_node.keyword)
 
     def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
-        """Take the annotation away."""
+        """Remove the annotation."""
         equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
         return updated_node.with_changes(
             annotation=None,
@@ -155,7 +155,7 @@ class _Renaming(cst.CSTTransformer):
     def leave_FunctionDef(
         self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
     ) -> cst.FunctionDef:
-        """Take the annotation away."""
+        """Remove the annotation."""
         return updated_node.with_changes(returns=None)
 
 
@@ -166,7 +166,7 @@ def _copy(statement: cst.BaseStatement, names: Mapping[str, str]) -> cst.BaseSta
 
 
 def _place(module: cst.Module, names: set[str]) -> int:
-    """Return before which statement the prelude goes: after the imports, before the first that uses it."""
+    """Return the index of the statement after the prelude: after the imports, before the first use."""
     uses = (
         index for index, each in enumerate(module.body) if names & names_in(each) and not _is_import(each)
     )
@@ -197,7 +197,7 @@ def _with_imports(body: Sequence[cst.BaseStatement], imports: Mapping[str, str])
 
 
 def _insert(body: list[cst.BaseStatement], line: cst.SimpleStatementLine) -> None:
-    """Insert an import into a block of imports where the alphabet has it."""
+    """Insert an import into a block of imports in alphabetical order."""
     first = next((n for n, each in enumerate(body) if _is_plain_import(each)), len(body))
     rest = range(first + 1, len(body))
     end = next((n for n in rest if leading_lines(body[n]) or not _is_plain_import(body[n])), len(body))

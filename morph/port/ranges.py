@@ -1,4 +1,4 @@
-"""More of what ported modules get copies of, as ``stand_ins.py``: ranges of a profile."""
+"""More stand-ins to copy into ported modules, like ``stand_ins.py``: ranges of a profile."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def range_end(range_id: Any) -> None:
 
 
 def range_push(message: str) -> int:
-    """Begin a range of the profile inside those of this thread, and return how many these are."""
+    """Begin a range of the profile inside those of this thread, and return their number."""
     around = vars(ranges).setdefault("around", [])
     around.append(range_start(message))
     return len(around) - 1
 
 
 def range_pop() -> int:
-    """End this thread's innermost range of the profile, and return how many are around it."""
+    """End this thread's innermost range of the profile, and return the number of ranges around it."""
     range_end(vars(ranges)["around"].pop())
     return len(vars(ranges)["around"])
 
 
 def mark(message: str) -> None:
-    """Put a moment into the profile."""
+    """Mark a moment in the profile."""
     range_end(range_start(message))

@@ -1,4 +1,4 @@
-"""What names of CUDA's become, read from ``replacements.toml``."""
+"""The replacements of CUDA's names, read from ``replacements.toml``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INNER_MODULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What one name becomes; the keys of its row in ``replacements.toml``, which documents them."""
+    """The replacement of one name; the keys of its row in ``replacements.toml``, which documents them."""
 
     to: str = ""
     stand_in: str = ""
@@ -35,32 +35,32 @@ class Replacement:
 
     @property
     def as_reference(self) -> str:
-        """What a name that is not called becomes; empty if there is nothing that it can become."""
+        """The replacement of a name that is not called; empty if there is none."""
         if self.reference is not None:
             return self.reference
         return "" if self.without else self.to or self.stand_in
 
     @property
     def is_plain(self) -> bool:
-        """Whether it stands for the name wherever that is, called or not."""
+        """Whether it replaces the name everywhere, called or not."""
         asks = (self.pass_by, self.first, self.last, self.without, self.look, self.drop)
         return self.reference is None and not self.argument and not any(asks)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that ``replacements.toml`` says.
+    """The contents of ``replacements.toml``.
 
     Attributes:
-        names: What each name becomes.
-        kept: Names that are right without CUDA, and what is below them.
-        tells: Names among those that tell of CUDA, with what they tell where there is none.
-        text_functions: Functions whose devices are text, and what is below them.
+        names: The replacement of each name.
+        kept: Names that work without CUDA, including those below them.
+        tells: Names among those that report about CUDA, with their value where there is none.
+        text_functions: Functions whose devices are text, including those below them.
         text_parameters: Parameters whose devices are text.
         device_numbers: Parameters that are None where there is no accelerator, by function.
-        factories: Functions of torch's that take `pin_memory`.
+        factories: Functions of torch's that take ``pin_memory``.
         device_lists: The parameter for the accelerator's devices, of which the CPU has none, by function.
-        noted: What a person is told of functions of torch's that ported modules use, and with which stand-in.
+        noted: Notes for a person on functions of torch's in ported modules, and their stand-in.
         implied: The parameter for the device's type of functions that mean CUDA where none is named.
     """
 
@@ -76,25 +76,25 @@ class Facts:
     factories: tuple[str, ...]
 
     def replacement(self, name: str) -> Replacement | None:
-        """Return what a dotted name becomes, whichever inner module of torch.cuda it is reached by."""
+        """Return the replacement of a dotted name, through any submodule of torch.cuda."""
         return self.names.get(_INNER_MODULE.sub("", name))
 
     def keeps(self, name: str) -> bool:
-        """Tell whether a dotted name is right as it is."""
+        """Return whether a dotted name needs no change."""
         return _is_below(name, self.kept) and not _is_below(name, self.tells)
 
     def pins(self, function: str) -> bool:
-        """Tell whether a function makes a tensor in pinned memory, if it is asked to."""
+        """Return whether a function has the parameter ``pin_memory``."""
         return function.rpartition(".")[0] == "torch" and function.rpartition(".")[2] in self.factories
 
     def takes_text(self, function: str) -> bool:
-        """Tell whether a function takes its device as text."""
+        """Return whether a function accepts its device as text only."""
         return _is_below(function, self.text_functions)
 
 
 @functools.cache
 def facts() -> Facts:
-    """Return what ``replacements.toml`` says."""
+    """Return the contents of ``replacements.toml``."""
     text = importlib.resources.files(__package__).joinpath("replacements.toml").read_text(encoding="utf-8")
     sections = tomllib.loads(text)
     return Facts(

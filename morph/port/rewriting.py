@@ -17,11 +17,11 @@ from morph.scan.uses import Kind, Use
 
 
 class Rewriter(cst.CSTTransformer):
-    """Rewrites what has a replacement, and leaves everything else as it is.
+    """Rewrites every use that has a replacement, and leaves everything else unchanged.
 
     Args:
         source: The module.
-        vocabulary: Gives names to what the module gets.
+        vocabulary: The names of the stand-ins in the module.
 
     Attributes:
         done: The uses that were rewritten.
@@ -88,7 +88,7 @@ class Rewriter(cst.CSTTransformer):
         return parenthesised(compared, self._source.parent(original_node), original_node)
 
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.BaseSmallStatement:
-        """Tell every vendor what ``CUDA_VISIBLE_DEVICES`` is set to."""
+        """Set every vendor's variable where ``CUDA_VISIBLE_DEVICES`` is set."""
         found = chosen_everywhere(self._source, original_node, updated_node)
         if found is None:
             return updated_node
@@ -97,7 +97,7 @@ class Rewriter(cst.CSTTransformer):
         return statement
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
-        """Remove the demand that there be CUDA."""
+        """Remove a statement that requires CUDA."""
         if demands(self._source, original_node) and not isinstance(
             self._source.parent(original_node), cst.If
         ):
@@ -107,7 +107,7 @@ class Rewriter(cst.CSTTransformer):
     def leave_SimpleStatementLine(
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.BaseStatement:
-        """Make a statement depend on an accelerator, or remove it, where an expression in it wants that."""
+        """Run a statement only with an accelerator, or remove it, where an expression in it needs that."""
         if demands(self._source, original_node):
             self._statements.remove(updated_node)
         return self._statements.line(original_node, updated_node)
@@ -115,11 +115,11 @@ class Rewriter(cst.CSTTransformer):
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> cst.IndentedBlock:
-        """Put together what neighbouring statements have become."""
+        """Combine neighbouring rewritten statements."""
         return updated_node.with_changes(body=self._statements.joined(updated_node.body))
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
-        """Put together what neighbouring statements have become."""
+        """Combine neighbouring rewritten statements."""
         return updated_node.with_changes(body=self._statements.joined(updated_node.body))
 
     def leave_UnaryOperation(
@@ -134,12 +134,12 @@ class Rewriter(cst.CSTTransformer):
         return inner.with_changes(comparisons=[target], lpar=updated_node.lpar, rpar=updated_node.rpar)
 
     def _replaceable(self, node: cst.CSTNode) -> list[Use]:
-        """Return the use that a dotted name is, if it stands for one name only, which has a replacement."""
+        """Return the use of a dotted name, if it stands for one name only, which has a replacement."""
         uses = [] if has_comment(node) else self._source.uses_at(node, Kind.NAME)
         return uses if len(uses) == 1 and len(self._source.names(node)) == 1 and _replacement(uses[0]) else []
 
     def _bound_elsewhere(self, node: cst.Name) -> list[Use]:
-        """Return the uses that a name of the module's is, if what it is bound to is rewritten there."""
+        """Return the uses of a module's name, if its binding is rewritten."""
         uses = self._source.uses_at(node, Kind.NAME)
         fits = [(replacement := _replacement(use)) is not None and replacement.is_plain for use in uses]
         return uses if len(self._source.names(node)) > 1 and all(fits) else []
@@ -157,7 +157,7 @@ class Rewriter(cst.CSTTransformer):
         return updated
 
     def _expression(self, text: str, was: cst.BaseExpression) -> cst.BaseExpression:
-        """Return ``text``, or the stand-in of that name, with the parentheses of what it replaces."""
+        """Return ``text``, or the stand-in of that name, with the parentheses of the replaced expression."""
         return parse(self._vocabulary.of(text)).with_changes(lpar=was.lpar, rpar=was.rpar)
 
     def _finish(self, use: Use, replacement: Replacement | None) -> None:
@@ -187,7 +187,7 @@ class Rewriter(cst.CSTTransformer):
         return self._with_accelerator(original, updated.with_changes(func=function, args=passed), replacement)
 
     def _guard_record_stream(self, original: cst.Call) -> None:
-        """Leave ``tensor.record_stream()`` out where there is no accelerator; the CPU refuses it."""
+        """Skip ``tensor.record_stream()`` where there is no accelerator; the CPU does not support it."""
         match original.func:
             case cst.Attribute(attr=cst.Name("record_stream")) if not is_guarded(self._source, original):
                 line = self._line(original)
@@ -211,7 +211,7 @@ class Rewriter(cst.CSTTransformer):
     def _with_accelerator(
         self, original: cst.Call, call: cst.Call, replacement: Replacement
     ) -> cst.BaseExpression:
-        """Return ``call`` for where there is an accelerator only, if it needs one."""
+        """Return ``call``, guarded by the presence of an accelerator if it needs one."""
         line = self._line(original)
         if replacement.to in ("torch.manual_seed", "torch.seed") and line is not None:
             self._statements.seed(line)
@@ -227,13 +227,13 @@ class Rewriter(cst.CSTTransformer):
         return self._either(original, call, "None" if replacement.without == "pass" else replacement.without)
 
     def _either(self, original: cst.Call, call: cst.Call, without: str) -> cst.BaseExpression:
-        """Return ``call`` for where there is an accelerator, and a value for where there is none."""
+        """Return a conditional expression: ``call`` with an accelerator, a value without."""
         available = parse(self._vocabulary.spelled(AVAILABLE))
         either = cst.IfExp(test=available, body=call.with_changes(lpar=[], rpar=[]), orelse=parse(without))
         return parenthesised(either, self._source.parent(original), original)
 
     def _line(self, call: cst.Call) -> cst.SimpleStatementLine | None:
-        """Return the line of a block that is nothing but ``call``, or None."""
+        """Return the line of a block that consists of ``call`` only, or None."""
         statement = self._source.parent(call)
         line = self._source.parent(statement) if isinstance(statement, cst.Expr) else None
         is_alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1

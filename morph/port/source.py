@@ -1,4 +1,4 @@
-"""A module that is to be ported: its text as a tree that keeps every blank, and what a scan finds in it."""
+"""A module to port: its text as a tree that keeps all whitespace, and the uses that a scan finds in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source:
 
     Args:
         data: The file's bytes.
-        path: What errors call it.
+        path: The path for error messages.
 
     Raises:
         SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
@@ -53,12 +53,12 @@ class Source:
         return found
 
     def place(self, node: cst.CSTNode) -> Place:
-        """Return where ``node`` is."""
+        """Return the place of ``node``."""
         span = self._ranges[node]
         return Place(span.start.line, span.start.column + 1, span.end.line, span.end.column + 1)
 
     def place_of(self, expression: ast.expr) -> Place:
-        """Return where an expression of the syntax tree is."""
+        """Return the place of an expression of the syntax tree."""
         return self._places.of(expression)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
@@ -66,7 +66,7 @@ class Source:
         return self._parents.get(node)
 
     def uses_at(self, node: cst.CSTNode, *kinds: Kind) -> list[Use]:
-        """Return the uses of these kinds that ``node`` itself is."""
+        """Return the uses of these kinds at ``node`` itself."""
         return [use for use in self._by_place.get(self.place(node), ()) if use.kind in kinds]
 
     def names(self, node: cst.CSTNode) -> list[str]:
@@ -75,7 +75,7 @@ class Source:
         return self.resolution.names(expression) if expression else []
 
     def says_available(self, node: cst.CSTNode) -> bool:
-        """Tell whether an expression is what ``torch.cuda.is_available()`` or the accelerator's returns."""
+        """Return whether an expression is a result of ``torch.cuda.is_available()`` or the accelerator's."""
         expression = self._expressions.get(self.place(node))
         origins = self.resolution.origins(expression) if expression else ()
         is_simple = isinstance(node, cst.Call | cst.Name)
@@ -84,7 +84,7 @@ class Source:
         )
 
     def is_accelerator(self, node: cst.CSTNode) -> bool:
-        """Tell whether an expression is the type of the accelerator, in a module that was ported before."""
+        """Return whether an expression is the accelerator's type, in a module that was ported before."""
         for statement in self.resolution.tree.body:
             match statement:
                 case ast.Assign(
@@ -94,16 +94,16 @@ class Source:
         return False
 
     def makes_device(self, node: cst.CSTNode) -> bool:
-        """Tell whether an expression is what ``torch.device()`` returns."""
+        """Return whether an expression is the result of ``torch.device()``."""
         return self.made_by(node) == {"torch.device"}
 
     def makes_packed(self, node: cst.CSTNode) -> bool:
-        """Tell whether an expression is a packed sequence, which has no device but that of its data."""
+        """Return whether an expression is a packed sequence, which has no ``device`` except in its data."""
         made_by = self.made_by(node)
         return bool(made_by) and all(name.startswith(PACKERS) and ".data" not in name for name in made_by)
 
     def made_by(self, node: cst.CSTNode) -> set[str]:
-        """Return the functions that an expression may be the result of; none if it may be anything else."""
+        """Return the functions whose result an expression may be; none if it may be anything else."""
         expression = self._expressions.get(self.place(node))
         origins = self.resolution.origins(expression) if expression else ()
         return {each.name for each in origins} if all(each.is_result for each in origins) else set()
@@ -126,6 +126,6 @@ class Source:
 def _parsed(data: bytes, path: str) -> cst.Module:
     try:
         return cst.parse_module(data)
-    except cst.ParserSyntaxError as error:  # of what Python itself takes
+    except cst.ParserSyntaxError as error:  # of files that Python itself accepts
         where = (path, error.raw_line, error.raw_column, None)
         raise SyntaxError(f"libcst cannot parse this: {error.message}", where) from None

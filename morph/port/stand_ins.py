@@ -1,7 +1,7 @@
-"""What ported modules get copies of, each as much as it uses; nothing of morph's is in it.
+"""The stand-ins: ported modules get copies of those that they use. They do not depend on morph.
 
-``default_device`` and ``accelerator`` come first, functions and classes after them. Where the name of one is
-taken in a module, the copy gets another; the annotations are for this file only.
+``default_device`` and ``accelerator`` come first, functions and classes after them. If a module already uses
+a name, the copy gets another one; the annotations are for this file only.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def device_capability(device: Any = None) -> Any:
 
 
 def bfloat16_supported(including_emulation: bool = True) -> Any:
-    """Tell whether the accelerator computes in bfloat16."""
+    """Return whether the accelerator computes in bfloat16."""
     if not torch.accelerator.is_available():
         return False
     return torch.get_device_module().is_bf16_supported()
@@ -156,7 +156,7 @@ class HostEvent:
         return 1000 * (end_event.time - self.time)
 
     def query(self) -> bool:
-        """Tell whether what was asked for is done."""
+        """Return whether what was asked for is done."""
         return True
 
     def wait(self, stream: Any = None) -> None:
@@ -196,7 +196,7 @@ class HostStream:
         return event
 
     def query(self) -> bool:
-        """Tell whether what was asked for is done."""
+        """Return whether what was asked for is done."""
         return True
 
     def wait_event(self, event: Any) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of whole statements."""
+"""Rewrites whole statements."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from morph.port.vocabulary import AVAILABLE, Vocabulary
 
 
 class Statements:
-    """Takes the wishes of expressions for the statements that they are, and carries them out.
+    """Records the changes that expressions need in their statements, and makes them.
 
     Args:
-        vocabulary: The module's.
+        vocabulary: The module's vocabulary.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -39,11 +39,11 @@ class Statements:
         self._guarded.add(line)
 
     def seed(self, line: cst.SimpleStatementLine) -> None:
-        """Leave a line out if it says what the line before it says: one seed is for all devices."""
+        """Drop a line if it repeats the line before it: one seed is for all devices."""
         self._seeding.add(line)
 
     def line(self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine) -> cst.BaseStatement:
-        """Return what becomes of a line, all of whose expressions have been rewritten."""
+        """Return the rewritten form of a line whose expressions have all been rewritten."""
         if original in self._dropped:
             self.remove(updated)
         if original in self._seeding:
@@ -51,7 +51,7 @@ class Statements:
         return self._guard(updated) if original in self._guarded else updated
 
     def joined(self, body: Iterable[cst.BaseStatement]) -> list[cst.BaseStatement]:
-        """Return the statements of a block with neighbouring guards as one, and no seed twice."""
+        """Return the statements of a block with neighbouring guards merged, and no seed twice."""
         found: list[cst.BaseStatement] = []
         blank = 0
         for statement in body:
@@ -97,7 +97,7 @@ def _blank_lines(statement: cst.BaseStatement) -> int:
 
 
 def _after_blank_lines(statement: cst.BaseStatement, count: int) -> cst.BaseStatement:
-    """Return a statement after at least so many blank lines: those of what was removed before it."""
+    """Return a statement after at least as many blank lines as the removed statement before it."""
     missing = count - _blank_lines(statement)
     if missing <= 0:
         return statement

@@ -1,4 +1,4 @@
-"""Rewrites devices and backends that are text."""
+"""Rewrites devices and backends given as text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Texts:
 
     Args:
         source: The module.
-        vocabulary: Gives names to what the module gets.
-        done: Takes the uses that are rewritten.
+        vocabulary: The names of the stand-ins in the module.
+        done: Receives the rewritten uses.
     """
 
     def __init__(self, source: Source, vocabulary: Vocabulary, done: set[Use]) -> None:
@@ -34,7 +34,7 @@ class Texts:
         self._done = done
 
     def text(self, original: cst.BaseString, updated: cst.BaseString) -> cst.BaseExpression:
-        """Return what a text becomes where it stands."""
+        """Return the replacement of a text at its place."""
         for use in self._source.uses_at(original, *KINDS):
             became = self._became(use, original, updated)
             if became is not None:
@@ -56,14 +56,14 @@ class Texts:
         return self._device(original, updated)
 
     def _tensor_type(self, use: Use) -> cst.BaseExpression | None:
-        """Return what ``"torch.cuda.FloatTensor"`` becomes; None for the name of anything else."""
+        """Return the replacement of ``"torch.cuda.FloatTensor"``; None for any other name."""
         replacement = facts().replacement(use.name)
         if replacement is None or not replacement.stand_in.startswith("tensor_types."):
             return None
         return parse(f"{self._vocabulary.torch}.typename({self._vocabulary.of(replacement.stand_in)})")
 
     def _collective(self, use: Use) -> cst.BaseExpression | None:
-        """Return what ``"nccl"`` and ``"cpu:gloo,cuda:nccl"`` become."""
+        """Return the replacement of ``"nccl"`` and ``"cpu:gloo,cuda:nccl"``."""
         if use.name == '"nccl"':
             return parse(self._vocabulary.spelled(DEFAULT_BACKEND))
         is_both = {*use.name.strip('"').split(",")} == BOTH_BACKENDS
@@ -72,7 +72,7 @@ class Texts:
     def _compared(
         self, use: Use, original: cst.BaseString, updated: cst.BaseString
     ) -> cst.BaseExpression | None:
-        """Return the type of the accelerator, with the number that the text has."""
+        """Return the type of the accelerator, with the number in the text."""
         if use.rule not in ("", "computed-comparison"):
             return None
         number = self._number(updated)
@@ -82,7 +82,7 @@ class Texts:
         return parse(f'f"{{{self.accelerator(original)}}}:{inserted}"')
 
     def accelerator(self, node: cst.CSTNode) -> str:
-        """Return what a device type at ``node`` is compared with.
+        """Return the operand for comparing a device type at ``node``.
 
         Where there is no accelerator a condition should be false, but an assertion true.
         """
@@ -113,7 +113,7 @@ class Texts:
         return cst.Call(cst.Name(self._vocabulary.name("device_at")), [cst.Arg(number)])
 
     def _number(self, text: cst.BaseString) -> cst.BaseExpression | None:
-        """Return the number in a device's text: that of ``"cuda:0"``, or what is inserted into one."""
+        """Return the number in a device's text: that of ``"cuda:0"``, or the inserted expression."""
         match text:
             case cst.SimpleString(evaluated_value=str(value)) if re.fullmatch(r"cuda:\d+", value):
                 return cst.Integer(str(int(value.partition(":")[2])))
@@ -127,7 +127,7 @@ class Texts:
         return None
 
     def _takes_object(self, node: cst.CSTNode) -> bool:
-        """Tell whether what ``node`` is passed to takes a torch.device."""
+        """Return whether the function that ``node`` is passed to accepts a torch.device."""
         parent = self._source.parent(node)
         call = self._source.parent(parent) if isinstance(parent, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(parent, cst.Arg):
@@ -141,7 +141,7 @@ class Texts:
         return is_torch and not as_text
 
     def formatted(self, text: cst.SimpleString, number: cst.BaseExpression) -> cst.BaseExpression | None:
-        """Return what ``"cuda:%d"`` and the like become with their number; None if it is none of them."""
+        """Return the replacement of ``"cuda:%d"`` and the like with their number; None for other texts."""
         uses = self._source.uses_at(text, Kind.DEVICE)
         if not uses or not COUNTED.fullmatch(str(text.evaluated_value)):
             return None
@@ -149,7 +149,7 @@ class Texts:
         return cst.Call(cst.Name("str"), [cst.Arg(self.numbered(_bare(number)))])
 
     def operation(self, original: cst.BinaryOperation, updated: cst.BinaryOperation) -> cst.BaseExpression:
-        """Return what ``"cuda:%d" % number`` or ``"cuda:" + str(number)`` becomes."""
+        """Return the replacement of ``"cuda:%d" % number`` or ``"cuda:" + str(number)``."""
         match original.left, original.operator, updated.right:
             case cst.SimpleString() as text, cst.Modulo(), number:
                 return self.formatted(text, number) or updated
@@ -158,7 +158,7 @@ class Texts:
         return updated
 
     def comparison(self, original: cst.Comparison, updated: cst.Comparison) -> cst.BaseExpression:
-        """Return what a comparison with ``"nccl"`` becomes, which is false where there is no accelerator."""
+        """Return the replacement of a comparison with ``"nccl"``, which is false without an accelerator."""
         operands = [original.left, *(each.comparator for each in original.comparisons)]
         uses = [use for each in operands for use in self._source.uses_at(each, Kind.COMPARISON)]
         if [use.name for use in uses] != ['"nccl"'] or len(operands) != 2:
@@ -184,7 +184,7 @@ def _code(node: cst.CSTNode) -> str:
 
 
 def _bare(number: cst.BaseExpression) -> cst.BaseExpression:
-    """Return the number in ``% (number,)``, or the one that is there."""
+    """Return the number in ``% (number,)``, or the operand itself."""
     match number:
         case cst.Tuple(elements=[cst.Element(value=only)]):
             return only

@@ -1,4 +1,4 @@
-"""The names that a ported module gets, chosen so that they are nobody else's in it."""
+"""The names added to a ported module, chosen so that they are unused in it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ PREFERRED = {
     "default_device": ("device", "default_device"),
     "accelerator": ("accelerator", "accelerator_type"),
 }
-"""The names that come first where they are free, by the name in ``stand_ins.py``."""
+"""The preferred names, by the name in ``stand_ins.py``."""
 
 
 AVAILABLE = "torch.accelerator.is_available()"
 
 
 class Vocabulary:
-    """Gives the stand-ins their names in one module, and remembers which of them it uses.
+    """Names the stand-ins in one module, and records which of them it uses.
 
     Args:
-        taken: The names that the module has already.
-        modules: What it calls torch and modules of torch's, by their own names.
+        taken: The names that the module uses already.
+        modules: The module's names of torch and of torch's modules, by their own names.
 
     Attributes:
-        used: The name in the module of each stand-in that it uses, by the one in ``stand_ins.py``.
+        used: The module's name of each stand-in that it uses, by the name in ``stand_ins.py``.
     """
 
     def __init__(self, taken: Collection[str], modules: Mapping[str, str]) -> None:
@@ -35,7 +35,7 @@ class Vocabulary:
 
     @property
     def torch(self) -> str:
-        """What the module calls torch."""
+        """The module's name of torch."""
         return self._modules["torch"]
 
     @property
@@ -49,7 +49,7 @@ class Vocabulary:
         return self.name("accelerator")
 
     def name(self, stand_in: str) -> str:
-        """Return the module's name of a stand-in, which it uses from now on."""
+        """Return the module's name of a stand-in, and record its use."""
         if stand_in not in self.used:
             self.used[stand_in] = next(name for name in _candidates(stand_in) if name not in self._taken)
         return self.used[stand_in]

@@ -1,7 +1,7 @@
-"""Rehearsing a program on the simulated device: what it asked of CUDA, and whether it would run.
+"""Rehearses a program on the simulated device: records its CUDA names, and judges whether it would run.
 
-The first process names a folder in the environment, in which each process of the program keeps a record; at
-the end they are read together.
+The first process sets a folder in the environment, in which each process of the program keeps a record; at
+the end all records are read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rehearsal has found: each name with its status on the vendor's device, and the verdict."""
+"""The result of a rehearsal: each name with its status on the vendor's device, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DID_NOT_START = Ending("NotSimulatedError", "the simulated device did not start"
 
 
 class Verdict(enum.Enum):
-    """What the program would do on the real device."""
+    """The expected outcome of the program on the real device."""
 
     RUNS = "would run"
     DIFFERS = "would run with differences"
@@ -48,7 +48,7 @@ class Finding:
 
     @property
     def differs(self) -> bool:
-        """Whether the program gets something else than CUDA would give it."""
+        """Whether the program gets another result than with CUDA."""
         if self.is_module:
             return self.status is Status.MISSING
         return self.status in (Status.EMULATED, Status.NOOP, Status.MISSING)
@@ -56,15 +56,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a rehearsal on one vendor's device has found.
+    """The result of a rehearsal on one vendor's device.
 
     Attributes:
         backend: The backend's name.
-        title: What people call the vendor.
+        title: The vendor's name for people.
         findings: The names, in alphabetical order.
         operators: How often each operator reached the device under CUDA's name, below Python.
-        processes: How many processes of the program used torch.
-        ending: What ended the first of them, if not its last line.
+        processes: The number of processes of the program that used torch.
+        ending: The exception or exit status that ended the first of them, if any.
     """
 
     backend: str
@@ -76,7 +76,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """What the program would do on the real device."""
+        """The expected outcome on the real device."""
         if self.ending is not None:
             return Verdict.UNKNOWN if self.ending.error == "NotSimulatedError" else Verdict.STOPS
         return Verdict.DIFFERS if any(each.differs for each in self.findings) else Verdict.RUNS
@@ -87,7 +87,7 @@ class Result:
         return f"on {self.title} it {_SENTENCES[self.verdict](self)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Gives what ``--json`` writes."""
+        """Return the content that ``--json`` writes."""
         names = [
             {**asdict(each.use), "status": each.status.value, "note": each.note} for each in self.findings
         ]
@@ -104,16 +104,16 @@ class Result:
 
 
 def result(table: Table, records: Iterable[Mapping[str, Any]], ending: Ending | None) -> Result:
-    """Puts together what the processes of a program have recorded.
+    """Combine the records of a program's processes.
 
     Args:
         table: The vendor's alias table.
-        records: Of each process, the first one's first.
-        ending: What ended the first process, if not its last line.
+        records: The records of the processes, the first process's first.
+        ending: The exception or exit status that ended the first process, if any.
 
     Returns:
-        The findings. Where a launcher ends with an exit status because a process that it started failed, what
-        ended that one counts.
+        The result. If a launcher ends with an exit status because a process that it started failed, the
+        ending of that process counts.
     """
     processes = list(records)
     uses: dict[str, Use] = {}
@@ -141,7 +141,7 @@ def _finding(table: Table, use: Use) -> Finding:
 
 
 def _decisive(ending: Ending | None, others: list[Ending]) -> Ending | None:
-    """Gives what ended the program: an error of a child's, where a launcher ends because of it."""
+    """Return the ending of the program: the error of a child, if a launcher ends because of it."""
     causes = (each for each in others if each.error != "SystemExit")
     return next(causes, ending) if ending and ending.error == "SystemExit" else ending
 
@@ -173,7 +173,7 @@ def _place(ending: Ending) -> str:
 
 
 def short(file: str) -> str:
-    """Gives a file's path as a reader in the current folder would write it, or its bare name."""
+    """Return a file's path relative to the current folder, or its bare name."""
     path, here = pathlib.Path(file), pathlib.Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 

@@ -30,10 +30,10 @@ VERDICT_STYLES = {
 
 
 def print_result(result: Result, file: IO[str] | None = None) -> None:
-    """Prints every CUDA name that the program asked for, what reached below Python, and the verdict.
+    """Print every CUDA name that the program used, the operators below Python, and the verdict.
 
     Args:
-        result: Of the rehearsal on one vendor's device.
+        result: The result on one vendor's device.
         file: Where to; standard error unless given.
     """
     console = display.console(file or sys.stderr)
@@ -52,10 +52,10 @@ def print_result(result: Result, file: IO[str] | None = None) -> None:
 
 
 def print_results(results: Sequence[Result], file: IO[str] | None = None) -> None:
-    """Prints one column per vendor, and the verdicts.
+    """Print one column per vendor, and the verdicts.
 
     Args:
-        results: Of the rehearsals of one program, one on each vendor's device.
+        results: The results for one program, one for each vendor's device.
         file: Where to; standard error unless given.
     """
     console = display.console(file or sys.stderr)

@@ -1,4 +1,4 @@
-"""The records of a program's processes: one for each, in a folder that they all inherit the name of."""
+"""The records of a program's processes, in a folder whose name they all inherit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Tell = Callable[[list[dict[str, Any]], Rehearsal], None]
 
 @contextmanager
 def recorded(tell: Tell) -> Iterator[Rehearsal]:
-    """Record what the program that runs inside the ``with`` block asks for.
+    """Record the CUDA names used inside the ``with`` block.
 
-    A process that another recording has started leaves its record there, and tells nothing itself.
+    A process started by another recording leaves its record there, and does not call ``tell``.
 
     Args:
         tell: Called with the records of all processes, and this process's recorder, when this process ends.
@@ -44,7 +44,7 @@ def recorded(tell: Tell) -> Iterator[Rehearsal]:
 
 
 def observer() -> Rehearsal | None:
-    """Return what records the names that a child process asks for; None where nothing is recorded."""
+    """Return the recorder of the names that a child process uses; None where nothing is recorded."""
     folder = os.environ.get(RECORDS)
     if not folder or not os.path.isdir(folder):
         return None
@@ -59,7 +59,7 @@ def operators() -> dict[str, int]:
 
 
 def _tell(tell: Tell, rehearsal: Rehearsal, process: int) -> None:
-    if os.getpid() != process:  # a fork that ended as this process would
+    if os.getpid() != process:  # a fork that ended by running this process's code
         return
     _save(rehearsal)
     folder = pathlib.Path(os.environ.pop(RECORDS))
@@ -72,5 +72,5 @@ def _tell(tell: Tell, rehearsal: Rehearsal, process: int) -> None:
 def _save(rehearsal: Rehearsal) -> None:
     if (
         "torch" not in sys.modules or activation.status().active
-    ):  # else the device did not start, and said why
+    ):  # else the device did not start, and reported the reason
         rehearsal.save()

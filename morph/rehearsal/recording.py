@@ -1,4 +1,4 @@
-"""Which CUDA names the processes of a program ask for, where and how often, and how each process ends."""
+"""Records the CUDA names that a program's processes use, where and how often, and how each process ends."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MORPH = pathlib.Path(__file__).parents[1]
 OWN = tuple(f"{folder}{os.sep}" for folder in (MORPH, MORPH.parent / "finders", MORPH.parent / "aliases"))
 IMPORTING = "<frozen importlib"
 FEW = 100
-"""So many names are written one by one, more in lots: a star import from pynvml asks for 2,300."""
+"""Up to this number each name is written at once, later ones in lots: pynvml's star import uses 2,300."""
 
 
 @dataclass
 class Use:
-    """How a program used one CUDA name.
+    """The use of one CUDA name by a program.
 
     Attributes:
         name: The dotted name, ``torch.cuda.memory_allocated``.
-        count: How often it was asked for.
-        file: Where it was asked for first.
-        line: The line there.
+        count: The number of uses.
+        file: The file of the first use.
+        line: The line of the first use.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a process ended with, other than its last line.
+    """The exception or exit status that ended a process.
 
     Attributes:
         error: The exception's type, ``"ValueError"``; ``"SystemExit"`` for an exit status.
         message: Its first line, or the exit status.
-        file: The line that it came from, in the program or a library of it; empty where there is none.
-        line: Its number.
+        file: The file of the line that raised it, in the program or one of its libraries; empty if unknown.
+        line: The number of that line.
     """
 
     error: str
@@ -56,14 +56,14 @@ class Ending:
 
 
 class Rehearsal:
-    """Records the CUDA names that a process of a program asks for; call it with each name.
+    """Records the CUDA names that a process of a program uses; called with each name.
 
-    What torch itself asks for is not the program's doing. The record is kept in a file of the process's own,
-    rewritten with new names: a process may end in ways that leave no time for it.
+    Uses by torch itself are not recorded. The record is kept in a file for each process, rewritten with new
+    names: a process may end without a chance to write it.
 
     Args:
-        folder: Where the processes of the program keep their records.
-        operators: Tells how often each operator reached the device under CUDA's name.
+        folder: The folder for the records of the program's processes.
+        operators: Returns how often each operator reached the device under CUDA's name.
     """
 
     def __init__(self, folder: pathlib.Path, operators: Callable[[], Mapping[str, int]]) -> None:
@@ -75,7 +75,7 @@ class Rehearsal:
         os.register_at_fork(after_in_child=self._begin_child)
 
     def __call__(self, name: str) -> None:
-        """Records one request, and at the first one where it came from."""
+        """Record one use, and the location of the first."""
         frame = _asking_frame()
         if frame is None:
             return
@@ -88,15 +88,15 @@ class Rehearsal:
 
     @property
     def ending(self) -> Ending | None:
-        """What ends the process, if not its last line."""
+        """The exception or exit status that ends the process, if any."""
         return self._ending
 
     def ended_by(self, error: BaseException) -> None:
-        """Records what ends the process."""
+        """Record the exception that ends the process."""
         self._ending = ending(error)
 
     def save(self) -> None:
-        """Writes the record."""
+        """Write the record."""
         shown = getattr(sys, "last_value", None)
         if self._ending is None and isinstance(shown, Exception):
             self.ended_by(shown)
@@ -108,7 +108,7 @@ class Rehearsal:
                 "ending": asdict(self._ending) if self._ending else None,
             }
         part = self._file.with_suffix(".part")
-        with contextlib.suppress(FileNotFoundError):  # the first process has ended, and told
+        with contextlib.suppress(FileNotFoundError):  # the first process has ended, and reported
             part.write_text(json.dumps(record), encoding="utf-8")
             part.replace(self._file)
 
@@ -123,7 +123,7 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._begin()
         self._inherited = dict(self._operators())
-        # a forked child of multiprocessing runs its own functions at exit, and not atexit's
+        # a forked child of multiprocessing runs its own exit functions, not atexit's
         util.register_after_fork(self, _save_at_exit)
 
     def _operated(self) -> dict[str, int]:
@@ -138,7 +138,7 @@ def _save_at_exit(rehearsal: Rehearsal) -> None:
 
 
 def ending(error: BaseException) -> Ending | None:
-    """Gives what an error that ends a process is recorded as; None where it ends well."""
+    """Return the record of an error that ends a process; None if it ends well."""
     if isinstance(error, SystemExit):
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
         return Ending("SystemExit", str(status)) if status else None
@@ -147,7 +147,7 @@ def ending(error: BaseException) -> Ending | None:
 
 
 def _origin(traceback: TracebackType | None) -> tuple[str, int]:
-    """Gives the innermost line that is neither ours nor torch's."""
+    """Return the innermost line outside morph and torch."""
     place = ("", 0)
     while traceback is not None:
         if _is_the_programs(traceback.tb_frame):
@@ -157,9 +157,9 @@ def _origin(traceback: TracebackType | None) -> tuple[str, int]:
 
 
 def _asking_frame() -> FrameType | None:
-    """Gives the frame whose code asked a served module for a name, or imports one, if it is the program's."""
+    """Return the frame that uses a name of a served module, or imports one, if it is the program's."""
     asked = sys._getframe(2)
-    frame = asked.f_back  # a thread of C's asks without one
+    frame = asked.f_back  # a C thread has none
     while frame is not None and asked.f_code.co_name == "find_spec" and _is_of_importlib(frame):
         frame = frame.f_back
     return frame if frame is not None and _is_the_programs(frame) else None
@@ -171,9 +171,9 @@ def _is_of_importlib(frame: FrameType) -> bool:
 
 
 def _is_the_programs(frame: FrameType) -> bool:
-    """Tells whether a frame is of the program or of a library of it.
+    """Return whether a frame belongs to the program or to one of its libraries.
 
-    Adapters ask for names too, torch does, and the import system does for each name imported from a module.
+    Adapters use names too, and so do torch and the import system, for each name imported from a module.
     """
     if frame.f_code.co_filename.startswith((*OWN, IMPORTING)):
         return False
@@ -181,6 +181,6 @@ def _is_the_programs(frame: FrameType) -> bool:
 
 
 def records(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Reads what the processes of a program have recorded, the oldest process first."""
+    """Read the records of a program's processes, the oldest process first."""
     files = sorted(folder.glob("*.json"), key=lambda file: int(file.name.partition("-")[0]))
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]

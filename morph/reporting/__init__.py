@@ -1,4 +1,4 @@
-"""``--report FILE``: what a program asked of CUDA on the device that is there, and how it was served."""
+"""``--report FILE``: the CUDA names that a program used on the real device, and how they were served."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def write(file: str, records: list[dict[str, Any]], recorder: Rehearsal) -> None
     """Write the report of a program that has ended.
 
     Args:
-        file: Where to; ends with one of ``FORMATS``.
-        records: What each process of the program asked for.
-        recorder: That of the first process, which knows how it ended.
+        file: The path, with one of the endings in ``FORMATS``.
+        records: The records of the program's processes.
+        recorder: The recorder of the first process, which knows how it ended.
     """
     backend = backends.active()
     if backend is None:
@@ -30,7 +30,7 @@ def write(file: str, records: list[dict[str, Any]], recorder: Rehearsal) -> None
 
 
 def as_json(found: Result) -> dict[str, Any]:
-    """Return what is written as JSON: names with place, count and status, and operators below Python."""
+    """Return the JSON form: names with place, count and status, and operators below Python."""
     whole = found.as_json()
     return {key: whole[key] for key in ("backend", "title", "processes", "ending", "names", "operators")}
 

@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing beside itself."""
+"""A report as one self-contained HTML page."""
 
 from __future__ import annotations
 

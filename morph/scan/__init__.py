@@ -1,5 +1,5 @@
-"""A static scan for uses of CUDA: what a program asks for, found in its source without running it.
+"""A static scan for uses of CUDA in a program's source, without running it.
 
-Names are resolved as Python does it (imports and their aliases, assignments, scopes), file by file; what
-a file gets from another file of the same program is found where that one asks torch for it.
+Names are resolved as in Python (imports and their aliases, assignments, scopes), file by file; a name that
+a file imports from another file of the same program is found in that other file.
 """

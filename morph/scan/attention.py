@@ -1,4 +1,4 @@
-"""What a person must look at, found by the rules."""
+"""The uses that need a person's attention, found by the rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPUTED = "computed-name"
 
 
 def attention(resolution: Resolution) -> Iterator[Found]:
-    """Yield what a person must look at in a module, by the rules."""
+    """Yield the uses in a module that need a person's attention, by the rules."""
     named: set[str] = set()
     for node in resolution.chains:
         for name, rule in _of_chain(resolution, node):
@@ -71,7 +71,7 @@ def _of_text(text: object) -> Iterator[tuple[str, str]]:
 
 
 def _of_request(resolution: Resolution, call: ast.Call, names: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield what a call imports, or which name it computes."""
+    """Yield the module that a call imports, or the name that it computes."""
     for name in resolution.names(call):
         package = _packages().package_of(name)
         if package:
@@ -94,7 +94,7 @@ def _of_comparison(resolution: Resolution, node: ast.Compare | ast.Match) -> Ite
 
 
 def _compared(resolution: Resolution, operand: ast.expr) -> Iterator[tuple[str, str]]:
-    """Yield each name in ``operand`` that should not be compared, with the rule that says so."""
+    """Yield each name in ``operand`` that should not be compared, with the rule."""
     parts = (part for part in ast.walk(operand) if isinstance(part, ast.expr))
     names = (origin.name for part in parts for origin in resolution.origins(part))
     for name in dict.fromkeys(names):
@@ -114,7 +114,7 @@ def _covering(name: str) -> tuple[str, ...]:
 
 
 def _of_import(statement: ast.Import | ast.ImportFrom, named: set[str]) -> Iterator[Found]:
-    """Yield what an import says, unless what it imports is told of where it is used."""
+    """Yield the findings of an import statement, except for names that are reported at their use."""
     for alias, name in imported_names(statement):
         package = _packages().package_of(name)
         if package:

@@ -1,4 +1,4 @@
-"""Which files a scan reads: those of paths, and those of importable packages, which are not imported."""
+"""The files that a scan reads: those of paths, and those of importable packages, without importing them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def files(paths: Iterable[str], packages: Iterable[str] = ()) -> list[pathlib.Pa
     """Return the files to scan, each once, in the order of the paths.
 
     Args:
-        paths: Files, which are read whatever they are called, and folders.
+        paths: Files, which are read whatever their names, and folders.
         packages: Dotted names of importable packages or modules.
 
     Raises:
@@ -70,7 +70,7 @@ def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _is_source(folder: pathlib.Path) -> bool:
-    """Tell a folder of source from hidden ones, caches, and virtual environments."""
+    """Return whether a folder is of source: not hidden, a cache, or a virtual environment."""
     if folder.name.startswith(".") or folder.name in ("__pycache__", "node_modules"):
         return False
     return not (folder / "pyvenv.cfg").exists()

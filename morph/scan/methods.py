@@ -1,4 +1,4 @@
-"""Uses of CUDA by methods of what a program has made: ``.cuda()`` and ``.is_cuda``."""
+"""Uses of CUDA by methods of a program's objects: ``.cuda()`` and ``.is_cuda``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morph.scan.uses import Found, Kind
 
 
 def methods(resolution: Resolution) -> Iterator[Found]:
-    """Yield each call of ``.cuda()`` and each ``.is_cuda`` of a module, whatever they are called on."""
+    """Yield each call of ``.cuda()`` and each ``.is_cuda`` in a module, on any object."""
     for call in resolution.nodes(ast.Call):
         match call.func:
             case ast.Attribute(attr="cuda") as method if _may_be_tensor(resolution, method):
@@ -21,5 +21,5 @@ def methods(resolution: Resolution) -> Iterator[Found]:
 
 
 def _may_be_tensor(resolution: Resolution, node: ast.Attribute) -> bool:
-    """Tell whether it is not known to be a module's own, as ``numba.cuda`` is."""
+    """Return whether it may be a tensor's method; ``numba.cuda`` is a module's."""
     return not resolution.spelled(node.value)

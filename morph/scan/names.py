@@ -29,7 +29,7 @@ ROOTS = (
     "torch.distributed.ProcessGroupNCCL",
     "torch.distributed.is_nccl_available",
 )
-"""What morph answers for under a name; and what is below it."""
+"""Names that morph serves, with the names below them."""
 
 _IN_TEXT = re.compile(r"torch\.(cuda|backends\.cud(a|nn))(\.[A-Za-z_]\w*)*")
 
@@ -65,7 +65,7 @@ def _of_import(statement: ast.Import | ast.ImportFrom) -> Iterator[Found]:
 
 
 def kind_of(name: str) -> Kind | None:
-    """Return what a dotted name is: one that morph answers for, or None."""
+    """Return the kind of a dotted name that morph serves, or None."""
     if any(name == root or name.startswith(f"{root}.") for root in ROOTS):
         return Kind.NAME
     return Kind.PACKAGE if package_of(name) else None
@@ -89,7 +89,7 @@ def _packages() -> tuple[package.Package, ...]:
 
 
 def _of_chain(resolution: Resolution, node: ast.expr) -> Iterator[Found]:
-    """Yield the names that a dotted expression stands for; a result's member where a table has a row."""
+    """Yield the names that a dotted expression may stand for; a result's member where a table has a row."""
     spelled = resolution.spelled(node)
     for name in resolution.names(node):
         kind = kind_of(name)
@@ -104,7 +104,7 @@ def _has_row(name: str) -> bool:
 
 
 def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[Found]:
-    """Yield the names that ``import_module()``, ``getattr()`` and ``hasattr()`` are asked for as text."""
+    """Yield the names that are text arguments of ``import_module()``, ``getattr()`` and ``hasattr()``."""
     texts = [*filter(None, map(text_of, call.args))]
     probed = [*_probed(resolution, call)] if texts else []
     for name in probed or (resolution.names(call) if texts else ()):
@@ -114,7 +114,7 @@ def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[Found]:
 
 
 def _probed(resolution: Resolution, call: ast.Call) -> Iterator[str]:
-    """Yield the names that a call asks for in a way that does without them."""
+    """Yield the names that a call looks up without requiring them."""
     functions = resolution.names(call.func)
     match call.args:
         case [holder, ast.Constant(value=str(attribute))] if "hasattr" in functions:
@@ -125,7 +125,7 @@ def _probed(resolution: Resolution, call: ast.Call) -> Iterator[str]:
 
 @functools.cache
 def is_known(name: str) -> bool:
-    """Tell whether torch 2.13 has the name, as far as recorded; private names count as known."""
+    """Return whether the recorded surface of torch 2.13 has the name; private names count as known."""
     private = any(part.startswith("_") for part in name.split("."))
     return private or not name.startswith("torch.cuda.") or _has_row(name) or _is_recorded(name)
 

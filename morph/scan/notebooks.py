@@ -14,7 +14,7 @@ _MAGIC = re.compile(r"(\s*)([%?]|[\w.]+\?+\s*$)")
 
 
 class NotANotebookError(ValueError):
-    """A file is called one, and is none."""
+    """A file with a notebook's name is not a notebook."""
 
     def __init__(self) -> None:
         super().__init__("is not a notebook of version 4")
@@ -23,14 +23,14 @@ class NotANotebookError(ValueError):
 def source_of(data: bytes) -> bytes:
     """Return the source of a notebook's code cells as a module of as many lines.
 
-    Each line of code is where the file has it, if that is written with one line to each, as Jupyter does;
-    else it comes as soon as there is room. Other magics than timing are left out.
+    Each line of code keeps its line number in the file, if that has one line for each, as Jupyter writes it;
+    else it gets the next free line. Magics other than timing are left out.
 
     Args:
-        data: The file's.
+        data: The file's bytes.
 
     Raises:
-        NotANotebookError: If it is none.
+        NotANotebookError: If it is not a notebook.
     """
     lines: list[str] = []
     for number, line in _numbered(_cells(data)):
@@ -40,9 +40,9 @@ def source_of(data: bytes) -> bytes:
 
 
 def _cells(data: bytes) -> Iterator[list[ast.Constant]]:
-    """Yield the texts of each code cell, as nodes that know their line."""
+    """Yield the texts of each code cell, as nodes with line numbers."""
     try:
-        # JSON is Python but for three names, and Python's parser tells the line of each text
+        # JSON is Python except for three names, and Python's parser provides the line of each text
         notebook = _fields(ast.parse(data.decode("utf-8").strip(), mode="eval").body)
         cells = notebook["cells"]
     except (SyntaxError, ValueError, KeyError):
@@ -62,7 +62,7 @@ def _fields(node: ast.expr) -> dict[str, ast.expr]:
 
 
 def _numbered(cells: Iterator[list[ast.Constant]]) -> Iterator[tuple[int, str]]:
-    """Yield the lines of Python in all the cells, each with the line of the file that it is on."""
+    """Yield the lines of Python in all the cells, each with its line number in the file."""
     for texts in cells:
         lines = [(text.lineno, line) for text in texts for line in str(text.value).splitlines()]
         first = lines[0][1] if lines else ""
@@ -71,7 +71,7 @@ def _numbered(cells: Iterator[list[ast.Constant]]) -> Iterator[tuple[int, str]]:
 
 
 def _without_magic(line: str) -> str:
-    """Return a line of IPython's as one of Python's that asks for the same, as far as it matters here."""
+    """Return a line of IPython as a line of Python with the same uses of CUDA."""
     if shell := _SHELL.fullmatch(line):
         return f'{shell[1]}__import__("os").system({shell[2]!r})'
     line = _TIMING.sub(r"\1", line)

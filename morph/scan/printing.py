@@ -1,4 +1,4 @@
-"""A report as text: the uses in each file, with a column for each backend, then what must be looked at."""
+"""A report as text: the uses in each file, with a column for each backend, then those needing attention."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ def _print_what_to_look_at(report: Report, screen: Console) -> None:
 
 
 def _print_line(text: str, screen: Console) -> None:
-    """Print what is one line for another program, and is wrapped for a person."""
+    """Print a text: one line for another program, wrapped for a person."""
     screen.print(text, soft_wrap=not screen.is_terminal)
 
 
 def _said(finding: Finding) -> Iterator[str]:
-    """Yield what is to be said of a use; backends without it for one reason share a sentence."""
+    """Yield the remarks on a use; backends that lack it for the same reason share one."""
     name, rule = escape(finding.use.name), finding.use.rule
     reasons: dict[str, list[str]] = {}
     for backend, answer in finding.answers.items():

@@ -1,4 +1,4 @@
-"""What a scan has found in files."""
+"""The findings of a scan in files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.scan.uses import Use
 from morph.tables.rows import Status
 
 DIFFERENCES = (Status.EMULATED, Status.NOOP, Status.MISSING)
-"""How a name is served that is not quite as CUDA has it."""
+"""The statuses of names that differ from CUDA's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Finding:
 
     @property
     def look(self) -> bool:
-        """Whether a person must look at it, on any of the backends."""
+        """Whether it needs a person's attention on any of the backends."""
         return any(each.look for each in self.answers.values())
 
     @property
     def remedy(self) -> str:
-        """What a person can do about it; empty where nothing has to be done, or the note says it."""
+        """The remedy; empty where nothing has to be done, or the note contains it."""
         return rules()[self.use.rule].remedy if self.use.rule else ""
 
     @property
@@ -50,8 +50,8 @@ class Unparsed:
 
     Attributes:
         file: The file.
-        line: Where it went wrong.
-        message: What went wrong.
+        line: The line of the error.
+        message: The error.
     """
 
     file: pathlib.Path
@@ -61,11 +61,11 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a scan has found.
+    """The result of a scan.
 
     Attributes:
-        backends: Their names, in the order of the tables' choice.
-        files: How many files were read.
+        backends: The backends' names, in the order of the tables' choice.
+        files: The number of files read.
         findings: In the order of files and lines.
         unparsed: The files that could not be read as Python.
     """
@@ -77,5 +77,5 @@ class Report:
 
     @property
     def look(self) -> bool:
-        """Whether a person must look at anything, or a backend lacks a name."""
+        """Whether anything needs a person's attention, or a backend lacks a name."""
         return bool(self.unparsed) or any(each.look for each in self.findings)

@@ -1,4 +1,4 @@
-"""What the expressions of a module stand for, as far as its source says."""
+"""Resolves the expressions of a module to names, as far as its source determines them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ RESULTS = {
     "torch.cuda.default_stream": "torch.cuda.Stream",
     "torch.cuda.get_device_properties": "torch.cuda._CudaDeviceProperties",
 }
-"""The classes of what functions return, where a member of it matters."""
+"""The classes of functions' results whose members matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an expression may stand for.
+    """A name that an expression may stand for.
 
     Attributes:
         name: A dotted name, ``torch.cuda.Stream``.
-        is_result: Whether it is what a call of that name returned, or a part of that.
+        is_result: Whether it is the result of a call of that name, or a part of the result.
     """
 
     name: str
@@ -38,10 +38,10 @@ NOTHING: Origins = frozenset()
 
 
 class Resolution:
-    """Tells what each expression of a module may stand for; where branches differ, it is several things.
+    """Resolves each expression of a module; where branches differ, to several names.
 
     Args:
-        tree: The module's.
+        tree: The module's tree.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -66,7 +66,7 @@ class Resolution:
 
     @property
     def chains(self) -> Iterator[ast.Attribute | ast.Name]:
-        """The module's names, each with all the attributes that follow it; those that are bound are not."""
+        """The names that the module uses, not those it binds, each with all the attributes that follow."""
         nodes: list[ast.Attribute | ast.Name] = [*self.nodes(ast.Attribute), *self.nodes(ast.Name)]
         for node in nodes:
             is_bound = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
@@ -74,7 +74,7 @@ class Resolution:
                 yield node
 
     def names(self, node: ast.expr) -> list[str]:
-        """Return the dotted names that ``node`` itself may stand for, and not what calls of them return."""
+        """Return the dotted names that ``node`` itself may stand for, without results of calls."""
         return sorted(origin.name for origin in self.origins(node) if not origin.is_result)
 
     def spelled(self, node: ast.expr) -> list[str]:
@@ -89,9 +89,9 @@ class Resolution:
         return False
 
     def origins(self, node: ast.expr) -> Origins:
-        """Return what ``node`` may stand for; nothing where the source does not say."""
+        """Return the origins of ``node``; none if the source does not determine them."""
         if node not in self._known:
-            self._known[node] = NOTHING  # of a name that is bound to itself
+            self._known[node] = NOTHING  # a name that is bound to itself
             self._known[node] = self._origins(node)
         return self._known[node]
 
@@ -164,11 +164,11 @@ def texts_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _member(origin: Origin, attribute: str) -> Origin:
-    """Return what ``attribute`` of ``origin`` stands for; of an instance it is the class's member."""
+    """Return the origin of ``attribute`` of ``origin``; for an instance it is the class's member."""
     return Origin(f"{RESULTS.get(origin.name, origin.name)}.{attribute}")
 
 
 def _of_unbound(name: str, stars: Iterable[str]) -> Origins:
-    if hasattr(builtins, name) or name == "torch":  # which comes by the star import of another module
+    if hasattr(builtins, name) or name == "torch":  # imported by the star import of another module
         return frozenset({Origin(name)})
     return frozenset(Origin(f"{star}.{name}") for star in stars)

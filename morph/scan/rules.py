@@ -1,4 +1,4 @@
-"""The rules by which a person must look at a use of CUDA, read from ``rules.toml``."""
+"""The rules for uses of CUDA that need a person's attention, read from ``rules.toml``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rule:
     """One rule; the keys of its section in ``rules.toml``, which documents them.
 
     Attributes:
-        name: The section's.
+        name: The section's name.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Rule:
     packages: Mapping[str, str] = field(default_factory=dict)
 
     def covers(self, name: str) -> bool:
-        """Tell whether a dotted name is one of ``names``."""
+        """Return whether a dotted name is one of ``names``."""
         return bool(self.names) and self._names.fullmatch(name) is not None
 
     @functools.cached_property
@@ -45,14 +45,14 @@ class Rule:
         return re.compile(rf"({'|'.join(forms)})(\..*)?")
 
     def about(self, keywords: Iterable[str | None], texts: Iterable[str]) -> str | None:
-        """Return which argument makes a call of one of ``calls`` a matter of the rule.
+        """Return the argument that makes the rule apply to a call of one of ``calls``.
 
         Args:
-            keywords: The call's.
+            keywords: The call's keywords.
             texts: Every text in its arguments.
 
         Returns:
-            The argument as a reader calls it; empty if every call is; None if this one is not.
+            The argument for a reader; empty if the rule applies to every call; None if it does not apply.
         """
         if not self.text and not self.keywords:
             return ""

@@ -25,11 +25,11 @@ _OWN_RULES = {
 
 
 def sarif(report: Report, root: pathlib.Path) -> dict[str, Any]:
-    """Return what a report says as a SARIF log; what morph serves as CUDA has it is no result.
+    """Return a report as a SARIF log; uses that work as on CUDA are not results.
 
     Args:
-        report: Of a scan.
-        root: The folder that files are named from, which is the repository's on a code host.
+        report: The report of a scan.
+        root: The folder that paths are relative to: the repository's on a code host.
     """
     ids = [*_OWN_RULES, *rules()]
     results = [_result(finding, ids, root) for finding in report.findings if finding.look or finding.differs]
@@ -79,7 +79,7 @@ def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[st
 
 
 def _said(finding: Finding) -> str:
-    """Return what is said of a use on each of the backends; only what differs from CUDA."""
+    """Return the remarks on a use for each backend, only for differences from CUDA."""
     if finding.use.rule:
         said = next(answer.note for answer in finding.answers.values() if answer.look)
         return f"{said}; {finding.remedy}"

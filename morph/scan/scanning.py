@@ -45,7 +45,7 @@ MENTIONS = tuple(
         *("ncu", "triton", "torch.ops", "import ops", "load_library", "cpp_extension", "sanitizer"),
     )
 )
-"""What a file holds that has anything to find in it, beside the names of packages; in lower case."""
+"""Texts, in lower case; a file without any of them, or the name of a package, has nothing to find."""
 
 
 def scan(
@@ -56,8 +56,8 @@ def scan(
     """Scan ``files`` for uses of CUDA.
 
     Args:
-        files: What to read.
-        backends: Whose answers are asked for.
+        files: The files to read.
+        backends: The backends to answer for.
         progress: Called with the file that is about to be read.
     """
     names, findings, problems = tuple(backends), [], []
@@ -89,7 +89,7 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
 
 
 def parsed(source: bytes, path: str) -> ast.Module:
-    """Return the tree of a module; what the parser warns of is not this program's matter.
+    """Return the tree of a module, suppressing the parser's warnings.
 
     Raises:
         SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
@@ -100,7 +100,7 @@ def parsed(source: bytes, path: str) -> ast.Module:
 
 
 def decoded(source: bytes) -> str:
-    """Return the text of a module by the encoding that it declares, its line ends as they are."""
+    """Return the text of a module in the encoding that it declares, with its line ends unchanged."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     return source.decode(encoding)
 
@@ -120,7 +120,7 @@ def uses_of(resolution: Resolution, text: str) -> list[Use]:
 
 
 def mentions_any(source: bytes) -> bool:
-    """Tell whether a file can have anything to find in it; most have not, and are only parsed."""
+    """Return whether a file can have anything to find; most have not, and are only parsed."""
     text = source.lower()
     return any(word in text for word in MENTIONS) or any(
         name in text and re.search(rb"[\s\"']" + name, text) for name in _packages()
@@ -134,7 +134,7 @@ def _packages() -> tuple[bytes, ...]:
 
 
 def unparsed(file: pathlib.Path, error: Exception) -> Unparsed:
-    """Return what ``error`` says of a file."""
+    """Return the record of a file that could not be parsed because of ``error``."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return Unparsed(file, line or 1, message.partition("\n")[0] or type(error).__name__)

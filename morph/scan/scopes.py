@@ -1,4 +1,4 @@
-"""The scopes of a module, and what each of them binds its names to."""
+"""The scopes of a module, and the bindings of their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _WORDS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
-_SILENT = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.arg)  # which bind nothing, and are most
+_SILENT = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.arg)  # bind nothing; most nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Imported:
     """A name that an import statement binds.
 
     Attributes:
-        name: What it is imported from, ``torch.cuda.amp.autocast``.
+        name: The dotted name of the import, ``torch.cuda.amp.autocast``.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A name that is given the value of an expression.
+    """A name that is bound to the value of an expression.
 
     Attributes:
         expression: The expression.
@@ -37,7 +37,7 @@ class Value:
 
 
 Binding = Imported | Value | None
-"""None is what the source does not say: a parameter, a class, the variable of an ``except``."""
+"""None is a binding without a known value: a parameter, a class, the variable of an ``except``."""
 
 
 @dataclass(eq=False)
@@ -47,9 +47,9 @@ class Scope:
     Attributes:
         parent: The scope around it; None for a module.
         is_class: Whether functions in it do not see its names.
-        bindings: What each of its names may be.
+        bindings: The possible values of each name.
         stars: The modules that it imports all names from.
-        declared: Names that a ``global`` or ``nonlocal`` statement gives to another scope.
+        declared: Names that a ``global`` or ``nonlocal`` statement assigns to another scope.
     """
 
     parent: Scope | None = None
@@ -59,11 +59,11 @@ class Scope:
     declared: dict[str, Scope] = field(default_factory=dict)
 
     def bind(self, name: str, binding: Binding) -> None:
-        """Add what ``name`` may be."""
+        """Add a possible value of ``name``."""
         self.declared.get(name, self).bindings.setdefault(name, []).append(binding)
 
     def look_up(self, name: str) -> list[Binding] | None:
-        """Return what ``name`` may be in this scope, or None if no scope around binds it."""
+        """Return the possible values of ``name`` in this scope, or None if no enclosing scope binds it."""
         scope: Scope | None = self.declared.get(name, self)
         while scope is not None:
             if name in scope.bindings and (scope is self or not scope.is_class):
@@ -80,7 +80,7 @@ class Scope:
 class Scopes:
     """The scope of each name in a module's tree, and the parent of each node.
 
-    It walks instead of visiting, since a long chain of ``elif`` or ``+`` nests deeper than Python calls can.
+    It walks without recursion, since a long chain of ``elif`` or ``+`` nests deeper than Python's call stack.
 
     Attributes:
         of: The scope in which each node is evaluated.
@@ -133,7 +133,7 @@ def _children(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
 
 
 def _outside(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the children of a function, class or comprehension that are evaluated around it."""
+    """Yield the children of a function, class or comprehension that are evaluated in the scope around it."""
     if isinstance(node, FUNCTIONS):
         yield node.args
     match node:
@@ -156,7 +156,7 @@ def _bind_parameters(arguments: ast.arguments, scope: Scope) -> None:
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """Yield the names that ``node`` binds in its scope, with what it binds them to."""
+    """Yield the names that ``node`` binds in its scope, with their values."""
     match node:
         case ast.Import(names=names):
             yield from map(_imported, names)

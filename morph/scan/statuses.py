@@ -1,4 +1,4 @@
-"""How each backend serves a use of CUDA."""
+"""The status of a use of CUDA on each backend."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from morph.tables.variables import Variable
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """How one backend serves one use.
+    """The answer of one backend for one use.
 
     Attributes:
         status: As in the tables; None where morph does not serve it at all.
-        note: What serves it, what is different or why it is missing, in one clause.
-        look: Whether a person must look at it for this backend.
+        note: The object that serves it, the difference, or why it is missing, in one clause.
+        look: Whether it needs a person's attention for this backend.
     """
 
     status: Status | None
@@ -31,7 +31,7 @@ class Answer:
 
 
 def answer(use: Use, backend: str) -> Answer:
-    """Return how the backend of that name serves ``use``."""
+    """Return the answer of ``backend`` for ``use``."""
     if use.rule:
         rule = rules()[use.rule]
         works = backend in rule.works_on or table.load(backend).facts.device_type in use.beside
@@ -63,7 +63,7 @@ def _of_name(name: str, chosen: Table) -> Answer:
 
 
 def _of_owner(name: str, chosen: Table) -> Row | None:
-    """Return the row of a name without one, where ``decide`` would import torch or an adapter to know."""
+    """Return the row for a name without one, where ``decide`` would have to import torch or an adapter."""
     owner = chosen.rows.get(name.rpartition(".")[0])
     if owner is not None and owner.status in (Status.ADAPTED, Status.EMULATED):
         return Row(name, owner.status, note=owner.note)

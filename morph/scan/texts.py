@@ -1,4 +1,4 @@
-"""Uses of CUDA as text: devices, process groups' backends, and the comparisons with either."""
+"""Uses of CUDA as text: devices, process groups' backends, and comparisons with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATTRIBUTE_FUNCTIONS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
 class Role(enum.Enum):
-    """What a text does where it stands."""
+    """The role of a text at its place."""
 
     VALUE = "is passed, assigned or returned"
     COMPARED = "is compared"
@@ -71,7 +71,7 @@ _RULES = {
 
 
 def role_of(resolution: Resolution, node: ast.AST) -> Role:
-    """Return what the text ``node`` does where it stands."""
+    """Return the role of the text ``node`` at its place."""
     parents = resolution.scopes.parents
     parent = parents.get(node)
     while isinstance(parent, ast.Tuple | ast.List | ast.Set | ast.MatchValue | ast.Starred):
@@ -107,7 +107,7 @@ def _of_argument(resolution: Resolution, call: ast.Call) -> Role:
 
 
 def _of_key(resolution: Resolution, display: ast.Dict) -> Role:
-    """Tell a dictionary to look a device's type up in from one of locations, or of a set-up script."""
+    """Return the role of a key: of a dictionary of device types, of locations, or of a set-up script."""
     match resolution.scopes.parents.get(display):
         case ast.keyword(arg="map_location"):
             return Role.VALUE

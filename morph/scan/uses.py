@@ -1,4 +1,4 @@
-"""What a scan finds: uses of CUDA."""
+"""The results of a scan: uses of CUDA."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Kind(enum.Enum):
-    """What a use of CUDA is, by its value; in JSON by that, too."""
+    """The kind of a use of CUDA; its value is the text in JSON."""
 
     NAME = "a name of torch's"
     PROBE = "a name of torch's that need not exist"
@@ -25,7 +25,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where in a file a use is; lines and columns begin at 1, columns count characters."""
+    """The place of a use in a file; lines and columns begin at 1, columns count characters."""
 
     line: int
     column: int
@@ -38,11 +38,11 @@ class Use:
     """One use of CUDA in a file.
 
     Attributes:
-        place: Where it is.
-        name: What a reader calls it: ``torch.cuda.Stream``, ``.cuda()``, ``"cuda:0"``.
-        kind: What it is.
-        rule: The rule by which a person must look at it; empty for none.
-        beside: Texts beside this one: a dictionary that has the vendor's key too was seen to by its author.
+        place: The place.
+        name: The name for a reader: ``torch.cuda.Stream``, ``.cuda()``, ``"cuda:0"``.
+        kind: The kind.
+        rule: The rule that requires a person's attention; empty for none.
+        beside: Texts beside this one: a dictionary with the vendor's key too was made for the vendor.
         is_import: Whether it is in an import statement.
     """
 
@@ -58,8 +58,8 @@ class Found(NamedTuple):
     """A use at a node of a tree.
 
     Attributes:
-        node: Where.
-        name: As of a ``Use``, like the others.
+        node: The node.
+        name: As in ``Use``, like the other attributes.
     """
 
     node: ast.AST
@@ -70,10 +70,10 @@ class Found(NamedTuple):
 
 
 class Places:
-    """Tells where the nodes of a file's tree are.
+    """Locates the nodes of a file's tree.
 
     Args:
-        lines: The file's, with whatever ends them.
+        lines: The file's lines with their ends.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

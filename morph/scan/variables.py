@@ -35,7 +35,7 @@ def variables(resolution: Resolution) -> Iterator[Found]:
 
 
 def _asked(resolution: Resolution, node: ast.AST) -> str:
-    """Return the environment variable that ``node`` asks for; empty for none, or one that is computed."""
+    """Return the environment variable that ``node`` accesses; empty for none, or for a computed name."""
     match node:
         case ast.Subscript(value=holder, slice=key) if ENVIRONMENT in resolution.names(holder):
             return text_of(key) or ""

@@ -1,7 +1,7 @@
-"""The device seam: what makes "cuda" another name of the backend's device below Python.
+"""The device seam, which makes "cuda" another name of the backend's device below Python.
 
-Nothing else knows which of the two seams is active: the native one, built once per torch version, or, where
-there is no compiler, the small one in Python.
+There are two with one interface: the native one, built once per torch version, and, where there is no
+compiler, a smaller one in Python.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from morph.errors import MorphError
 
 
 class Seam(Protocol):
-    """What makes CUDA another name of one device type, until it is told to stop."""
+    """Makes CUDA another name of one device type, until it is disengaged."""
 
     @property
     def kind(self) -> Literal["native", "python"]:
-        """Which of the two it is, for reports."""
+        """The kind of seam, for reports."""
 
     @property
     def problem(self) -> str | None:
         """Why it is not the native one, if that was wanted."""
 
     def engage(self, device_type: str) -> None:
-        """Makes CUDA a name of `device_type`; engaging twice is engaging once.
+        """Make CUDA a name of ``device_type``; engaging twice is engaging once.
 
         Args:
             device_type: The target as torch names it: "npu", "xpu".
         """
 
     def disengage(self) -> None:
-        """Puts everything back that `engage` changed."""
+        """Put everything back that ``engage`` changed."""
 
     def caught(self) -> dict[str, int]:
-        """Returns how many calls came through, by operator name."""
+        """Return the number of redirected calls by operator name."""
 
 
 def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
-    """Opens the native seam, or the Python seam where the native one cannot be built.
+    """Open the native seam, or the Python seam where the native one cannot be built.
 
     Args:
-        progress: Told one line when something takes long or goes another way than wished.
+        progress: Called with one line before a long step, and on a fallback.
 
     Returns:
         A seam that changes nothing before it is engaged.

@@ -1,4 +1,4 @@
-"""The native seam, behind the interface of `morph.seam.Seam`."""
+"""The native seam, behind the interface of ``morph.seam.Seam``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 from morph import native
 
-loaded: ModuleType | None = None  # what NativeSeam has loaded, for who asks it about the host's memory
+loaded: ModuleType | None = None  # the module that NativeSeam has loaded, for queries about the host's memory
 
 
 class NativeSeam:
@@ -26,14 +26,14 @@ class NativeSeam:
         self._module = loaded
 
     def engage(self, device_type: str) -> None:
-        """Makes CUDA a name of `device_type`."""
+        """Make CUDA a name of ``device_type``."""
         self._module.engage(device_type)
 
     def disengage(self) -> None:
-        """Puts back every pointer, registration and kernel."""
+        """Put back every pointer, registration and kernel."""
         self._module.disengage()
 
     def caught(self) -> dict[str, int]:
-        """Returns how many calls came through, by operator name."""
+        """Return the number of redirected calls by operator name."""
         calls: dict[str, int] = self._module.caught()
         return calls

@@ -1,12 +1,12 @@
-"""The seam where there is no compiler: what Python's own hooks into torch can do of the native one.
+"""The seam where there is no compiler: as much of the native one as torch's hooks for Python allow.
 
 A fallback on CUDA's dispatch keys swaps device arguments and dispatches again, as in the native seam, at
-about 5 us a call, and `aten::to` is answered in Python. `Tensor.cuda` and `Tensor.is_cuda` are replaced,
-because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
+about 5 us a call, and ``aten::to`` is implemented in Python. ``Tensor.cuda`` and ``Tensor.is_cuda`` are
+replaced, because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 
-* `torch.device("cuda")` stays a CUDA device, equal to no tensor's;
+* ``torch.device("cuda")`` stays a CUDA device, equal to no tensor's;
 * generators, streams and events of "cuda", and pinned memory for it;
-* `x.cuda()` and `x.is_cuda` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
+* ``x.cuda()`` and ``x.is_cuda`` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUD
 
 
 class PythonSeam:
-    """CUDA as another name of a device type, by `torch.library` and three replaced attributes."""
+    """CUDA as another name of a device type, by ``torch.library`` and three replaced attributes."""
 
     kind: Literal["python"] = "python"
 
@@ -35,7 +35,7 @@ class PythonSeam:
         self._device_type: str | None = None
 
     def engage(self, device_type: str) -> None:
-        """Makes CUDA a name of `device_type`; engaging twice is engaging once."""
+        """Make CUDA a name of ``device_type``; engaging twice is engaging once."""
         if device_type == self._device_type:
             return
         self.disengage()
@@ -47,7 +47,7 @@ class PythonSeam:
             raise
 
     def disengage(self) -> None:
-        """Removes the kernels and puts the attributes back."""
+        """Remove the kernels and put the attributes back."""
         while self._undo:
             self._undo.pop()()
         while self._libraries:
@@ -55,7 +55,7 @@ class PythonSeam:
         self._device_type = None
 
     def caught(self) -> dict[str, int]:
-        """Returns how many calls came through, by operator name."""
+        """Return the number of redirected calls by operator name."""
         return dict(self._calls)
 
     def _put_in(self) -> None:
@@ -63,7 +63,7 @@ class PythonSeam:
             self._library("_", key).fallback(self._dispatch_again, key)
         moves = self._library("aten", "CompositeImplicitAutograd")
         with warnings.catch_warnings():
-            # torch warns of a kernel that takes another's place, which is what is meant.
+            # torch warns when a kernel replaces another, which is intended here.
             warnings.simplefilter("ignore")
             moves.impl("to.dtype_layout", self._to, allow_override=True)
             moves.impl("to.device", self._to_device, allow_override=True)
@@ -150,7 +150,7 @@ def _cuda(
     *,
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
-    """As `torch.Tensor.cuda`."""
+    """As ``torch.Tensor.cuda``."""
     there = torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda")
     return self.to(there, non_blocking=non_blocking, memory_format=memory_format)
 

@@ -49,7 +49,7 @@ class Step:
 
 
 class _Drawing:
-    """Has the default generator of the current device draw from another state."""
+    """Makes the default generator of the current device draw from another state."""
 
     def __init__(self, state: torch.Generator | None) -> None:
         self._state = state
@@ -78,8 +78,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         states: Generators with the states that the graph may draw from.
 
     Attributes:
-        steps: What a replay does.
-        is_broken_off: Whether the program asked for what a capture cannot hold.
+        steps: The operations of a replay.
+        is_broken_off: Whether the program did something that a capture cannot hold.
     """
 
     def __init__(self, pool: tuple[int, int], states: Iterable[torch.Generator]) -> None:
@@ -139,13 +139,13 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             new = isinstance(value, torch.Tensor) and value.untyped_storage()._cdata not in given
             outputs.append(self._bare(value) if new else None)
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
-        if writes or func.namespace != "aten":  # else it only made views, which keep looking at their memory
+        if writes or func.namespace != "aten":  # else it only made views, which keep using their memory
             bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
             state = self._default_state(func, result)
             self.steps.append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
 
     def _bare(self, value: Any) -> Any:
-        """Return what a replay passes on: memory without history, and a generator's state of now."""
+        """Return an argument as a replay passes it: memory without history, a generator's current state."""
         if isinstance(value, torch.Tensor):
             return self._native.borrow(value.data, self._pool)
         return self._registered(value) if isinstance(value, torch.Generator) else value

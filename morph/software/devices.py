@@ -1,4 +1,4 @@
-"""Devices of the simulated machine: how many, which is current, what they are like."""
+"""Devices of the simulated machine: their number, the current one, their properties."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ AnyDevice = torch.device | str | int | None
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives what the vendors keep in variables."""
+    """Return the names that are variables of the vendors' modules."""
     return {"_initialized": False, "_cached_device_count": None, "OutOfMemoryError": torch.OutOfMemoryError}
 
 
 def device_count() -> int:
-    """Returns how many devices there are."""
+    """Return how many devices there are."""
     return started().count
 
 
 def current_device() -> int:
-    """Returns the index of this thread's current device."""
+    """Return the index of this thread's current device."""
     return int(started().native.current_device())
 
 
 def set_device(device: AnyDevice) -> None:
-    """Makes a device this thread's current one; a negative index changes nothing."""
+    """Make a device this thread's current one; a negative index changes nothing."""
     index = _get_device_index(device, optional=True)
     if index >= 0:
         started().native.set_device(index)
 
 
 def synchronize(device: AnyDevice = None) -> None:
-    """Waits until the work of a device is done, collectives included."""
+    """Wait until the work of a device is done, collectives included."""
     torch.accelerator.synchronize(_get_device_index(device, optional=True))
     distributed.settle()
 
 
 def is_available() -> bool:
-    """Tells whether there is a device."""
+    """Return whether there is a device."""
     return device_count() > 0
 
 
 def is_initialized() -> bool:
-    """Tells whether this process has used a device."""
+    """Return whether this process has used a device."""
     return bool(started().native.is_initialized()) and not _is_in_bad_fork()
 
 
 def init() -> None:
-    """Uses the device for the first time."""
+    """Use the device for the first time."""
     _lazy_init()
 
 
@@ -145,7 +145,7 @@ class device_of(device):
 
 
 class DeviceProperties:
-    """What a device is like."""
+    """A device's properties."""
 
     name = "simulated device"
     major = minor = 1
@@ -163,7 +163,7 @@ class DeviceProperties:
 
 
 def valid_index(device: AnyDevice) -> int:
-    """Gives the index of a device that exists.
+    """Return the index of a device that exists.
 
     Raises:
         AssertionError: If it does not, as torch does for a GPU.
@@ -175,45 +175,45 @@ def valid_index(device: AnyDevice) -> int:
 
 
 def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
-    """Returns what a device is like: name, bytes of memory, and what else the vendor tells."""
+    """Return a device's properties: name, bytes of memory, and whatever else the vendor reports."""
     valid_index(device)
     return started().character.properties(started().memory)
 
 
 def get_device_name(device: AnyDevice = None) -> str:
-    """Returns what a device calls itself."""
+    """Return a device's name."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: AnyDevice = None) -> tuple[int, int]:
-    """Returns the vendor's number of the device's generation."""
+    """Return the vendor's number of the device's generation."""
     properties: Any = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def can_device_access_peer(device: AnyDevice, peer_device: AnyDevice) -> bool:
-    """Tells whether one device can read another's memory: always."""
+    """Return whether one device can read another's memory: always."""
     return valid_index(device) != valid_index(peer_device)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Tells whether autocast may use bfloat16."""
+    """Return whether autocast may use bfloat16."""
     return "bfloat16" in started().character.amp_dtypes
 
 
 def utilization(device: AnyDevice = None) -> int:
-    """Returns how busy a device is, in percent: it is idle whenever it can be asked."""
+    """Return the load of a device in percent; it is always idle when this can be called."""
     valid_index(device)
     return 0
 
 
 def ipc_collect() -> None:
-    """Frees memory that other processes have let go of."""
+    """Free memory that other processes have released."""
     started().native.collect_shared()
 
 
 def current_blas_handle() -> ctypes.c_void_p | None:
-    """Returns None: there is no BLAS library behind the device."""
+    """Return None: there is no BLAS library behind the device."""
     return None
 
 
@@ -222,5 +222,5 @@ def _parse_visible_devices() -> list[int]:
 
 
 def _sleep(cycles: int) -> None:
-    """Keeps the current stream busy for so many cycles."""
+    """Keep the current stream busy for so many cycles."""
     started().native.sleep(cycles / FREQUENCY)

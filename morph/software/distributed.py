@@ -34,7 +34,7 @@ class ProcessGroup(metaclass=GroupType):
 
 
 def register(machine: Machine) -> None:
-    """Makes ``init_process_group`` know the vendor's backend, ``"hccl"``."""
+    """Make ``init_process_group`` know the vendor's backend, ``"hccl"``."""
     import torch.distributed as dist
 
     facts = machine.facts
@@ -43,7 +43,7 @@ def register(machine: Machine) -> None:
 
 
 def group_class(name: str) -> type:
-    """Gives the class of the vendor's process groups.
+    """Return the class of the vendor's process groups.
 
     Args:
         name: Its dotted name.
@@ -55,7 +55,7 @@ _collective: Any = None  # the library, once a group was made
 
 
 def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = None) -> Any:
-    """Makes a backend of the vendor's name, for one process group.
+    """Make a backend of the vendor's name, for one process group.
 
     Args:
         store: Where its processes find each other.
@@ -71,7 +71,7 @@ def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = 
 
 
 def over(gloo: Any, name: str, options: Any) -> Any:
-    """Makes a backend that carries out the collectives of device tensors through one of gloo's."""
+    """Make a backend that carries out the collectives of device tensors through one of gloo's."""
     global _collective
     if _collective is None:
         _collective = machines.library("collective")
@@ -84,6 +84,6 @@ def _part(store: Any, rank: int, size: int, options: Any) -> Any:
 
 
 def settle() -> None:
-    """Waits for every collective of this process that was begun, as synchronizing a device does."""
+    """Wait for every collective of this process that was begun, as synchronizing a device does."""
     if _collective is not None:
         _collective.settle()

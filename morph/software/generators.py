@@ -13,17 +13,17 @@ from morph.software.machine import Machine, started
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives the vendor's names on this subject that are not defined here."""
+    """Return the vendor's names on this subject that are not defined here."""
     return {"default_generators": of_all_devices()}
 
 
 def of_all_devices() -> tuple[torch.Generator, ...]:
-    """Returns the generators that the devices use by default."""
+    """Return the generators that the devices use by default."""
     return tuple(get_default_generator(index) for index in range(started().count))
 
 
 def get_default_generator(device_index: int) -> torch.Generator:
-    """Returns the generator that a device uses by default."""
+    """Return the generator that a device uses by default."""
     generator = started().native.default_generator(device_index)
     assert isinstance(generator, torch.Generator)
     return generator
@@ -39,49 +39,49 @@ def _of(device: AnyDevice) -> torch.Generator:
 
 
 def get_rng_state(device: AnyDevice = None) -> torch.Tensor:
-    """Returns the state of a device's generator: 16 bytes, seed and offset."""
+    """Return the state of a device's generator: 16 bytes, seed and offset."""
     return _of(device).get_state()
 
 
 def set_rng_state(new_state: torch.Tensor, device: AnyDevice = None) -> None:
-    """Sets the state of a device's generator."""
+    """Set the state of a device's generator."""
     _of(device).set_state(new_state.clone(memory_format=torch.contiguous_format))
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Returns the states of all devices' generators."""
+    """Return the states of all devices' generators."""
     return [get_rng_state(index) for index in range(started().count)]
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """Sets the states of all devices' generators."""
+    """Set the states of all devices' generators."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the current device's generator."""
+    """Seed the current device's generator."""
     _of(None).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seeds the generators of all devices."""
+    """Seed the generators of all devices."""
     for index in range(started().count):
         get_default_generator(index).manual_seed(int(seed))
 
 
 def seed() -> None:
-    """Seeds the current device's generator by chance."""
+    """Seed the current device's generator by chance."""
     _of(None).seed()
 
 
 def seed_all() -> None:
-    """Seeds the generators of all devices alike, by chance."""
+    """Seed the generators of all devices alike, by chance."""
     manual_seed_all(_of(None).seed())
 
 
 def initial_seed() -> int:
-    """Returns the seed of the current device's generator."""
+    """Return the seed of the current device's generator."""
     return _of(None).initial_seed()
 
 

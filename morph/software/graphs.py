@@ -1,4 +1,4 @@
-"""Graphs of the simulated device: what is captured runs again, in the same memory, at every replay."""
+"""Graphs of the simulated device: each replay runs the captured work again, in the same memory."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ EMPTY = (
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives the vendor's name of the class of graphs: ``NPUGraph``."""
+    """Return the vendor's name of the class of graphs: ``NPUGraph``."""
     return {f"{machine.character.title}Graph": Graph}
 
 
 def graph_pool_handle() -> pools.Id:
-    """Returns a token for a pool of memory that graphs share."""
+    """Return a token for a pool of memory that graphs share."""
     return pools.new_id()
 
 
 def is_current_stream_capturing() -> bool:
-    """Tells whether a graph is being captured on this thread's current stream."""
+    """Return whether a graph is being captured on this thread's current stream."""
     return streams.is_captured(torch.accelerator.current_stream())
 
 
@@ -50,7 +50,7 @@ class Graph:
         self._generators: list[torch.Generator] = []
 
     def capture_begin(self, pool: pools.Id | None = None, capture_error_mode: str = "global") -> None:
-        """Begins to capture the work of this thread's current stream, which may not be the default one."""
+        """Begin to capture the work of this thread's current stream, which may not be the default one."""
         title = started().character.title
         if capture_error_mode not in MODES:
             names = "`global`, `thread_local`, or `relaxed`"
@@ -68,38 +68,38 @@ class Graph:
         self._begin(stream, pool or pools.new_id())
 
     def capture_end(self) -> None:
-        """Ends the capture, which has computed nothing."""
+        """End the capture, which has computed nothing."""
         if self._capture is None:
             raise RuntimeError("capture_end() was called without capture_begin()")
         self._end()
 
     def replay(self) -> None:
-        """Runs the captured work again, on what its inputs hold now."""
+        """Run the captured work again on the current contents of its inputs."""
         replay(self._captured("replay"))
 
     def reset(self) -> None:
-        """Forgets what was captured, and lets go of the pool."""
+        """Forget what was captured, and release the pool."""
         self._steps = self._capture = None
         self._generators.clear()
         self._finish()
 
     def pool(self) -> pools.Id:
-        """Returns the token of the pool that the graph's memory is from."""
+        """Return the token of the pool that the graph's memory is from."""
         if self._pool is None:
             self._captured("pool")
         assert self._pool is not None
         return self._pool
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Takes a generator; every replay draws anew from the state that it has now."""
+        """Take a generator; every replay draws anew from the state that it has now."""
         self._generators.append(generator.graphsafe_get_state())
 
     def enable_debug_mode(self) -> None:
-        """Lets ``debug_dump`` write."""
+        """Allow ``debug_dump`` to write."""
         self._is_debugged = True
 
     def debug_dump(self, debug_path: str) -> None:
-        """Writes the graph's nodes in Graphviz's language."""
+        """Write the graph's nodes in Graphviz's language."""
         if not self._is_debugged:
             warnings.warn("Graphs debug not enabled, set with [graph].enable_debug_mode()", stacklevel=2)
             return
@@ -115,7 +115,7 @@ class Graph:
         return self._steps
 
     def _finish(self) -> None:
-        """Lets go of the pool; the program's end does so too."""
+        """Release the pool; the program's end does so too."""
 
     def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
         self._hold(pool)
@@ -183,7 +183,7 @@ class graph:
 
 
 class _Torch:
-    """torch, but for ``torch.xpu``, which is the simulated device."""
+    """torch with the simulated device as its ``torch.xpu``."""
 
     xpu = SimpleNamespace(
         XPUGraph=Graph,
@@ -198,7 +198,7 @@ class _Torch:
 
 
 def _on_the_device(function: Any) -> Any:
-    """Gives torch's own function, which the vendors copied, with the simulated device in place of its own."""
+    """Return torch's own function, which the vendors copied, for the simulated device."""
     scope = {**function.__globals__, "torch": _Torch(), "graph_pool_handle": graph_pool_handle}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     copy.__doc__ = function.__doc__

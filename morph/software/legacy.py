@@ -28,14 +28,14 @@ QUANTIZED = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.q
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives the vendor's names on this subject."""
+    """Return the vendor's names on this subject."""
     module = machine.facts.module
     storages = {f"{kind}Storage": _storage_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
     return {**tensor_types(module), **storages}
 
 
 def tensor_types(module: str) -> dict[str, TensorType]:
-    """Gives the types of tensors, ``FloatTensor`` and so on, of a module by its dotted name."""
+    """Return the types of tensors, ``FloatTensor`` and so on, of a module by its dotted name."""
     return {f"{kind}Tensor": _tensor_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
 
 
@@ -59,7 +59,7 @@ class TensorType(type):
         return instance.device.type == started().device_type and instance.dtype == cls.dtype
 
     def __call__(cls, *arguments: Any) -> torch.Tensor:
-        """Makes a tensor of a shape, or of data."""
+        """Make a tensor of a shape, or of data."""
         host = getattr(torch, cls.__name__, None)
         made = host(*arguments) if host else torch.Tensor(*arguments).to(cls.dtype)
         return made.to(devices._get_device(devices.current_device()))

@@ -35,8 +35,8 @@ class Machine:
     """The simulated devices of this process.
 
     Attributes:
-        facts: Of the vendor's alias table.
-        character: Of the vendor's device.
+        facts: The facts of the vendor's alias table.
+        character: The character of the vendor's device.
         native: The extension module that is the device.
         total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
@@ -54,7 +54,7 @@ class Machine:
 
     @property
     def count(self) -> int:
-        """How many devices this process sees."""
+        """The number of devices that this process sees."""
         return len(self.visible.indices())
 
     @property
@@ -67,18 +67,18 @@ _machine: Machine | None = None
 
 
 def is_started() -> bool:
-    """Tells whether this process has a machine."""
+    """Return whether this process has a machine."""
     return _machine is not None
 
 
 def set_started(machine: Machine) -> None:
-    """Makes ``machine`` the one of this process."""
+    """Make ``machine`` the one of this process."""
     global _machine
     _machine = machine
 
 
 def started() -> Machine:
-    """Gives the simulated machine of this process.
+    """Return the simulated machine of this process.
 
     Raises:
         SimulatorError: If none was started.
@@ -89,14 +89,14 @@ def started() -> Machine:
 
 
 def namespace() -> Any:
-    """Gives the vendor's module of the simulated machine, ``torch.npu``."""
+    """Return the vendor's module of the simulated machine, ``torch.npu``."""
     from morph.backends import resolve
 
     return resolve(started().facts.module)
 
 
 def build(name: str) -> pathlib.Path:
-    """Builds a native library of the software device unless it is cached; nothing is loaded.
+    """Build a native library of the software device unless it is cached; nothing is loaded.
 
     Args:
         name: ``"device"``, or ``"collective"``, which takes long and few programs need.
@@ -111,7 +111,7 @@ def build(name: str) -> pathlib.Path:
 
 @functools.cache
 def library(name: str) -> ModuleType:
-    """Loads a native library of the software device, built if need be; it does nothing by being loaded."""
+    """Load a native library of the software device, built if need be; it does nothing by being loaded."""
     from morph import native
 
     return native.load(f"software_{name}", _sources(name), progress=report)

@@ -20,7 +20,7 @@ CONTEXTS = None, "state", "alloc", "all"
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives the vendor's older names on this subject, which are deprecated."""
+    """Return the vendor's older names on this subject, which are deprecated."""
     newer = {
         "memory_cached": memory_reserved,
         "max_memory_cached": max_memory_reserved,
@@ -49,12 +49,12 @@ def _index(device: AnyDevice) -> int:
 
 
 def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
-    """Returns the allocator's figures of a device, nested by kind, pool and figure."""
+    """Return the allocator's figures of a device, nested by kind, pool and figure."""
     return dict(started().native.memory_stats(_index(device)))
 
 
 def memory_stats(device: AnyDevice = None) -> OrderedDict[str, int]:
-    """Returns the allocator's figures of a device, ``"allocated_bytes.all.peak"`` and so on."""
+    """Return the allocator's figures of a device, ``"allocated_bytes.all.peak"`` and so on."""
     return OrderedDict(sorted(_flat("", memory_stats_as_nested_dict(device))))
 
 
@@ -71,75 +71,75 @@ def _figure(device: AnyDevice, kind: str, which: str) -> int:
 
 
 def memory_allocated(device: AnyDevice = None) -> int:
-    """Returns the bytes that tensors occupy on a device."""
+    """Return the bytes that tensors occupy on a device."""
     return _figure(device, "allocated_bytes", "current")
 
 
 def max_memory_allocated(device: AnyDevice = None) -> int:
-    """Returns the most bytes that tensors have occupied on a device."""
+    """Return the most bytes that tensors have occupied on a device."""
     return _figure(device, "allocated_bytes", "peak")
 
 
 def memory_reserved(device: AnyDevice = None) -> int:
-    """Returns the bytes that the allocator holds of a device."""
+    """Return the bytes that the allocator holds of a device."""
     return _figure(device, "reserved_bytes", "current")
 
 
 def max_memory_reserved(device: AnyDevice = None) -> int:
-    """Returns the most bytes that the allocator has held of a device."""
+    """Return the most bytes that the allocator has held of a device."""
     return _figure(device, "reserved_bytes", "peak")
 
 
 def mem_get_info(device: AnyDevice = None) -> tuple[int, int]:
-    """Returns the free and the total bytes of a device."""
+    """Return the free and the total bytes of a device."""
     free, total = started().native.mem_get_info(_index(device))
     return int(free), int(total)
 
 
 def empty_cache() -> None:
-    """Gives back what the allocator holds and no tensor occupies."""
+    """Release the memory that the allocator holds and no tensor occupies."""
     started().native.empty_cache()
 
 
 def reset_peak_memory_stats(device: AnyDevice = None) -> None:
-    """Lets the peaks of a device start again from what is in use."""
+    """Reset the peaks of a device to the memory in use."""
     started().native.reset_peak_memory_stats(_index(device))
 
 
 def reset_accumulated_memory_stats(device: AnyDevice = None) -> None:
-    """Lets the totals of a device start again from zero."""
+    """Reset the totals of a device to zero."""
     started().native.reset_accumulated_memory_stats(_index(device))
 
 
 def set_per_process_memory_fraction(fraction: float, device: AnyDevice = None) -> None:
-    """Limits the allocator to a part of a device's memory, from 0 to 1."""
+    """Limit the allocator to a part of a device's memory, from 0 to 1."""
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     started().native.set_memory_fraction(_index(device), float(fraction))
 
 
 def get_per_process_memory_fraction(device: AnyDevice = None) -> float:
-    """Returns the part of a device's memory that the allocator may hold."""
+    """Return the part of a device's memory that the allocator may hold."""
     return float(started().native.memory_fraction(_index(device)))
 
 
 def caching_allocator_alloc(size: int, device: AnyDevice = None, stream: torch.Stream | None = None) -> int:
-    """Allocates bytes of a device and returns their address."""
+    """Allocate bytes of a device and return their address."""
     return int(started().native.allocate(size, _index(device)))
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Frees what `caching_allocator_alloc` returned."""
+    """Free what ``caching_allocator_alloc`` returned."""
     started().native.deallocate(mem_ptr)
 
 
 def get_allocator_backend() -> str:
-    """Returns the allocator's name."""
+    """Return the allocator's name."""
     return "native"
 
 
 def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> list[dict[str, Any]]:
-    """Returns the segments that the allocator holds, of one pool if one is given, each with its blocks."""
+    """Return the segments that the allocator holds, of one pool if one is given, each with its blocks."""
     segments = started().native.memory_snapshot()
     return [each for each in segments if mempool_id in (None, each["segment_pool_id"])]
 
@@ -154,7 +154,7 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_trace
 
 
 def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
-    """Records what is allocated and freed from now on, with the lines of code that did it if wanted."""
+    """Record allocations and frees from now on, with the lines of code that did them if requested."""
     record_history(enabled, *args, **kwargs)
 
 
@@ -167,7 +167,7 @@ def record_history(
     clear_history: bool = False,
     skip_actions: Iterable[str] = (),
 ) -> None:
-    """Records the memory's events from now on.
+    """Record the memory's events from now on.
 
     Args:
         enabled: ``"all"``, ``"state"`` for what is allocated only, or None to end.
@@ -194,31 +194,31 @@ def record_history(
 
 
 def _set_allocator_settings(settings: str) -> None:
-    """Takes settings, none of which makes a difference here."""
+    """Accept settings; none of them has an effect here."""
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """Returns the figures of pinned host memory."""
+    """Return the figures of pinned host memory."""
     return dict(started().native.pinned_memory_stats())
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Lets the peaks of pinned host memory start again from what is in use."""
+    """Reset the peaks of pinned host memory to the memory in use."""
     started().native.reset_peak_pinned_memory_stats()
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Lets the totals of pinned host memory start again from zero."""
+    """Reset the totals of pinned host memory to zero."""
     started().native.reset_accumulated_pinned_memory_stats()
 
 
 def host_memory_stats() -> OrderedDict[str, int]:
-    """Returns the figures of pinned host memory, ``"allocated_bytes.peak"`` and so on."""
+    """Return the figures of pinned host memory, ``"allocated_bytes.peak"`` and so on."""
     return OrderedDict(sorted(_flat("", host_memory_stats_as_nested_dict())))
 
 
 def host_empty_cache() -> None:
-    """Gives back pinned memory that is not in use."""
+    """Release the pinned memory that is not in use."""
     started().native.empty_pinned_cache()
 
 
@@ -237,7 +237,7 @@ COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
 
 
 def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
-    """Returns a table of a device's figures for people to read."""
+    """Return a table of a device's figures for people to read."""
     title, stats = started().character.title, memory_stats_as_nested_dict(device)
     troubles = f"{title} OOMs: {stats['num_ooms']}", f"malloc retries: {stats['num_alloc_retries']}"
     heavy, light = f"|{'=' * 75}|", f"|{'-' * 75}|"

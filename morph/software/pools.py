@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 
 def new_id() -> Id:
-    """Returns two numbers that tell a pool from all others."""
+    """Return two numbers that identify a pool."""
     return 0, next(_numbers)
 
 
@@ -37,7 +37,7 @@ class MemPool:
 
     @property
     def id(self) -> Id:
-        """Two numbers that tell the pool from all others."""
+        """Two numbers that identify the pool."""
         return self._id
 
     @property
@@ -45,17 +45,17 @@ class MemPool:
         """None: the memory is the caching allocator's."""
 
     def use_count(self) -> int:
-        """Returns how many hold the pool: this object, and each block that takes memory from it."""
+        """Return the number of holders of the pool: this object, and each block that takes memory from it."""
         return int(started().native.holders_of_pool(self._device, self._id))
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """Returns the pool's segments, each with its blocks."""
+        """Return the pool's segments, each with its blocks."""
         return memory.memory_snapshot(self._id)
 
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
-    """Takes the memory of this thread from a pool for the length of a ``with`` block."""
+    """Take the memory of this thread from a pool for the length of a ``with`` block."""
     native, index = started().native, devices._get_device_index(device, optional=True)
     native.begin_pool(index, pool.id, native.Reach.THREAD)
     try:

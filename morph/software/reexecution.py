@@ -36,7 +36,7 @@ class Reexecuted:
         self._contents: Contents = {}
 
     def place(self, journal: Journal, complete: Callable[[ModuleType], None]) -> None:
-        """Gives the modules the contents of their second execution; they are executed the first time only.
+        """Give the modules the contents of their second execution; they are executed the first time only.
 
         Args:
             journal: Puts torch's own contents back.
@@ -51,7 +51,7 @@ class Reexecuted:
             complete(sys.modules[self._name])
 
     def between_calls(self, work: Callable[[], object], patience: float = 2.0) -> None:
-        """Calls a function while no other thread is inside the modules' functions.
+        """Call a function while no other thread is inside the modules' functions.
 
         Args:
             work: The function; it must not wait for another thread.
@@ -99,7 +99,7 @@ def _fill(contents: Contents) -> None:
 
 
 def _execute(modules: Mapping[str, ModuleType]) -> None:
-    """Imports the modules once more, in the order in which they import each other."""
+    """Import the modules once more, in the order in which they import each other."""
     finder = _InPlaceFinder(modules)
     put_first(finder)
     try:

@@ -19,7 +19,7 @@ Code.success = Code(0)
 
 
 def functions(prefix: str) -> dict[str, Any]:
-    """Gives the functions by the vendor's names for them: ``musaHostRegister``, with the prefix ``musa``."""
+    """Return the functions by the vendor's names for them: ``musaHostRegister``, with the prefix ``musa``."""
     by_name = {
         "Error": Code,
         "GetErrorString": error_string,
@@ -33,32 +33,32 @@ def functions(prefix: str) -> dict[str, Any]:
 
 
 def error_string(error: int) -> str:
-    """Returns what a status code means."""
+    """Return what a status code means."""
     return str(started().native.error_text(int(error)))
 
 
 def host_register(ptr: int, size: int, flags: int) -> Code:
-    """Pins host memory by address."""
+    """Pin host memory by address."""
     return Code(started().native.register_host_memory(ptr, size))
 
 
 def host_unregister(ptr: int) -> Code:
-    """Unpins host memory by address."""
+    """Unpin host memory by address."""
     return Code(started().native.unregister_host_memory(ptr))
 
 
 def stream_create(ptr: int) -> Code:
-    """Writes the handle of a new stream to an address."""
+    """Write the handle of a new stream to an address."""
     ctypes.c_void_p.from_address(ptr).value = streams.Stream().stream_id
     return Code.success
 
 
 def stream_destroy(stream: int) -> Code:
-    """Gives a stream back, of which there are enough."""
+    """Do nothing: streams come from a pool and need not be destroyed."""
     return Code.success
 
 
 def mem_get_info(device: int) -> tuple[int, int]:
-    """Returns the free and the total bytes of a device."""
+    """Return the free and the total bytes of a device."""
     free, total = started().native.mem_get_info(device)
     return int(free), int(total)

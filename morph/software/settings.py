@@ -1,4 +1,4 @@
-"""How many software devices a process has, and how much memory each: what the user says, or the host has."""
+"""The number of software devices of a process and their memory: as the user says, or as the host allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND = 2 << 20  # the allocator's pages
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the software device is to be.
+    """The number of software devices, and the memory of each.
 
     Attributes:
         devices: How many devices there are; None leaves it open.
@@ -38,7 +38,7 @@ LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 
 
 class SettingsError(MorphError):
-    """A number of devices or an amount of memory that cannot be meant."""
+    """An invalid number of devices or amount of memory."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")

@@ -19,7 +19,7 @@ from morph.software.settings import Size
 
 
 class Place(NamedTuple):
-    """Where a storage is, for another process.
+    """The place of a storage, for another process.
 
     Attributes:
         process: The one that has it.
@@ -39,12 +39,12 @@ class Place(NamedTuple):
 
 
 def share(storage: torch.UntypedStorage) -> Place:
-    """Gives a storage that is not empty to one more process, which has to open it or to let go of it."""
+    """Share a storage that is not empty with one more process, which has to open or release it."""
     return Place(os.getpid(), *started().native.share_storage(storage))
 
 
 def open_shared(place: Place, size: int, index: int) -> torch.UntypedStorage:
-    """Gives the storage that another process has shared.
+    """Return the storage that another process has shared.
 
     Args:
         place: As ``share`` gave it there.
@@ -59,12 +59,12 @@ def open_shared(place: Place, size: int, index: int) -> torch.UntypedStorage:
 
 
 def let_go(process: int, counters: int, counter: int) -> None:
-    """Tells the process that shared a storage that this one has it already, from before."""
+    """Tell the process that shared a storage that this one had it already."""
     started().native.let_go_of_shared(process, counters, counter)
 
 
 def register(machine: Machine) -> None:
-    """Makes queues and pipes of torch.multiprocessing carry the device's storages without copying them."""
+    """Make queues and pipes of torch.multiprocessing carry the device's storages without copying them."""
     ForkingPickler.register(torch.UntypedStorage, _reduce)
 
 

@@ -1,4 +1,4 @@
-"""Starts the machine of this process: builds the native device, and gives the vendor's names to torch."""
+"""Starts the machine of this process: builds the native device, and adds the vendor's names to torch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 def start(vendor: str, size: Size | None = None, journal: Journal | None = None) -> ModuleType:
-    """Makes a vendor's device and its module exist in this process, for good.
+    """Make a vendor's device and its module exist in this process, for good.
 
     Starting the same again returns the module that is there.
 

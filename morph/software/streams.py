@@ -14,7 +14,7 @@ from morph.software.machine import Machine, namespace, started
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives no names; adds what the vendors call the handle of a stream and an event: ``npu_stream``."""
+    """Return no names; add the vendors' names for the handles of streams and events: ``npu_stream``."""
     setattr(Stream, f"{machine.device_type}_stream", property(lambda self: self.stream_id))
     setattr(Event, f"{machine.device_type}_event", property(lambda self: self.event_id))
     return {}
@@ -38,7 +38,7 @@ capturing = _Capturing()  # the stream whose work this thread captures into a gr
 
 
 def is_captured(stream: torch.Stream) -> bool:
-    """Tells whether a stream's work is being captured into a graph."""
+    """Return whether a stream's work is being captured into a graph."""
     other = capturing.stream
     return other is not None and (stream.stream_id, stream.device) == (other.stream_id, other.device)
 
@@ -47,7 +47,7 @@ class Stream(torch.Stream):
     """A queue of work on one device."""
 
     def __new__(cls, device: AnyDevice = None, priority: int = 0, **kwargs: Any) -> Stream:
-        """Makes a stream, or wraps one given by id, device index and device type."""
+        """Make a stream, or wrap one given by id, device index and device type."""
         if kwargs:
             return super().__new__(cls, **kwargs)
         with devices.device(device):
@@ -60,26 +60,26 @@ class Stream(torch.Stream):
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """Returns the least and the greatest priority."""
+        """Return the least and the greatest priority."""
         return 0, -1
 
     def is_capturing(self) -> bool:
-        """Tells whether this stream's work is being captured into a graph."""
+        """Return whether this stream's work is being captured into a graph."""
         return is_captured(self)
 
     def set_data_preprocess_stream(self, is_data_preprocess_stream: bool = False) -> None:
-        """Gives the queue to data preparation, which makes no difference here."""
+        """Give the queue to data preparation, which makes no difference here."""
 
     def wait_event(self, event: torch.Event) -> None:
-        """Makes later work of this stream wait for an event."""
+        """Make later work of this stream wait for an event."""
         event.wait(self)
 
     def wait_stream(self, stream: torch.Stream) -> None:
-        """Makes later work of this stream wait for the work that another has now."""
+        """Make later work of this stream wait for the work that another has now."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: torch.Event | None = None) -> torch.Event:
-        """Records an event, a new one unless given, and returns it."""
+        """Record an event, a new one unless given, and return it."""
         event = namespace().Event() if event is None else event
         event.record(self)
         return event
@@ -106,7 +106,7 @@ class ExternalStream(Stream):
     """A queue that another library made, known by its handle."""
 
     def __new__(cls, stream_ptr: int, device: AnyDevice = None, **kwargs: Any) -> ExternalStream:
-        """Wraps a stream by its handle."""
+        """Wrap a stream by its handle."""
         with devices.device(device):
             place = devices._get_device(devices.current_device())
             handle = {"stream_id": stream_ptr, "device_index": place.index}
@@ -122,23 +122,23 @@ class Event(torch.Event):
     def __new__(
         cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> Event:
-        """Makes an event on the current device."""
+        """Make an event on the current device."""
         options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
         event = super().__new__(cls, devices._get_device(devices.current_device()), **options)
         event._timed = enable_timing or cls._always_timed
         return event
 
     def record(self, stream: torch.Stream | None = None) -> None:
-        """Marks the end of a stream's work, the current stream's unless given."""
+        """Mark the end of a stream's work, the current stream's unless given."""
         super().record(current_stream() if stream is None else stream)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
-        """Makes later work of a stream, the current one unless given, wait for this event."""
+        """Make later work of a stream, the current one unless given, wait for this event."""
         super().wait(current_stream() if stream is None else stream)
 
     def elapsed_time(self, end_event: torch.Event) -> float:
-        """Returns the milliseconds from this event to another; both must have been made to measure time."""
-        # torch.Event's own takes no subclass for the other event
+        """Return the milliseconds from this event to another; both must have been made to measure time."""
+        # torch.Event.elapsed_time accepts no subclass as the other event
         if not (self.event_id and end_event.event_id):
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         if not (self._timed and getattr(end_event, "_timed", False)):
@@ -163,12 +163,12 @@ def _wrapped(plain: torch.Stream, stream_id: int | None = None) -> Stream:
 
 
 def current_stream(device: AnyDevice = None) -> Stream:
-    """Returns this thread's current stream of a device."""
+    """Return this thread's current stream of a device."""
     return _wrapped(torch.accelerator.current_stream(devices._get_device_index(device, optional=True)))
 
 
 def default_stream(device: AnyDevice = None) -> Stream:
-    """Returns the stream that a device's work goes to unless another is chosen."""
+    """Return the stream that a device's work goes to unless another is chosen."""
     current = torch.accelerator.current_stream(devices._get_device_index(device, optional=True))
     return _wrapped(current, stream_id=0)
 
@@ -179,7 +179,7 @@ def _set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> No
 
 
 def set_stream(stream: torch.Stream | None) -> None:
-    """Makes a stream this thread's current one of its device; None changes nothing."""
+    """Make a stream this thread's current one of its device; None changes nothing."""
     if stream is not None:
         torch._C._accelerator_setStream(stream)
 
@@ -207,7 +207,7 @@ class StreamContext:
 
 
 def stream(stream: torch.Stream | None) -> StreamContext:
-    """Returns a context that makes a stream current."""
+    """Return a context that makes a stream current."""
     context = namespace().StreamContext(stream)
     assert isinstance(context, StreamContext)
     return context

@@ -1,4 +1,4 @@
-"""Which of the software devices a process sees: the vendor's variable, read as CUDA's driver does."""
+"""The software devices that a process sees: the vendor's variable, read as CUDA's driver reads its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UUID_PREFIX = "GPU-"
 class Visible:
     """The devices that this process sees, by their place among all.
 
-    As on CUDA, what the variable says when the first device is used counts for good.
+    As on CUDA, the variable's value at the first use of a device counts for good.
 
     Args:
         facts: Of the backend's alias table.

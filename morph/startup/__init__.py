@@ -1,5 +1,5 @@
 # don't import any costly modules: an interpreter under morph reaches this one at its first import
-"""From an interpreter that has only started to one that has the finders which wait for torch."""
+"""Installs the finders that wait for torch, at an interpreter's first import outside Python's library."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 SWITCH = morph.SWITCH
-_beginning: set[int] = set()  # the threads that are importing the finders
+_beginning: set[int] = set()  # the threads that are importing the finders now
 
 
 def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """Put the finders in place, and return the module's spec as they and all others give it."""
+    """Install the finders, and return the module's spec as they and all others give it."""
     if _thread.get_ident() in _beginning:
         return None
     _begin()
@@ -33,7 +33,7 @@ def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | No
 
 
 def find_distributions(context: Any) -> Iterable[Any]:
-    """Put the finders in place, and return the served packages' distributions."""
+    """Install the finders, and return the served packages' distributions."""
     if not _begin():
         return ()
     from morph.finders.packages.finder import packages
@@ -42,14 +42,14 @@ def find_distributions(context: Any) -> Iterable[Any]:
 
 
 def _begin() -> bool:
-    """Put the finders into the place of the module ``morph`` itself, and tell whether that worked."""
+    """Replace the module ``morph`` on ``sys.meta_path`` by the finders, and return whether that worked."""
     _beginning.add(_thread.get_ident())
     try:
         with own_imports:
             from morph.startup import waiting
 
             waiting.begin(required=morph.is_required)
-    except Exception as error:  # whatever is wrong with us, the import goes on
+    except Exception as error:  # the program's import goes on whatever error morph has
         from morph.announcement import say_inactive
 
         say_inactive(error)

@@ -1,4 +1,4 @@
-"""The modules that lie beside a program, which are of it as the program's own file is."""
+"""The modules beside a program, which belong to it like the program's own file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _INIT = tuple(f"__init__{suffix}" for suffix in all_suffixes())
 
 
 def modules_beside(folder: pathlib.Path) -> Iterator[str]:
-    """Yield the names of the modules and packages that a program finds first of all, in its own folder.
+    """Yield the names of the modules and packages in a program's own folder, which it finds first.
 
-    A folder of modules without ``__init__.py`` gives way to a package of that name on the path, as in Python.
+    As in Python, a package on the path takes precedence over a folder of that name without ``__init__.py``.
 
     Args:
-        folder: The program's.
+        folder: The program's folder.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -43,6 +43,6 @@ def _is_module(entry: os.DirEntry[str], name: str) -> bool:
 
 
 def _is_elsewhere(name: str) -> bool:
-    """Tell whether a real package of this name is on the path, on which the program's folder is not yet."""
+    """Return whether a real package of this name is on the path, on which the program's folder is not yet."""
     spec = PathFinder.find_spec(name)
     return spec is not None and spec.origin is not None

@@ -1,4 +1,4 @@
-"""What child processes inherit, so that every Python among them runs under morph as well."""
+"""The environment that makes child processes run under morph."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 def inherit(environment: MutableMapping[str, str], settings: Mapping[str, str | None], scope: Scope) -> None:
     """Change ``environment`` so that a Python started with it runs under morph, as this one does.
 
-    A folder with a ``sitecustomize.py`` of ours comes first on ``PYTHONPATH``. Interpreters that are told to
-    leave the environment or ``site`` alone (``-E``, ``-I``, ``-S``) are left alone.
+    A folder with morph's ``sitecustomize.py`` comes first on ``PYTHONPATH``. Interpreters that ignore the
+    environment or ``site`` (``-E``, ``-I``, ``-S``) are not affected.
 
     Args:
-        environment: Of the children.
+        environment: The environment of the children.
         settings: The variables of morph's that they inherit; one that is None stays as it is.
         scope: Whose code sees CUDA.
     """

@@ -1,5 +1,5 @@
 # don't import any costly modules: most Pythons under morph reach this one
-"""What waits in a process for torch: the finders that take the place of what started."""
+"""The finders that wait for the import of torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def begin(*, required: bool) -> None:
-    """Have morph activated when torch is imported, packages served, and modules rewritten when read.
+    """Activate morph when torch is imported, serve packages, and rewrite modules when they are read.
 
     Args:
         required: Whether torch is not to be imported without a backend that was asked for.
@@ -35,12 +35,12 @@ def begin(*, required: bool) -> None:
     torch_finder.required = required
     put_first(torch_finder)
     importing.waiting.append(torch_finder)
-    if variables.read(variables.BACKEND) != "cpu":  # there the CPU branch of a program is the right one
+    if variables.read(variables.BACKEND) != "cpu":  # on the CPU, a program's CPU branch is right
         rewriter.install(Scope(), literals_of)
 
 
 class ConfiguredScope(Scope):
-    """What the configuration says of a module; read when it is first asked for, and most processes do not."""
+    """The configured policies; the configuration is read at first use, and most processes never use it."""
 
     def policy(self, module: str) -> Policy:
         """Return the policy for the code of ``module``."""
@@ -49,7 +49,7 @@ class ConfiguredScope(Scope):
 
 
 def settings() -> Settings | None:
-    """Return the effective settings, or None, and say why, where the configuration cannot be understood."""
+    """Return the effective settings, or None, with a report, if the configuration is invalid."""
     global _is_misconfigured
     with own_imports:
         from morph import configuration
@@ -87,7 +87,7 @@ def _beside_program() -> Iterable[str]:
 
 
 def literals_of(module: str) -> Literals | None:
-    """Return what the comparisons of a module are to accept as well; None if they are not to be rewritten."""
+    """Return the additional spellings that a module's comparisons accept; None if they are not rewritten."""
     found = settings()
     if found is None or not found.scope.policy(module).literals:
         return None
@@ -102,7 +102,7 @@ _with_programs: dict[Settings, Settings] = {}
 
 
 class TorchFinder:
-    """Arms morph when torch is looked for, and is gone.
+    """Arms morph when torch is looked for, and removes itself.
 
     There is one instance, ``torch_finder``.
 
@@ -120,7 +120,7 @@ class TorchFinder:
         if fullname != "torch":
             return None
         spec = find_elsewhere(self, fullname, path, target)
-        if spec is None or spec.submodule_search_locations is None:  # a module that happens to be called so
+        if spec is None or spec.submodule_search_locations is None:  # a module that happens to have this name
             return spec
         return self._armed(fullname, path, target) or spec
 
@@ -155,7 +155,7 @@ def _arm(*, required: bool) -> None:
 
 
 def _observer() -> Observer | None:
-    """Return what records the names that a program asks for in this process, if they are to be recorded."""
+    """Return the recorder of the names that the program uses in this process, if they are recorded."""
     if variables.RECORDS not in os.environ:
         return None
     from morph.rehearsal.processes import observer

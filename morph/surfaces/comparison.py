@@ -1,4 +1,4 @@
-"""What one surface has that another lacks, and what of it is called otherwise."""
+"""The names that one surface has and another lacks, and those that are renamed or changed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Comparison:
     """The differences between an older and a newer surface.
 
     Attributes:
-        old: What the older one is called, ``"torch_npu 2.12.0"``.
-        new: What the newer one is called.
+        old: The title of the older one, ``"torch_npu 2.12.0"``.
+        new: The title of the newer one.
         added: Dotted names that only the newer one has, members of classes included.
         removed: Dotted names that only the older one has.
-        changed: Dotted name to what it was and what it is: signatures, or kinds.
+        changed: The dotted name, mapped to its old and new signature or kind.
     """
 
     old: str
@@ -37,10 +37,10 @@ def compare(old: Surface, new: Surface) -> Comparison:
 
     Args:
         old: The older one.
-        new: The newer one; where its module is called otherwise, its names are told as the older one's.
+        new: The newer one; if its module has another name, its names are reported under the older one's.
 
     Returns:
-        The differences. A signature that one of them does not know is no difference.
+        The differences. A signature that is unknown in one of them is not a difference.
     """
     before, after = dict(_described(old, old.module)), dict(_described(new, old.module))
     common = sorted(before.keys() & after.keys())
@@ -54,7 +54,7 @@ def compare(old: Surface, new: Surface) -> Comparison:
 
 
 def _described(surface: Surface, module: str) -> Iterator[tuple[str, str]]:
-    """Yields every name as if the surface were that of ``module``, and what is recorded about it."""
+    """Yield every name, as if the surface were that of ``module``, with its recorded signature or kind."""
     for name, description in _descriptions(surface):
         inside = name == surface.module or name.startswith(f"{surface.module}.")
         yield (module + name.removeprefix(surface.module) if inside else name), description

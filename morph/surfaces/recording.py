@@ -1,4 +1,4 @@
-"""Recording a surface: the public names of installed modules, by import, and their signatures, by source."""
+"""Records a surface: the public names of installed modules, by import, and their signatures, from source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morph.errors import MorphError
 from morph.surfaces.sources import names_defined_in, signature_of, stub
 from morph.tables.surfaces import Class, Surface
 
-# Private names that torch, or code written for CUDA, asks for.
+# Private names that torch, or code written for CUDA, uses.
 PRIVATE = frozenset(
     """
     _CudaBase _CudaDeviceProperties _DeviceGuard _NPUBase _XPUAllocator _XpuDeviceProperties _after_fork
@@ -43,14 +43,14 @@ def record(
         package: The import name of the package that has them; it is imported first.
         version: Its release.
         modules: Dotted names, the main one first, ``["torch.npu"]``; submodules are recorded too.
-        origin: What it is recorded from, for the readers of the file.
-        report: Called with one line for each submodule that fails to load, and so is left out.
+        origin: The origin of the recording, for the readers of the file.
+        report: Called with one line for each submodule that is left out because it fails to load.
 
     Raises:
         RecordingError: If a module does not exist.
     """
     with warnings.catch_warnings(action="ignore"):
-        import_torch()  # which must not fail because of a vendor's package that is not asked for
+        import_torch()  # which must not fail because of another vendor's package
         _import(package)
         recorder = _Recorder(report)
         for name in modules:
@@ -110,7 +110,7 @@ class _Recorder:
         except RecordingError as error:
             self._report(f"{name}.{last} is left out: {error}")
             return
-        if getattr(module, last) is submodule:  # and not something in it that is called the same
+        if getattr(module, last) is submodule:  # not an object in it with the same name
             self.add(f"{name}.{last}", submodule, is_root=False)
 
     def _add_name(self, name: str, value: Any) -> None:
@@ -126,9 +126,9 @@ class _Recorder:
 
 
 class _Public:
-    """What is public of a module: what ``__all__`` lists; without one, what is defined in the package.
+    """The public names of a module: those in ``__all__``, or without it, those defined in the package.
 
-    Of the module that is asked for itself, both.
+    For the recorded module itself, both.
     """
 
     def __init__(self, module: ModuleType, is_root: bool) -> None:
@@ -138,7 +138,7 @@ class _Public:
         self._defined = names_defined_in(getattr(module, "__file__", None) or "")
 
     def has(self, name: str, value: Any) -> bool:
-        """Tell whether a name is public, or a private one that is asked for nevertheless."""
+        """Return whether a name is public, or a private one that programs use."""
         if name.startswith("_"):
             return name in PRIVATE
         if self._listed is not None and name in self._listed:
@@ -152,8 +152,8 @@ class _Public:
 
 
 def _names(module: ModuleType) -> dict[str, Any]:
-    """Return what a module binds; a flag of a module that has properties is one of its names."""
-    wrapped = getattr(module, "m", None)  # torch.backends.cudnn is an object in front of its module
+    """Return the names that a module binds; flags that are properties of a module count as names."""
+    wrapped = getattr(module, "m", None)  # torch.backends.cudnn is an object that wraps its module
     shown = {*dir(module), *dir(type(module)), *(dir(wrapped) if inspect.ismodule(wrapped) else ())}
     values = {name: getattr(module, name, None) for name in shown - set(dir(ModuleType))}
     return {name: value for name, value in values.items() if not inspect.ismodule(value)}
@@ -173,7 +173,7 @@ def _members(owner: type) -> dict[str, str]:
 
 
 def _bases(owner: type) -> list[type]:
-    """Return a class and its bases, without tensors, storages and Python's own, whose members abound."""
+    """Return a class and its bases, without tensors, storages and builtins, which have too many members."""
     import torch
 
     ends = (torch.Tensor, torch.TypedStorage, torch.UntypedStorage)

@@ -1,4 +1,4 @@
-"""Signatures as sources and stubs say them: annotations stripped, defaults as they are written."""
+"""Signatures from sources and stubs: without annotations, with defaults as written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def signature_of(function: Callable[..., Any]) -> str:
 
 
 def names_defined_in(path: str) -> set[str]:
-    """Return the names that the source file of a module binds itself, other than by importing them."""
+    """Return the names that the source file of a module binds other than by importing them."""
     targets: set[str] = set()
     for node in _statements(_tree(path)):
         match node:
@@ -46,9 +46,9 @@ def names_defined_in(path: str) -> set[str]:
 
 
 def stub(owner: type) -> dict[str, str] | None:
-    """Return the members of a class of ``torch._C`` by torch's own stubs, None for one that has no stub.
+    """Return the members of a class of ``torch._C`` from torch's own stubs, None if it has no stub.
 
-    A torch that is not built for a device has empty classes in their place.
+    A torch that is not built for a device has empty classes instead.
     """
     return _stub(owner.__name__) if owner.__module__ in ("torch._C", "torch._utils") else None
 
@@ -128,7 +128,7 @@ def _of_text(signature: str) -> str:
 
 @functools.cache
 def _functions(path: str) -> dict[tuple[str, int], Function]:
-    """Return the functions of a source file by name and first line, a decorator's where there is one."""
+    """Return the functions of a source file by name and first line, which may be a decorator's."""
     found = (node for node in ast.walk(_tree(path)) if isinstance(node, Function))
     return {
         (node.name, min(node.lineno, *(each.lineno for each in [*node.decorator_list, node]))): node

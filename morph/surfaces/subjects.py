@@ -1,4 +1,4 @@
-"""What there is to record: the modules of a vendor's package, or of torch itself."""
+"""The subjects of recordings: the modules of a vendor's package, or of torch itself."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from morph.surfaces.recording import RecordingError, record
 from morph.tables import surfaces, table
 from morph.tables.surfaces import Surface
 
-# What belongs to a module of torch's and does not lie in it.
+# The modules that belong to a module of torch's without being submodules of it.
 BESIDE = {"torch.cuda": ("torch.backends.cuda", "torch.backends.cudnn", "torch.backends.cusparselt")}
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is recorded together.
+    """The modules that are recorded together.
 
     Attributes:
         package: The import name of the package that has the modules.
@@ -28,11 +28,11 @@ class Subject:
 
     @classmethod
     def of(cls, name: str, modules: Sequence[str] = ()) -> Subject:
-        """Return what a name stands for: the package of a backend's vendor, or a module of torch's.
+        """Return the subject of a name: the package of a backend's vendor, or a module of torch's.
 
         Args:
             name: ``"torch_npu"`` or ``"torch.cuda"``.
-            modules: The dotted names of the modules, where the name does not tell them.
+            modules: The dotted names of the modules, if the name does not determine them.
 
         Raises:
             RecordingError: If it is neither, and no modules are given.
@@ -45,7 +45,7 @@ class Subject:
         for backend in map(table.load, table.backend_names()):
             if backend.facts.vendor == name:
                 return cls(name, _recorded_modules(backend.facts.module, backend.facts.surface))
-        raise RecordingError(f"no table tells the modules of {name}; name them by --module torch.NAME")
+        raise RecordingError(f"no table lists the modules of {name}; name them with --module torch.NAME")
 
     def record(self, report: Callable[[str], None]) -> Surface:
         """Record the modules of the installed release; the package is imported.
@@ -62,7 +62,7 @@ class Subject:
 
 
 def _recorded_modules(module: str, surface: str) -> tuple[str, ...]:
-    """Return a vendor's module and those that are recorded beside it, without the submodules of either."""
+    """Return a vendor's module and those recorded with it, without their submodules."""
     try:
         recorded = surfaces.load(surface).modules
     except MorphError:

@@ -1,4 +1,4 @@
-"""How a backend serves a CUDA name, whether or not its table has a row for it."""
+"""The decision how a backend serves a CUDA name, whether or not its table has a row for it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CUDA_SURFACE = "torch_cuda-2.13.0"
 def decide(table: Table, name: str) -> Row:
     """Return how a backend serves the CUDA name ``name``.
 
-    Where no row decides, the recorded surface of what serves it does: neither torch nor a vendor's package is
-    imported, which may be broken or not be there.
+    Where no row decides, the recorded surface does: neither torch nor a vendor's package is imported, which
+    may be broken or missing.
 
     Args:
-        table: The backend's.
+        table: The backend's table.
         name: A dotted name, that of a class's member included.
     """
     row = table.row(name) or _row_of_alias(table, name)
@@ -35,7 +35,7 @@ def decide(table: Table, name: str) -> Row:
 
 
 def _row_of_alias(table: Table, name: str) -> Row | None:
-    """Return the row that a class's member has under another name of the class."""
+    """Return the row of a class's member under another name of the class."""
     classes = surfaces.load(CUDA_SURFACE).classes
     owner, _, member = name.rpartition(".")
     if owner not in classes:
@@ -46,9 +46,9 @@ def _row_of_alias(table: Table, name: str) -> Row | None:
 
 
 def _member(name: str, owner: Row) -> Row:
-    """Return how the member of a class of morph's, or of one that it adapts, is served."""
+    """Return how a member of one of morph's classes, or of a class that it adapts, is served."""
     member, recorded = name.rpartition(".")[2], surfaces.load(CUDA_SURFACE)
-    is_of_class = owner.name in recorded.classes and not member.startswith("__")  # others are not recorded
+    is_of_class = owner.name in recorded.classes and not member.startswith("__")  # others' are not recorded
     is_known = recorded.has(name) and has_member(owner.adapter, member)
     if is_of_class and not owner.target and not is_known:
         return Row(name, Status.MISSING, note=f"{owner.name} has no such member here")

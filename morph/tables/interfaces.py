@@ -1,4 +1,4 @@
-"""What programs ask for by name: ``torch.cuda`` with what belongs to it, and the served packages."""
+"""The interfaces that programs use by name: ``torch.cuda`` with its relatives, and the served packages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Interface:
     """Names that belong together, and how each backend serves them.
 
     Attributes:
-        name: What it is called: ``"torch.cuda"``, or the package's import name.
-        release: Whose names these are, ``"torch 2.13.0"``.
+        name: ``"torch.cuda"``, or the package's import name.
+        release: The release that has the names, ``"torch 2.13.0"``.
         names: Every name, modules of packages included, in alphabetical order.
-        modules: Those that are modules, those of ``torch.cuda`` as well.
-        has: Tells whether there is a dotted name, that of a class's member included.
-        decide: Returns how a backend serves such a name.
+        modules: The names of modules, including those of ``torch.cuda``.
+        has: Returns whether a dotted name exists, that of a class's member included.
+        decide: Returns how a backend serves a name.
     """
 
     name: str
@@ -55,12 +55,12 @@ def load(name: str) -> Interface:
 
 
 def of(name: str) -> Interface:
-    """Return the interface that a dotted ``name`` belongs to; what no package has is torch's."""
+    """Return the interface that a dotted ``name`` belongs to: torch's, unless a package has it."""
     return load(_owners().get(name.partition(".")[0], ROOT))
 
 
 def is_private(name: str) -> bool:
-    """Tell whether a name is private to its package, although programs ask for it."""
+    """Return whether a name is private to its package, although programs use it."""
     return any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
 
 

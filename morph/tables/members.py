@@ -1,4 +1,4 @@
-"""The members of adapters' classes, read from their source: importing one may need a vendor's package."""
+"""The members of adapters' classes, read from their source, since an import may need a vendor's package."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 
 
 def has_member(adapter: str, member: str) -> bool:
-    """Tell whether instances of an adapter's class have a member, as far as its source tells.
+    """Return whether instances of an adapter's class have a member, according to its source.
 
     Args:
         adapter: ``"morph.aliases.adapters.graphs:CUDAGraph"``.
         member: The member's name.
 
     Returns:
-        False if the class and those that it derives from lack it; true for what is no class, and for a class
-        that derives from one of another package, or answers for members itself.
+        False if the class and its bases lack it; true if the adapter is not a class, or has a base from
+        another package or a ``__getattr__`` that returns.
     """
     module, _, name = adapter.partition(":")
     found = _classes(module).get(name)
@@ -51,7 +51,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _answers_itself(node: ast.ClassDef) -> bool:
-    """Tell whether a class answers for members that it does not name; one that only refuses them does not."""
+    """Return whether a class has a ``__getattr__`` that returns values, not only raises."""
     asked = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__getattr__")
     return any(isinstance(each, ast.Return) for function in asked for each in ast.walk(function))
 
@@ -61,7 +61,7 @@ def _classes(module: str) -> Mapping[str, ast.ClassDef]:
 
 
 def _imports(module: str) -> Mapping[str, str]:
-    """Return what a module imports by ``from``, as adapters."""
+    """Return the objects that a module imports by ``from``, in the form of adapters."""
     statements = (node for node in _tree(module).body if isinstance(node, ast.ImportFrom))
     return {
         alias.asname or alias.name: f"{node.module}:{alias.name}"

@@ -1,4 +1,4 @@
-"""What a served package is: the facts and rows of its ``surface.toml``, and the names that these are about.
+"""A served package: the facts and rows of its ``surface.toml``, and its recorded names.
 
 The format is documented in this folder's README.
 """
@@ -27,17 +27,17 @@ NAMES = "surface.json"
 
 @dataclass(frozen=True)
 class Package:
-    """A package that morph answers for where it cannot be installed.
+    """A package that morph serves where it cannot be installed.
 
     Attributes:
         name: The package's import name, and that of the folder of its tree.
         version: The release whose interface it has.
         summary: One line for its distribution's metadata.
-        import_names: Every top-level name that comes with it; the first is its own.
-        distributions: The names that it is installed by.
-        requires: What its distribution's metadata says that it needs.
-        probe: The modules that a real installation must be able to import to be left alone.
-        library: The shared library that a real installation needs instead; empty where ``probe`` tells.
+        import_names: Its top-level names; the first is its own.
+        distributions: The names of its distributions.
+        requires: The requirements in its distribution's metadata.
+        probe: The modules that a real installation must be able to import in order to be used.
+        library: The shared library that must load instead; empty where ``probe`` decides.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Package:
 
     @functools.cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The status of every public name of the package; read when it is first asked for."""
+        """The status of every public name of the package, read at first use."""
         return _rows(self)
 
     @functools.cached_property
@@ -69,17 +69,17 @@ class Package:
         return _recorded(recording) if recording.is_file() else _stated(self)
 
     def decide(self, name: str) -> Row:
-        """Return how the dotted ``name`` is served; one that the package does not have is missing."""
+        """Return how the dotted ``name`` is served; a name that the package lacks is missing."""
         unknown = Row(name, Status.MISSING, note=f"{self.name} {self.version} has no such name")
         return dataclasses.replace(self.missing(name) or self.row(name) or unknown, name=name)
 
     def row(self, name: str) -> Row | None:
-        """Return the row of the dotted ``name``: its own, or one for all names that begin as it does."""
+        """Return the row of the dotted ``name``: its own, or that of a prefix of it."""
         patterns = (name[:length] + "*" for length in range(len(name), 0, -1))
         return self.rows.get(name) or next(filter(None, map(self.rows.get, patterns)), None)
 
     def missing(self, name: str) -> Row | None:
-        """Return the row that says why the dotted ``name`` is missing: its own, or that of a module above."""
+        """Return the row with the reason why ``name`` is missing: its own, or that of a parent module."""
         while name:
             row = self.row(name)
             if row is not None:
@@ -95,7 +95,7 @@ def names() -> list[str]:
 
 @functools.cache
 def load(name: str) -> Package:
-    """Read the facts of the package whose tree lies in the folder ``name``, but not its rows.
+    """Read the facts of the package with the tree ``name``, but not its rows.
 
     Raises:
         TableError: If its ``[package]`` section, which comes first, is malformed.
@@ -110,7 +110,7 @@ def load(name: str) -> Package:
     except TypeError as error:
         raise TableError(path, 1, "package", str(error).replace("Package.__init__()", "section")) from None
     if package.import_names[0] != name:
-        raise TableError(path, 1, "import_names", f"the first should be {name!r}, as the folder is called")
+        raise TableError(path, 1, "import_names", f"the first should be {name!r}, like the folder")
     return package
 
 

@@ -20,7 +20,7 @@ _DOTTED = ("module", "process_group")
 
 
 def parse(text: str, path: str) -> Table:
-    """Read a table from TOML ``text``; ``path`` is what errors call it.
+    """Read a table from TOML ``text``; error messages name ``path``.
 
     Raises:
         TableError: If the text or a row of it is malformed.

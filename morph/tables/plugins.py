@@ -1,7 +1,8 @@
-"""Backends from outside: packages that distributions name in the entry-point group ``morph.backends``.
+"""Backends from other distributions, by the entry-point group ``morph.backends``.
 
-The entry point is called as its backend, ``madeup = "morph_madeup"``; the package holds ``madeup.toml``, the
-recorded surface that this names, and the modules of its adapters. It needs no Python of its own.
+The entry point has the name of its backend, ``madeup = "morph_madeup"``; the package contains
+``madeup.toml``, the recorded surface that this names, and the modules of its adapters. It needs no other
+Python code.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ GROUP = "morph.backends"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A backend that an installed distribution brings.
+    """A backend from an installed distribution.
 
     Attributes:
-        name: The backend's, ``"madeup"``.
+        name: The backend's name, ``"madeup"``.
         package: The import name of the package that holds its table.
-        distribution: Whose it is, ``"morph-madeup 1.0"``.
+        distribution: The distribution, ``"morph-madeup 1.0"``.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Plugin:
     distribution: str
 
     def folder(self) -> Traversable:
-        """Return the package's folder; imports the package.
+        """Import the package and return its folder.
 
         Raises:
             PluginError: If it cannot be imported.
@@ -44,14 +45,14 @@ class Plugin:
             raise self.broken(f"{self.package} fails to load: {type(error).__name__}: {problem}") from None
 
     def broken(self, reason: str) -> PluginError:
-        """Return the error that says why this backend cannot be used."""
+        """Return the error for this backend, with the reason why it cannot be used."""
         return PluginError(self.name, self.distribution, reason)
 
 
 @functools.cache
 def installed() -> Mapping[str, Plugin]:
-    """Return the backends of installed distributions by name; of two with one name, the first on the path."""
-    import importlib_metadata  # 20 ms, which nobody pays who names a backend of morph's own
+    """Return the backends of installed distributions by name; of duplicates, the first on the path."""
+    import importlib_metadata  # 20 ms, avoided where a backend of morph's own is named
 
     found: dict[str, Plugin] = {}
     for point in importlib_metadata.entry_points(group=GROUP):

@@ -1,4 +1,4 @@
-"""What an alias table says: a backend's facts, and one row for each CUDA name."""
+"""The contents of an alias table: a backend's facts, and one row for each CUDA name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.tables.variables import Variable
 
 
 class Status(enum.Enum):
-    """How a CUDA name is served on a backend."""
+    """The ways of serving a CUDA name on a backend."""
 
     SAME = "same"
     RENAMED = "renamed"
@@ -29,9 +29,9 @@ class Row:
         name: The CUDA-side dotted name, ``torch.cuda.memory_allocated``.
         status: How it is served.
         target: The dotted name of what serves it; empty for rows that need none.
-        adapter: ``"package.module:object"`` of the behaviour; empty where a rename is enough.
+        adapter: ``"package.module:object"`` of the implementation; empty where a rename is enough.
         note: The reason or the difference, in one clause.
-        value: What a ``noop`` returns.
+        value: The value that a ``noop`` returns.
     """
 
     name: str
@@ -47,8 +47,8 @@ class Facts:
     """A backend's properties, from its table's ``[backend]`` section.
 
     Attributes:
-        name: What the user calls it, ``"npu"``.
-        title: What people call it, ``"Huawei Ascend"``.
+        name: The name that users give, ``"npu"``.
+        title: The name for people, ``"Huawei Ascend"``.
         device_type: torch's name of its device type.
         dispatch_key: torch's dispatch key of its kernels.
         module: The dotted name of its counterpart of ``torch.cuda``.
@@ -58,15 +58,15 @@ class Facts:
         vendor: The import name of the vendor's package; empty if torch itself has the device.
         distribution: The vendor's distribution on the package index.
         built: The name in ``torch.version`` that is not None where torch itself is built for the device.
-        native_cuda: Whether torch.cuda itself drives this vendor's devices, so that none of it is served.
-        software: Whether its devices are morph's own software devices.
+        native_cuda: Whether torch.cuda itself drives this vendor's devices, so that morph serves none of it.
+        software: Whether its devices are morph's software devices.
         releases: The vendor releases that the table was checked with.
         visible_devices: The environment variable that masks devices.
-        device_files: Patterns of the files that the vendor's driver makes for its devices.
-        order: Place in the automatic choice, the lowest first.
-        native: Packages that support this vendor themselves, and so must see the truth.
-        rebound: Names that the vendor rebinds while it runs, whose values are never kept.
-        literals: Whether opted-in source compares CUDA literals with this backend's spelling too.
+        device_files: Patterns of the files that the vendor's driver creates for its devices.
+        order: The position in the automatic choice, the lowest first.
+        native: Packages that support this vendor themselves, and so must see the real device.
+        rebound: Names that the vendor rebinds at run time, whose values are never cached.
+        literals: Whether comparisons with CUDA literals in opted-in source accept this backend's spelling.
     """
 
     name: str
@@ -93,14 +93,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One backend's facts and rows, and what becomes of CUDA's environment variables."""
+    """One backend's facts and rows, and its handling of CUDA's environment variables."""
 
     facts: Facts
     rows: Mapping[str, Row] = field(default_factory=dict)
     environment: Mapping[str, Variable] = field(default_factory=dict)
 
     def row(self, name: str) -> Row | None:
-        """Return the row that decides ``name``: its own, else that of the nearest module that covers it."""
+        """Return the row for ``name``: its own, else that of the nearest parent module."""
         own = self.rows.get(name)
         return own or next(filter(None, map(self._covering, _parents(name))), None)
 

@@ -1,4 +1,4 @@
-"""The recorded surface of a release: which names a module has, and their signatures."""
+"""The recorded surface of a release: a module's names and their signatures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from morph.tables import plugins
 
 
 class UnknownSurfaceError(MorphError):
-    """A recorded surface was asked for that does not exist."""
+    """The requested recorded surface does not exist."""
 
 
 class MalformedSurfaceError(MorphError):
@@ -27,7 +27,7 @@ class Class:
     """A class of a surface.
 
     Attributes:
-        signature: Of its constructor, ``"(device=None, priority=0, **kwargs)"``.
+        signature: The constructor's, ``"(device=None, priority=0, **kwargs)"``.
         members: Public members: a signature, ``"property"`` or ``"attribute"``.
         home: The dotted name that the class is recorded under; its other names are aliases.
     """
@@ -45,7 +45,7 @@ class Surface:
         package: The import name of the package that has it, ``"torch_npu"``.
         version: Its release.
         module: The dotted name of the module, ``"torch.npu"``.
-        origin: What it was recorded from.
+        origin: The origin of the recording.
         modules: Dotted names of the module and its submodules.
         functions: Dotted name to signature; empty where the signature is unknown.
         classes: Dotted name to class.
@@ -67,18 +67,18 @@ class Surface:
         return self.modules | self.functions.keys() | self.classes.keys() | self.values
 
     def has(self, name: str) -> bool:
-        """Tells whether a dotted name exists, the member of a class (``torch.npu.Stream.query``) included."""
+        """Return whether a dotted name exists, a class's member (``torch.npu.Stream.query``) included."""
         owner, _, member = name.rpartition(".")
         return name in self.names or (owner in self.classes and member in self.classes[owner].members)
 
     def signature(self, name: str) -> str | None:
-        """Gives the recorded signature of a function, a class or a method.
+        """Return the recorded signature of a function, a class or a method.
 
         Args:
             name: The dotted name.
 
         Returns:
-            The text, ``"(device=None)"``; None for what has none, or where it is unknown.
+            The text, ``"(device=None)"``; None for a name without one, or if it is unknown.
         """
         owner, _, member = name.rpartition(".")
         if name in self.functions:
@@ -93,10 +93,10 @@ class Surface:
 
 @functools.cache
 def load(name: str) -> Surface:
-    """Reads a recorded surface.
+    """Read a recorded surface.
 
     Args:
-        name: Of its file without the ending, ``"torch_npu-2.13.0"``.
+        name: The file's name without the suffix, ``"torch_npu-2.13.0"``.
 
     Returns:
         The surface.
@@ -112,7 +112,7 @@ def load(name: str) -> Surface:
 
 
 def find(name: str) -> Surface:
-    """Reads a surface from a file, if ``name`` is the path of one, else a recorded one.
+    """Read a surface from the file ``name``, if there is one, else a recorded one.
 
     Raises:
         UnknownSurfaceError: If it is neither.
@@ -123,16 +123,16 @@ def find(name: str) -> Surface:
 
 
 def known() -> list[str]:
-    """Gives the names of the recorded surfaces."""
+    """Return the names of the recorded surfaces."""
     names = {each.name for folder in _folders() for each in folder.iterdir()}
     return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
 def parse(text: str, path: str) -> Surface:
-    """Reads a surface from JSON ``text``; ``path`` is what errors call it.
+    """Read a surface from JSON ``text``; error messages name ``path``.
 
     Raises:
-        MalformedSurfaceError: If the text is no surface.
+        MalformedSurfaceError: If the text is not a surface.
     """
     try:
         data = json.loads(text)
@@ -148,7 +148,7 @@ def parse(text: str, path: str) -> Surface:
 
 
 def dumps(surface: Surface) -> str:
-    """Gives the JSON text of a surface, one name a line."""
+    """Return the JSON text of a surface, one name a line."""
     head = {key: getattr(surface, key) for key in ("package", "version", "module", "origin")}
     classes = {name: _class_row(name, each) for name, each in surface.classes.items()}
     parts = [
@@ -176,12 +176,12 @@ def _lines(brackets: str, lines: Iterable[str]) -> str:
 
 
 def _folders() -> Iterator[Traversable]:
-    """Yields morph's own folder, then those of the backends that installed distributions bring."""
+    """Yield morph's own folder, then those of backends from installed distributions."""
     yield importlib.resources.files("morph.aliases.surfaces")
     for plugin in plugins.installed().values():
         try:
             yield plugin.folder()
-        except PluginError:  # said when a backend is chosen
+        except PluginError:  # reported when a backend is chosen
             continue
 
 

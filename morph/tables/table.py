@@ -28,12 +28,12 @@ def problems() -> tuple[str, ...]:
 
 @functools.cache
 def load(name: str) -> Table:
-    """Read the table of the backend called ``name``; morph's own come before those from outside.
+    """Read the table of the backend ``name``; morph's own come before those of other distributions.
 
     Raises:
         UnknownBackendError: If there is no such table.
-        TableError: If a row of it is malformed; names the file, the line and the row.
-        PluginError: If it is a distribution's, and cannot be used.
+        TableError: If a row is malformed; the message names the file, the line and the row.
+        PluginError: If it is from another distribution, and cannot be used.
     """
     own = _own()
     if name in own:
@@ -66,7 +66,7 @@ def _catalogue() -> _Catalogue:
 
 
 def _from_outside(plugin: Plugin) -> Table:
-    """Read a distribution's table, and see that it is whole before anything depends on it."""
+    """Read a distribution's table, and check that it is complete before anything depends on it."""
     file = plugin.folder() / f"{plugin.name}.toml"
     if not file.is_file():
         raise plugin.broken(f"the package {plugin.package} has no {plugin.name}.toml")

@@ -1,4 +1,4 @@
-"""What becomes of CUDA's environment variables on a backend: the table's ``[environment]`` section."""
+"""The handling of CUDA's environment variables on a backend: the table's ``[environment]`` section."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Variable:
 
     Attributes:
         name: The variable, ``"CUDA_LAUNCH_BLOCKING"``.
-        target: The vendor's, which gets the value; its own name where the vendor reads it; empty for none.
-        values: What the vendor's takes for each value, where its words are others; empty for nothing.
-        settings: The settings of a list of settings (``"key:value,key:value"``) that the vendor knows.
+        target: The vendor's variable for the value, possibly of the same name; empty for none.
+        values: The vendor's value for each value, where they differ; empty for no value.
+        settings: The keys of a list (``"key:value,key:value"``) that the vendor knows.
         unless: A variable beside the target that, if set, keeps the target from being set.
-        ignored: Why it means nothing to the vendor, which a user who sets it is told.
+        ignored: Why it has no meaning for the vendor; reported to a user who sets it.
         needless: Why nothing has to be done about it.
     """
 
@@ -41,7 +41,7 @@ class Variable:
     needless: str = ""
 
     def split(self, value: str) -> tuple[str, str]:
-        """Return what of ``value`` the vendor's variable takes, in the vendor's words, and what is lost."""
+        """Return the part of ``value`` that the vendor's variable takes, in its words, and the rest."""
         if self.needless:
             return "", ""
         if not self.target:
@@ -62,8 +62,8 @@ def read(entries: Any, fail: Fail) -> dict[str, Variable]:
     """Read an ``[environment]`` section.
 
     Args:
-        entries: What TOML has made of it.
-        fail: Raises an error about a row: called with its name and what is wrong.
+        entries: The parsed TOML.
+        fail: Raises an error about a row; called with its name and the problem.
     """
     if not isinstance(entries, dict):
         fail("environment", "should be a section of variables")

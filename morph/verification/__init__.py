@@ -1,4 +1,4 @@
-"""Whether the active backend computes what the CPU does."""
+"""Checks that the active backend computes what the CPU does."""
 
 from morph.verification.checks import Outcome, Result, checks, ensure_device, verify
 

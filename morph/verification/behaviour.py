@@ -1,4 +1,4 @@
-"""What programs rely on beside operators: autograd, mixed precision, random numbers, streams, training."""
+"""Checks beyond single operators: autograd, mixed precision, random numbers, streams, training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of ``morph verify``: what is computed on "cuda" must be what the CPU computes."""
+"""The checks of ``morph verify``: results on "cuda" must equal the CPU's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELATIVE, ABSOLUTE = 1e-3, 1e-4  # float32 on units that may round to fewer bits
 
 
 class Outcome(enum.Enum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -29,13 +29,13 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
-        group: What it belongs to: "elementwise", "autograd", "amp" ...
-        name: The operator's name, or what was checked.
-        outcome: How it ended.
-        detail: What differed or was raised, in one line.
+        group: The group of the check: "elementwise", "autograd", "amp" ...
+        name: The name of the operator or the check.
+        outcome: The outcome.
+        detail: The difference or the exception, in one line.
     """
 
     group: str
@@ -46,7 +46,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that holds on a CUDA device."""
+    """A statement that must hold on a CUDA device."""
 
     group: str
     name: str
@@ -54,7 +54,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Yield every check: the operators forward, backward where there is one, and what programs rely on."""
+    """Yield every check: the operators forward and, where possible, backward, then programs' behaviour."""
     for group, functions in OPERATORS.items():
         for name, function in functions.items():
             yield Check(group, name, functools.partial(_forward, function))
@@ -76,7 +76,7 @@ def verify(check: Check, device: str) -> Result:
         check.run(device)
     except AssertionError as error:
         return Result(check.group, check.name, Outcome.FAIL, _line(error))
-    except Exception as error:  # whatever a device may raise is what the check is to find
+    except Exception as error:  # any exception from a device is a result of the check
         return Result(check.group, check.name, Outcome.ERROR, f"{type(error).__name__}: {_line(error)}")
     return Result(check.group, check.name, Outcome.PASS)
 
@@ -120,13 +120,13 @@ def _line(error: BaseException) -> str:
 
 
 def ensure_device(device: str) -> None:
-    """See to it that there is a device.
+    """Raise unless there is a device.
 
     Args:
         device: In CUDA's spelling.
 
     Raises:
-        MorphError: If there is none of that name.
+        MorphError: If there is no device of that name.
     """
     kind, _, number = device.partition(":")
     if kind != "cuda" or not (number or "0").isdigit():

@@ -1,4 +1,4 @@
-"""Operators, each as a function of float32 tensors, in the groups that a report names."""
+"""Operators, each as a function of float32 tensors, in the groups of the report."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ OPERATORS: dict[str, dict[str, Function]] = {
 
 
 def inputs() -> dict[str, Tensor]:
-    """Return the tensors that the operators are functions of, by their parameters' names; on the CPU."""
+    """Return the operators' input tensors by parameter name, on the CPU."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:

@@ -37,7 +37,7 @@ def test_one_backend_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     assert last.strip().split(maxsplit=2) == [
         ".raw_cuda_graph_exec",
         "missing",
-        "the graph is no cudaGraphExec_t",
+        "the graph is not a cudaGraphExec_t",
     ]
 
 

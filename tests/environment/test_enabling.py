@@ -49,7 +49,7 @@ def test_changes_are_shown_then_made_once_and_taken_back(environment: FreshEnvir
     content = {path: path.read_bytes() for path in (*paths, record(environment))}
 
     assert len(morph(environment, "enable")) == 1, "a second time changes nothing"
-    assert morph(environment, "enable", "--dry-run") == ["nothing is to be changed"]
+    assert morph(environment, "enable", "--dry-run") == ["there is nothing to change"]
     assert {path: path.read_bytes() for path in content} == content
 
     assert morph(environment, "disable", "--dry-run")[-1] == "nothing was changed"

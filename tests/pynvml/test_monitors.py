@@ -116,7 +116,7 @@ assert (cuda.temperature(), cuda.power_draw(0), cuda.temperature("cuda:1")) == (
 try:
     cuda.power_draw(1)
 except AttributeError as error:
-    assert "that of the board and told for its first chip" in str(error), error
+    assert "that of the board and reported for its first chip" in str(error), error
 assert cuda.list_gpu_processes(1) == "GPU:1\\nprocess    3328327 uses    50119.000 MB GPU memory"
 assert (cuda.temperature.__module__, cuda.temperature.__name__) == ("torch.cuda", "temperature")
 """

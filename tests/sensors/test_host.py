@@ -59,5 +59,5 @@ def test_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownReadingError, match="temperature of switching off"):
         processor.shutdown_temperature()
     monkeypatch.setattr(psutil, "sensors_temperatures", dict, raising=False)
-    with pytest.raises(UnknownReadingError, match="the system shows no sensor of the processor"):
+    with pytest.raises(UnknownReadingError, match="the system has no sensor of the processor"):
         processor.temperature()

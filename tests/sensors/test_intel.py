@@ -65,7 +65,7 @@ def test_every_reading(pyzes: ModuleType) -> None:
         (card, "fan_speed"),
         (card, "firmware"),
     ):
-        assert "Level Zero Sysman does not tell it" in unknown(device, reading, *arguments)
+        assert "Level Zero Sysman does not report it" in unknown(device, reading, *arguments)
 
 
 def test_a_function_that_fails_is_named(pyzes: ModuleType) -> None:

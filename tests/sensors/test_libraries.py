@@ -62,8 +62,8 @@ def test_moore_threads_through_its_own_package(pymtml: ModuleType) -> None:
     assert first.ecc_enabled()
     assert unknown(first, "clock", Clock.VIDEO) == "MTML: Not Supported"
     assert unknown(first, "max_clock", Clock.MEMORY) == "MTML: Function Not Found"
-    assert unknown(first, "fan_speed") == "speed of the fan: MTML does not tell"
-    assert unknown(first, "processes") == "processes: MTML does not tell"
+    assert unknown(first, "fan_speed") == "speed of the fan: MTML does not report it"
+    assert unknown(first, "processes") == "processes: MTML does not report it"
 
 
 def test_moore_threads_without_its_library_or_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +97,8 @@ def test_amd(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (first.pcie_throughput(sent=True), first.pcie_throughput(sent=False)) == (4000, 2000)
     assert first.ecc_enabled()
     assert (first.ecc_errors(corrected=True), first.ecc_errors(corrected=False)) == (2, 0)
-    assert unknown(first, "serial") == "product_serial: AMD SMI does not tell"
-    assert unknown(first, "clock", Clock.VIDEO) == "clk: AMD SMI does not tell"
+    assert unknown(first, "serial") == "product_serial: AMD SMI does not report it"
+    assert unknown(first, "clock", Clock.VIDEO) == "clk: AMD SMI does not report it"
     assert "AMDSMI_STATUS_NOT_SUPPORTED" in unknown(first, "fan_speed")
 
 

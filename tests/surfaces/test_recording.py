@@ -126,7 +126,7 @@ def test_what_is_recorded_of_a_module(specimen: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["torch_nowhere"], "no table tells the modules of torch_nowhere; name them by --module torch.NAME"),
+        (["torch_nowhere"], "no table lists the modules of torch_nowhere; name them with --module"),
         (["torch_mlu"], "no installed distribution has the package torch_mlu"),
         (["torch", "--module", "torch.nowhere"], "there is no torch.nowhere to record: "),
         (["torch", "--module", "torch.ones"], "torch.ones is no module"),

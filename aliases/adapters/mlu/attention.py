@@ -1,4 +1,4 @@
-"""Whether fused attention can be used, which torch_mlu asks of parameters of its own class."""
+"""The questions whether fused attention can be used, for which torch_mlu has its own parameter class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Question = Callable[[Any, bool], bool]
 
 
 def can_use_fused_attention(target: Question, params: Any, debug: bool = False) -> bool:
-    """Answer ``torch.backends.cuda.can_use_flash_attention`` and ``can_use_efficient_attention``.
+    """Implement ``torch.backends.cuda.can_use_flash_attention`` and ``can_use_efficient_attention``.
 
     Args:
         target: The vendor's.
@@ -19,7 +19,7 @@ def can_use_fused_attention(target: Question, params: Any, debug: bool = False) 
         debug: Whether the reasons are logged.
 
     Returns:
-        What the vendor says of its own ``SDPAParams``, which know no groups of queries: False for those.
+        The vendor's answer for its own ``SDPAParams``; False for groups of queries, which those lack.
     """
     if params.enable_gqa:
         return False

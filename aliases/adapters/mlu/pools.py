@@ -1,4 +1,4 @@
-"""Memory pools: torch_mlu has no class of them, but its allocator has the pools of its graphs."""
+"""Memory pools: torch_mlu has no class for them, but its allocator has pools for its graphs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemPool:
         return cuda.memory_snapshot(self.id, include_traces)
 
     def use_count(self) -> int:
-        """Return how many hold the pool: this object, and each ``with`` block that takes memory from it."""
+        """Return the number of holders of the pool: this object, and each ``with`` block that uses it."""
         return self._running + 1
 
     def begin(self, bindings: Any, device: int) -> None:

@@ -25,7 +25,7 @@ class Matmul(precision.Matmul):
 
 
 def allow_tf32(in_products: bool, in_convolutions: bool) -> None:
-    """Switch CNNL's TF32 as torch's flags stand."""
+    """Switch CNNL's TF32 to match torch's flags."""
     backends: Any = torch.backends
     backends.mlu.matmul.allow_tf32 = in_products
     backends.cnnl.allow_tf32 = in_convolutions

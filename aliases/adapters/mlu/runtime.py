@@ -40,7 +40,7 @@ class Runtime(runtime.Runtime):
 
 
 def cudart(target: Callable[[], Any]) -> Runtime:
-    """Answer ``torch.cuda.cudart()``.
+    """Implement ``torch.cuda.cudart()``.
 
     Args:
         target: ``torch.mlu.cnrt``.

@@ -1,4 +1,4 @@
-"""Memory pools: what CUDA's class takes and has beyond Moore Threads'."""
+"""Memory pools: the parameters and members of CUDA's class that Moore Threads' lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TF32's switches, of which muDNN has one for products and convolutions."""
+"""CUDA's TF32 switches, mapped to muDNN's single one for products and convolutions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.aliases.adapters.precision import Switches
 
 
 class Matmul(precision.Matmul):
-    """``torch.backends.cuda.matmul``, which tells muDNN's switch: unlike CUDA's it is on from the start."""
+    """``torch.backends.cuda.matmul``, which reads muDNN's switch: unlike CUDA's it is initially on."""
 
     def __getattr__(self, name: str) -> Any:
         return bool(_mudnn().allow_tf32) if name == "allow_tf32" else super().__getattr__(name)

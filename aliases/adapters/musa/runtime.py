@@ -21,7 +21,7 @@ class Runtime(runtime.Runtime):
 
 
 def cudart(target: Callable[[], Any]) -> Runtime:
-    """Answer ``torch.cuda.cudart()``.
+    """Implement ``torch.cuda.cudart()``.
 
     Args:
         target: ``torch.musa.musart``.

@@ -1,4 +1,4 @@
-"""The compute capability that an Ascend device answers with."""
+"""The compute capability of an Ascend device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VARIABLE = "TORCH_NPU_DEVICE_CAPABILITY"
 def get_device_capability(
     target: Callable[[Any], tuple[int, int] | None], device: Any = None
 ) -> tuple[int, int]:
-    """Answer ``torch.cuda.get_device_capability(device)``.
+    """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
         target: The vendor's, which answers None unless ``TORCH_NPU_DEVICE_CAPABILITY`` is set.

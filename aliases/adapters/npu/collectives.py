@@ -8,12 +8,12 @@ from morph.backends import vendor_module
 
 
 def version() -> tuple[int, ...]:
-    """Answer ``torch.cuda.nccl.version()`` with that of HCCL.
+    """Implement ``torch.cuda.nccl.version()`` with the version of HCCL.
 
-    Programs ask for 2.10 and later before they send bfloat16, which every HCCL does.
+    Programs require 2.10 or later before they send bfloat16, which every HCCL supports.
 
     Returns:
         Major, minor and patch.
     """
-    told = vendor_module().utils.get_cann_version("HCCL")
-    return tuple(int(number) for number in re.findall(r"\d+", told)[:3])
+    text = vendor_module().utils.get_cann_version("HCCL")
+    return tuple(int(number) for number in re.findall(r"\d+", text)[:3])

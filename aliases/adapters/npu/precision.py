@@ -7,7 +7,7 @@ from morph.backends import vendor_module
 
 
 def allow_hf32(in_products: bool, in_convolutions: bool) -> None:
-    """Switch HF32 as torch's flags for TF32 stand."""
+    """Switch HF32 to match torch's flags for TF32."""
     vendor = vendor_module()
     vendor.matmul.allow_hf32 = in_products
     vendor.conv.allow_hf32 = in_convolutions

@@ -13,7 +13,7 @@ ACL_PINNED = 0x10000000
 
 
 def cudart(target: Callable[[], Any]) -> Runtime:
-    """Answer ``torch.cuda.cudart()``.
+    """Implement ``torch.cuda.cudart()``.
 
     Args:
         target: ``torch.npu.npurt``.

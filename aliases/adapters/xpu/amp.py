@@ -11,7 +11,7 @@ from morph.backends import vendor_module
 
 
 def unscale(target: Callable[..., None], scaler: Any, optimizer: torch.optim.Optimizer) -> None:
-    """Answer ``GradScaler.unscale_(optimizer)``.
+    """Implement ``GradScaler.unscale_(optimizer)``.
 
     torch takes the scale's reciprocal in float64 (pytorch#147731): on the host where the device has none.
 

@@ -15,6 +15,6 @@ def capture_begin(
     capture_error_mode: str = "global",
     check_input_liveness: bool = False,
 ) -> None:
-    """Answer ``CUDAGraph.capture_begin``; the mode only says which calls of other threads CUDA refuses."""
+    """Implement ``CUDAGraph.capture_begin``; the mode only concerns calls of other threads on CUDA."""
     refuse_liveness(check_input_liveness)
     target(graph, pool)

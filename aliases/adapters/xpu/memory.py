@@ -1,4 +1,4 @@
-"""Memory figures, pools and allocators: what CUDA's take and have beyond Intel's."""
+"""Memory figures, pools and allocators: the parameters and members that Intel's lack."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Statistics(collections.OrderedDict[str, Any]):
 
 
 def memory_stats(target: Callable[[Any], dict[str, Any]], device: Any = None) -> Statistics:
-    """Answer ``torch.cuda.memory_stats(device)``."""
+    """Implement ``torch.cuda.memory_stats(device)``."""
     return Statistics(target(device))
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """Answer ``torch.cuda.memory_summary(device)``.
+    """Implement ``torch.cuda.memory_summary(device)``.
 
     Args:
         device: The device; None is the current one.
@@ -71,7 +71,7 @@ def record_memory_history(
     global_record_annotations: bool = False,
     skip_actions: list[str] | None = None,
 ) -> None:
-    """Answer ``torch.cuda.memory._record_memory_history``.
+    """Implement ``torch.cuda.memory._record_memory_history``.
 
     Args:
         target: Intel's, which records all devices.
@@ -111,7 +111,7 @@ def initialise_pool(
 def initialise_allocator(
     target: Callable[..., None], allocator: Any, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str
 ) -> None:
-    """Initialise a ``torch.cuda.CUDAPluggableAllocator``; Intel's names the file otherwise."""
+    """Initialise a ``torch.cuda.CUDAPluggableAllocator``; Intel's has another name for the file parameter."""
     target(allocator, path_to_so_file, alloc_fn_name, free_fn_name)
 
 

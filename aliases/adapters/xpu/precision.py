@@ -1,4 +1,4 @@
-"""TF32's switches of CUDA, for products and for convolutions, of which oneDNN has one."""
+"""CUDA's TF32 switches for products and for convolutions, mapped to oneDNN's single one."""
 
 from __future__ import annotations
 

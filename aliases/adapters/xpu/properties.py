@@ -1,4 +1,4 @@
-"""What an Intel GPU is like, in the terms in which CUDA describes one."""
+"""The properties of an Intel GPU in CUDA's terms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from morph.aliases.adapters import properties
 from morph.aliases.adapters.capability import WITH_BFLOAT16, WITHOUT_BFLOAT16
 
-# what torch itself assumes of a vector engine (gpu_hw_threads_per_eu in c10/xpu/XPUDeviceProp.h)
+# torch's own assumption about a vector engine (gpu_hw_threads_per_eu in c10/xpu/XPUDeviceProp.h)
 THREADS_PER_ENGINE = 8
 KILOHERTZ_PER_MEGAHERTZ = 1000
 
@@ -45,19 +45,19 @@ class DeviceProperties(properties.DeviceProperties):
 
 
 def get_device_name(target: Callable[[Any], str], device: Any = None) -> str:
-    """Answer ``torch.cuda.get_device_name(device)``."""
+    """Implement ``torch.cuda.get_device_name(device)``."""
     _refuse_unless_there(device)
     return target(device)
 
 
 def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> DeviceProperties:
-    """Answer ``torch.cuda.get_device_properties(device)``."""
+    """Implement ``torch.cuda.get_device_properties(device)``."""
     _refuse_unless_there(device)
     return DeviceProperties(target(device), torch.cuda.get_device_capability(device))
 
 
 def get_device_capability(target: Callable[[Any], Mapping[str, Any]], device: Any = None) -> tuple[int, int]:
-    """Answer ``torch.cuda.get_device_capability(device)``.
+    """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
         target: Intel's, which answers with a dictionary of features.

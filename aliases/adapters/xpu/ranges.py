@@ -1,4 +1,4 @@
-"""NVTX ranges as ITT's, which do not tell how deep they are."""
+"""NVTX ranges as ITT's, which do not report their depth."""
 
 from __future__ import annotations
 

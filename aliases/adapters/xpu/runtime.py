@@ -26,5 +26,5 @@ _runtime = Runtime()
 
 
 def cudart() -> Any:
-    """Answer ``torch.cuda.cudart()``."""
+    """Implement ``torch.cuda.cudart()``."""
     return _runtime

@@ -1,4 +1,4 @@
-"""What Level Zero measures of a GPU, in the units of NVML and in whole numbers."""
+"""Level Zero's readings of a GPU, in the units of NVML and in whole numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Measure = Callable[[Any], float]
 
 
 def rounded(target: Measure, device: Any = None) -> int:
-    """Answer ``clock_rate``, ``temperature``, ``utilization`` and ``memory_usage``: the units are CUDA's."""
+    """Implement ``clock_rate``, ``temperature``, ``utilization`` and ``memory_usage``, in CUDA's units."""
     return round(target(device))
 
 
 def power_draw(target: Measure, device: Any = None) -> int:
-    """Answer ``torch.cuda.power_draw(device)`` in milliwatts.
+    """Implement ``torch.cuda.power_draw(device)`` in milliwatts.
 
     Args:
         target: Intel's, which answers in watts.

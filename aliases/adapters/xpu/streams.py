@@ -1,4 +1,4 @@
-"""Streams and events: what CUDA's classes take and have beyond Intel's."""
+"""Streams and events: the parameters and members of CUDA's classes that Intel's lack."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ ExternalStream.__module__ = "torch.cuda.streams"
 
 
 def current_stream(target: Callable[[Any], Any], device: Any = None) -> Any:
-    """Answer ``torch.cuda.current_stream(device)``.
+    """Implement ``torch.cuda.current_stream(device)``.
 
-    An object of its own: Dynamo registers CUDA's and Intel's, and refuses one function twice.
+    A function distinct from Intel's: Dynamo registers both, and refuses to register one twice.
     """
     return target(device)
 
 
 def synchronize(target: Callable[[Any], None], device: Any = None) -> None:
-    """Answer ``torch.cuda.synchronize(device)``; an object of its own, as ``current_stream`` is."""
+    """Implement ``torch.cuda.synchronize(device)``; a distinct function, as ``current_stream`` is."""
     target(device)
 
 
 def default_stream(device: Any = None) -> Any:
-    """Answer ``torch.cuda.default_stream(device)``: the stream that every thread begins with."""
+    """Implement ``torch.cuda.default_stream(device)``: the stream that every thread begins with."""
     vendor = vendor_module()
     index = vendor._get_device_index(device, optional=True)
     with ThreadPoolExecutor(max_workers=1) as fresh:

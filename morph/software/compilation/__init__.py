@@ -25,7 +25,7 @@ class AheadOfTimeError(MorphError, NotImplementedError):
 
 
 def place(journal: Journal) -> None:
-    """Has inductor compile what is on the software device, as soon as it is imported.
+    """Make inductor compile for the software device, as soon as it is imported.
 
     Args:
         journal: Records every rebinding.
@@ -80,7 +80,7 @@ def _refuse_ahead_of_time() -> None:
 
 
 def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
-    """Runs a graph as it is; inductor has the same way for graphs that call nothing."""
+    """Run a graph as it is; inductor has the same way for graphs that call nothing."""
     from torch._functorch import aot_autograd
     from torch.fx._lazy_graph_module import _LazyGraphModule
 
@@ -133,7 +133,7 @@ def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
 
 
 def _tell_apart(codecache: Any, journal: Journal) -> None:
-    """Has inductor's caches tell a graph for the software device from one for a GPU."""
+    """Make inductor's caches distinguish a graph for the software device from one for a GPU."""
     details = codecache.FxGraphHashDetails
     initialise = details.__init__
 
@@ -148,13 +148,13 @@ def _tell_apart(codecache: Any, journal: Journal) -> None:
 
 @functools.cache
 def _version() -> str:
-    """Names this way of compiling, whose results inductor keeps from process to process."""
+    """Return a name for this way of compiling, whose results inductor keeps across processes."""
     sources = sorted(pathlib.Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _without_triton(module: Any, journal: Journal) -> None:
-    """Has nobody generate code for a GPU, even where triton is installed."""
+    """Keep everything from generating code for a GPU, even where triton is installed."""
 
     def refuse(device: Any = None) -> None:
         raise RuntimeError("triton has no driver for the software device")
@@ -164,7 +164,7 @@ def _without_triton(module: Any, journal: Journal) -> None:
 
 
 def _without_drivers(config: Any, journal: Journal) -> None:
-    """Has inductor ask no installed triton for CUDA's driver, to tell the caches of its kernels apart."""
+    """Keep inductor from asking triton for CUDA's driver, which it does for the keys of its kernel caches."""
     from torch.utils._triton import has_triton
 
     journal.on_undo(has_triton.cache_clear)
@@ -174,7 +174,7 @@ def _without_drivers(config: Any, journal: Journal) -> None:
 
 
 def _without_graphs(module: Any, journal: Journal) -> None:
-    """Has the backend that only records graphs run what it would record: there are no launches to save."""
+    """Make the backend that only records graphs run them instead: there are no launches to save."""
 
     def run_as_it_is(model: Any, inputs: Sequence[Any]) -> Any:
         from torch._dynamo.backends.debugging import aot_eager

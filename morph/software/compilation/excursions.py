@@ -1,4 +1,4 @@
-"""Operators that code compiled for the CPU runs on the software device, as random and custom ones."""
+"""Operators that code compiled for the CPU runs on the software device, such as random and custom ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMESPACE = "morph_software"
 # Those whose operators are the same on both.
 ALIKE = {"inductor", "mkl", "mkldnn", "onednn", "prims", "quantized", "quantized_decomposed"}
 COLLECTIVES = {"_c10d_functional", "_c10d_functional_autograd"}
-# It is said to be random, and is not.
+# It is tagged as random but is not.
 NOT_RANDOM = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
@@ -40,7 +40,7 @@ class Excursion(NamedTuple):
 
 
 def is_needed(operator: OpOverload) -> bool:
-    """Tells whether an operator must run on the device: what the CPU has under its name is something else."""
+    """Return whether an operator must run on the device: the CPU's operator of its name differs."""
     if operator.namespace in ALIKE:
         return False
     if operator.namespace != "aten":
@@ -52,12 +52,12 @@ def is_needed(operator: OpOverload) -> bool:
 
 @functools.cache
 def define(excursion: Excursion) -> OpOverload:
-    """Makes the operator with which compiled code runs another one on the device.
+    """Make the operator with which compiled code runs another one on the device.
 
-    It takes and gives CPU tensors on the device's memory.
+    It takes and returns CPU tensors on the device's memory.
 
     Args:
-        excursion: What to run where; the same gives the same operator, under the same name in every process.
+        excursion: What to run where; equal ones get the same operator, under the same name in every process.
     """
     original = _find(excursion.operator)
     name = "_".join(
@@ -73,7 +73,7 @@ def define(excursion: Excursion) -> OpOverload:
 
 
 def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
-    """Gives an operator's tags, with the one that says which strides it asks for."""
+    """Return an operator's tags, with the one that says which strides it asks for."""
     if get_layout_constraint_tag(original, with_default=False) is not None:
         return tuple(original.tags)
     fixed = is_builtin(original)
@@ -105,7 +105,7 @@ def _runner(original: OpOverload, excursion: Excursion) -> Any:
 
 
 def _finished(original: OpOverload) -> Any:
-    """Makes a collective wait for its end: the compiler may use the memory that it reads again."""
+    """Make a collective wait for its end: the compiler may reuse the memory that it reads."""
     wait = torch.ops._c10d_functional.wait_tensor.default
 
     def run(*arguments: Any, **options: Any) -> Any:

@@ -11,13 +11,13 @@ HOST = torch.device("cpu")
 
 
 def is_on_device(value: object) -> bool:
-    """Tells whether a tensor, real or fake, or a device is of the software device's type."""
+    """Return whether a tensor, real or fake, or a device is of the software device's type."""
     device = value.device if isinstance(value, torch.Tensor) else value
     return isinstance(device, torch.device) and device.type == started().device_type
 
 
 def twin(fake: FakeTensor, device: torch.device) -> FakeTensor:
-    """Makes a fake tensor that differs from another in its device alone."""
+    """Make a fake tensor that differs from another in its device alone."""
     with in_kernel_invocation_manager(fake.fake_mode):
         meta = torch.ops.aten.alias.default(fake)
     return FakeTensor(fake.fake_mode, meta, device)

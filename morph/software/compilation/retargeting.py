@@ -1,4 +1,4 @@
-"""A graph for the software device turned into one for the CPU, and what of it still runs on the device."""
+"""Turns a graph for the software device into one for the CPU, of which some operators stay on the device."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ON_STORAGES = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of a compiled graph's inputs and outputs.
+    """The mapping of a compiled graph's inputs and outputs.
 
     Attributes:
         index: The device whose memory the code allocates.
@@ -64,12 +64,12 @@ class Plan:
 
 
 def concerns_device(module: fx.GraphModule, inputs: Iterable[object]) -> bool:
-    """Tells whether a graph works on the software device at all."""
+    """Return whether a graph works on the software device at all."""
     return any(map(is_on_device, inputs)) or any(map(is_on_device, _things(module)))
 
 
 def obstacle(module: fx.GraphModule) -> str | None:
-    """Says what keeps a graph from being compiled for the CPU; None is nothing."""
+    """Return what keeps a graph from being compiled for the CPU, or None."""
     for node in _nodes(module):
         if isinstance(node.target, HigherOrderOperator) and str(node.target) not in OF_PARTS:
             return str(node.target)
@@ -88,14 +88,14 @@ def _nodes(module: fx.GraphModule) -> Iterator[fx.Node]:
 
 
 def _things(module: fx.GraphModule) -> Iterator[object]:
-    """Gives the tensors and devices that a graph's nodes give and take."""
+    """Return the tensors and devices that a graph's nodes take and return."""
     for node in _nodes(module):
         yield from pytree.tree_leaves(node.meta.get("val"))
         yield from pytree.tree_leaves((node.args, dict(node.kwargs)))
 
 
 def retarget(module: fx.GraphModule, inputs: Sequence[Any]) -> tuple[fx.GraphModule, list[Any], Plan]:
-    """Makes of a graph for the device one for the CPU.
+    """Turn a graph for the device into one for the CPU.
 
     Args:
         module: A graph without obstacles, which stays as it is.
@@ -132,7 +132,7 @@ class _Retargeting:
         self._known: dict[int, tuple[Any, Any]] = {}  # with what it was made of, to keep its id
 
     def value(self, value: Any) -> Any:
-        """Gives the CPU's counterpart of a tensor or a device, and anything else as it is."""
+        """Return the CPU's counterpart of a tensor or a device, and anything else as it is."""
         if not is_on_device(value):
             return value
         if id(value) not in self._known:
@@ -140,7 +140,7 @@ class _Retargeting:
         return self._known[id(value)][1]
 
     def module(self, module: fx.GraphModule) -> fx.GraphModule:
-        """Gives the CPU's counterpart of a graph and of those in it."""
+        """Return the CPU's counterpart of a graph and of those in it."""
         if id(module) not in self._known:
             self._known[id(module)] = module, self._copied(module)
         copied: fx.GraphModule = self._known[id(module)][1]
@@ -210,7 +210,7 @@ def _needs_excursion(operator: object) -> bool:
 
 
 def _indices(node: fx.Node) -> set[int]:
-    """Gives the devices that a call's arguments are on, or else what it gives."""
+    """Return the devices of a call's arguments, or else of its result."""
     given = pytree.tree_leaves((node.args, dict(node.kwargs)))
     values = [each.meta.get("val") if isinstance(each, fx.Node) else each for each in given]
     return {_index(value) for value in pytree.tree_leaves(values) if is_on_device(value)}
@@ -228,7 +228,7 @@ def _counterpart(value: Any) -> Any:
 
 
 def _draw_seeds(node: fx.Node) -> None:
-    """Has the device's generator draw what inductor's random numbers are made of."""
+    """Draw the seeds of inductor's random numbers from the device's generator."""
     limits, (count, device) = torch.iinfo(torch.int64), node.args
     node.target = aten.randint.low
     node.args = limits.min, limits.max, [count]
@@ -243,7 +243,7 @@ def _moves(node: fx.Node) -> bool:
 
 
 def _copy_instead(node: fx.Node) -> None:
-    """On the CPU alone a move to another device would be nothing."""
+    """Copy where a graph moves a tensor to another device, which on the CPU alone would do nothing."""
     source: Any = node.args[0]
     same = node.meta["val"].dtype == source.meta["val"].dtype
     kept = {"memory_format"} if same else {"memory_format", "dtype"}

@@ -26,7 +26,7 @@ _reexecuted = Reexecuted("torch.cuda")
 
 
 def place_cuda(machine: Machine, journal: Journal) -> None:
-    """Makes torch believe in CUDA, with cuDNN.
+    """Make torch appear to be built for CUDA, with cuDNN.
 
     Args:
         machine: The software devices.
@@ -40,7 +40,7 @@ def place_cuda(machine: Machine, journal: Journal) -> None:
 
 
 def place_hip(machine: Machine, journal: Journal) -> None:
-    """Makes torch believe in HIP; where it does already, nothing changes.
+    """Make torch appear to be built for HIP; where it does already, nothing changes.
 
     Args:
         machine: The software devices.
@@ -60,7 +60,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
         journal.set_attribute(torch.version, name, version)
     storages.place(journal)
     parallel.fill_in(journal)
-    with _without("amdsmi"):  # which torch.cuda would ask the driver with
+    with _without("amdsmi"):  # torch.cuda would query the driver with them
         _reexecuted.place(journal, _complete)
     legacy.place(machine.native, journal)
     _know_storage_classes(journal)
@@ -69,7 +69,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
 
 
 def _run_backward_in_its_caller(journal: Journal) -> None:
-    """Keeps this thread's backward passes off autograd's threads for devices.
+    """Keep this thread's backward passes off autograd's threads for devices.
 
     Such a thread would have an OpenMP team of its own beside the caller's, and both wait by spinning: on two
     cores a step of a transformer's layer took 1.7 times as long as on the CPU.
@@ -80,7 +80,7 @@ def _run_backward_in_its_caller(journal: Journal) -> None:
 
 
 def _offer_profiling(journal: Journal) -> None:
-    """Has profilers measure the device too where a program does not choose the activities."""
+    """Make profilers measure the device too where a program does not choose the activities."""
     supported: Callable[[], set[ProfilerActivity]] = vars(torch.autograd)["_supported_activities"]
     journal.set_attribute(
         torch.autograd, "_supported_activities", lambda: {*supported(), ProfilerActivity.CUDA}
@@ -88,7 +88,7 @@ def _offer_profiling(journal: Journal) -> None:
 
 
 def _place_members(members: Mapping[str, object], journal: Journal) -> None:
-    """Puts members into ``torch._C``; undone while no other thread is in a call of torch.cuda."""
+    """Put members into ``torch._C``; undone while no other thread is in a call of torch.cuda."""
     placed = Journal()
     for name, value in members.items():
         placed.set_attribute(torch._C, name, value)
@@ -96,7 +96,7 @@ def _place_members(members: Mapping[str, object], journal: Journal) -> None:
 
 
 def _know_storage_classes(journal: Journal) -> None:
-    """Adds torch.cuda's classes of storages to those that torch.is_storage() knows."""
+    """Add torch.cuda's classes of storages to those that torch.is_storage() knows."""
     legacy_class = torch.storage._LegacyStorage
     # by type(), which does not import what torch.cuda has lazily
     classes = [each for each in vars(torch.cuda).values() if issubclass(type(each), type)]

@@ -32,7 +32,7 @@ CONFIG = (
 
 
 def register(journal: Journal) -> None:
-    """Has torch.distributed find NCCL.
+    """Make torch.distributed find NCCL.
 
     Args:
         journal: Records every rebinding.
@@ -50,7 +50,7 @@ def _provide(module: ModuleType, journal: Journal) -> None:
 
 
 def _serve_gloo(module: ModuleType, journal: Journal) -> None:
-    """Has gloo take the device's tensors, as it does in a build for CUDA."""
+    """Make gloo accept the device's tensors, as it does in a build for CUDA."""
     register_backend = module.ProcessGroup._register_backend
 
     def register(group: Any, device: Any, kind: Any, backend: Any = None) -> None:
@@ -69,7 +69,7 @@ def _bind(module: ModuleType, journal: Journal) -> None:
 
 @functools.cache
 def group_class() -> type:
-    """Makes ``ProcessGroupNCCL``, once torch's classes of c10d are there."""
+    """Make ``ProcessGroupNCCL``, once torch's classes of c10d are there."""
     from torch._C._distributed_c10d import Backend
 
     options: Any = Backend.Options
@@ -104,7 +104,7 @@ def group_class() -> type:
 
 
 def _options_type(base: type) -> type:
-    """Makes a type of which every option of the name nccl is an instance, as torch gives them back."""
+    """Make a type of which every option of the name nccl is an instance, as torch gives them back."""
 
     def is_instance(cls: type, instance: object) -> bool:
         return type.__instancecheck__(cls, instance) or getattr(instance, "backend", None) == NCCL

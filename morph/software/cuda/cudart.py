@@ -1,4 +1,4 @@
-"""``torch._C._cudart`` and ``torch._C._nvtx``: what torch binds of CUDA's runtime and of its marks."""
+"""``torch._C._cudart`` and ``torch._C._nvtx``: torch's bindings of CUDA's runtime and of NVTX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.software import runtime
 
 
 def names() -> dict[str, Any]:
-    """Gives the modules by their names in ``torch._C``."""
+    """Return the modules by their names in ``torch._C``."""
     functions = runtime.functions("cuda")
     functions |= {name: lambda: runtime.Code.success for name in ("cudaProfilerStart", "cudaProfilerStop")}
     return {"_cudart": _module("_cudart", functions), "_nvtx": _module("_nvtx", _marks())}
@@ -28,7 +28,7 @@ class _Ranges(threading.local):
 
 
 def _marks() -> dict[str, Any]:
-    """Gives the functions that mark ranges; depths and numbers are as NVTX counts them."""
+    """Return the functions that mark ranges; depths and numbers are as NVTX counts them."""
     numbers, ranges = itertools.count(1), _Ranges()
 
     def push(message: str) -> int:

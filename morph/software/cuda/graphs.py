@@ -12,7 +12,7 @@ from morph.software.machine import NotSimulatedError, started
 
 
 class _Holder:
-    """Where the device reads a generator's state: once for a state, whatever graphs draw from it."""
+    """The memory from which the device reads a generator's state; all graphs share one per state."""
 
     def __init__(self, generator: torch.Generator) -> None:
         self.state = generator.graphsafe_get_state()
@@ -36,7 +36,7 @@ class GraphBase(graphs.Graph):
     _current: ClassVar[GraphBase | None] = None
 
     def __new__(cls, keep_graph: bool = False) -> GraphBase:
-        """Makes an empty graph."""
+        """Make an empty graph."""
         made = super().__new__(cls)
         made._is_kept = keep_graph
         return made
@@ -49,38 +49,38 @@ class GraphBase(graphs.Graph):
 
     @staticmethod
     def get_currently_capturing_graph() -> GraphBase:
-        """Returns the graph that work is being captured into."""
+        """Return the graph that work is being captured into."""
         if GraphBase._current is None:
             raise RuntimeError("The current stream is not currently capturing.")
         return GraphBase._current
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Takes a generator; every replay draws anew from the state that it has now."""
+        """Take a generator; every replay draws anew from the state that it has now."""
         super().register_generator_state(generator)
         self._holders.append(_holder(generator))
 
     def instantiate(self) -> None:
-        """Makes the graph ready for its replay."""
+        """Make the graph ready for its replay."""
         self._captured("instantiate")
         if not self._is_kept:
             raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
 
     def reset(self) -> None:
-        """Forgets what was captured, and lets go of the pool and of the generators."""
+        """Forget what was captured, and release the pool and the generators."""
         super().reset()
         self._holders.clear()
 
     def raw_cuda_graph(self) -> int:
-        """Is refused: there is no ``cudaGraph_t``."""
+        """Raise an error: there is no ``cudaGraph_t``."""
         raise NotSimulatedError("torch.cuda.CUDAGraph.raw_cuda_graph", "its graphs are no cudaGraph_t")
 
     def raw_cuda_graph_exec(self) -> int:
-        """Is refused: there is no ``cudaGraphExec_t``."""
+        """Raise an error: there is no ``cudaGraphExec_t``."""
         name = "torch.cuda.CUDAGraph.raw_cuda_graph_exec"
         raise NotSimulatedError(name, "its graphs are no cudaGraphExec_t")
 
     def begin_capture_to_if_node(self, scalar_cuda_pred_tensor: torch.Tensor) -> None:
-        """Is refused: what is captured runs whole."""
+        """Raise an error: a captured graph always runs whole."""
         name = "torch.cuda.CUDAGraph.begin_capture_to_if_node"
         raise NotSimulatedError(name, "its graphs have no branches")
 

@@ -13,7 +13,7 @@ _set_default: Any = torch._C._set_default_tensor_type
 
 
 def place(native: Any, journal: Journal) -> None:
-    """Lets the types make tensors, and be the default.
+    """Make the types able to create tensors and to be the default.
 
     Args:
         native: The software device.

@@ -18,7 +18,7 @@ CUBLASLT_WORKSPACE = 1 << 20
 
 
 def names() -> dict[str, Any]:
-    """Gives the names of ``torch._C`` that only CUDA has, with what each is."""
+    """Return the names of ``torch._C`` that only CUDA has, with what each is."""
     return {
         "_has_cudnn": True,
         "_cudnn": cudnn(),
@@ -27,7 +27,7 @@ def names() -> dict[str, Any]:
 
 
 def settings() -> dict[str, Any]:
-    """Gives the names of ``torch._C`` that set what a library takes, which CUDA and HIP have.
+    """Return the names of ``torch._C`` that set what a library takes, which CUDA and HIP have.
 
     What is set is what is read again; there is no library that would take less or more for it.
     """
@@ -43,7 +43,7 @@ def settings() -> dict[str, Any]:
 
 
 def cudnn() -> ModuleType:
-    """Makes ``torch._C._cudnn``."""
+    """Make ``torch._C._cudnn``."""
     module: Any = ModuleType("torch._C._cudnn")
     module.is_cuda = True
     module.getCompileVersion = module.getRuntimeVersion = _version
@@ -53,7 +53,7 @@ def cudnn() -> ModuleType:
 
 
 def place(journal: Journal) -> None:
-    """Gives cuDNN to ``torch.backends.cudnn``, which has looked for it when torch was imported."""
+    """Give cuDNN to ``torch.backends.cudnn``, which looked for it when torch was imported."""
     module: Any = torch.backends.cudnn.version.__globals__
     for name, value in {"_cudnn": cudnn(), "_init": lambda: True, "__cudnn_version": CUDNN}.items():
         journal.set_item(module, name, value)
@@ -87,7 +87,7 @@ def _cublas_workspace() -> int:
 
 
 def _tuning() -> dict[str, Any]:
-    """Gives what says that no product of matrices is tuned; what would tune them is refused."""
+    """Return the functions that report matrix products as not tuned; those that would tune them refuse."""
     defaults = {
         "tunableop_is_enabled": False,
         "tunableop_tuning_is_enabled": False,

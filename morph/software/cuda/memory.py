@@ -15,7 +15,7 @@ _free_mutex = threading.Lock()
 
 
 def names(machine: Machine) -> dict[str, Any]:
-    """Gives the names of ``torch._C``, with what each is.
+    """Return the names of ``torch._C``, with what each is.
 
     Args:
         machine: The software devices.
@@ -112,7 +112,7 @@ class MemPool(pools.MemPool):
 
 
 def memory_snapshot(wanted: tuple[Any, ...] | None = None) -> dict[str, Any]:
-    """Answers ``torch._C._cuda_memorySnapshot``: the segments, of one pool if named, and the history."""
+    """Implement ``torch._C._cuda_memorySnapshot``: the segments, of one pool if named, and the history."""
     pool, with_events = (tuple(wanted[:2]) if wanted else (0, 0)), not wanted or len(wanted) < 3 or wanted[2]
     settings = torch._C._accelerator_getAllocatorSettings()
     return {
@@ -133,7 +133,7 @@ def record_memory_history(
     global_record_annotations: bool = False,
     skip_actions: Iterable[str] = (),
 ) -> None:
-    """Answers ``torch._C._cuda_record_memory_history``: the events, with the frames that led to them."""
+    """Implement ``torch._C._cuda_record_memory_history``: record events, with the frames that led to them."""
     memory.record_history(enabled, context, stacks, max_entries, None, clear_history, skip_actions)
 
 
@@ -148,7 +148,7 @@ def record_memory_history_legacy(
     global_record_annotations: bool = False,
     skip_actions: Iterable[str] = (),
 ) -> None:
-    """Answers ``torch._C._cuda_record_memory_history_legacy``, the same by other words."""
+    """Implement ``torch._C._cuda_record_memory_history_legacy``: the same with older parameters."""
     context = "alloc" if alloc_context else "state" if record_context else None
     stacks = "all" if native_frames else "python"
     options = (None, clear_history, skip_actions)
@@ -156,18 +156,18 @@ def record_memory_history_legacy(
 
 
 def holds_just(index: int, pool: tuple[int, int], expected: set[int]) -> bool:
-    """Answers ``torch._C._cuda_checkPoolLiveAllocations``: whether these addresses are what a pool holds."""
+    """Implement ``torch._C._cuda_checkPoolLiveAllocations``: whether a pool holds just these addresses."""
     segments = [each for each in memory.memory_snapshot(pool) if each["device"] == index]
     blocks = (block for each in segments for block in each["blocks"])
     return {block["address"] for block in blocks if block["state"] == "active_allocated"} == expected
 
 
 def lie_at(tensors: list[Any], addresses: list[Any], places: list[int]) -> bool:
-    """Answers ``torch._C._tensors_data_ptrs_at_indices_equal``."""
+    """Implement ``torch._C._tensors_data_ptrs_at_indices_equal``."""
     return all(tensors[place].data_ptr() == addresses[place] for place in places)
 
 
 def tensor_on(metadata: dict[str, Any], storage: torch.UntypedStorage) -> torch.Tensor:
-    """Answers ``torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata``."""
+    """Implement ``torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata``."""
     made = torch.empty(0, dtype=metadata["dtype"], device=storage.device)
     return made.set_(storage, metadata["storage_offset"], metadata["size"], metadata["stride"])

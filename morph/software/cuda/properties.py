@@ -1,4 +1,4 @@
-"""What a software device says of itself through CUDA or HIP."""
+"""The properties that a software device reports through CUDA or HIP."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ MI300X: dict[str, Any] = {
 
 
 def of_device(index: int) -> DeviceProperties:
-    """Answers ``torch.cuda._get_device_properties``."""
+    """Implement ``torch.cuda._get_device_properties``."""
     return of_number(started().visible.indices()[devices.valid_index(index)])
 
 
 def of_number(number: int) -> DeviceProperties:
-    """Gives the properties of a device by its number in the machine, which this process need not see."""
+    """Return the properties of a device by its number in the machine, which this process need not see."""
     machine = started()
     identity = visible.identity(machine.facts.name, number)
     own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": number}

@@ -36,7 +36,7 @@ CLASSES = {
 
 
 def names() -> dict[str, Any]:
-    """Gives the names of ``torch._C``."""
+    """Return the names of ``torch._C``."""
     functions = {name: _function(name, reason) for name, reason in REASONS.items()}
     return {**functions, **{name: _class(name, reason) for name, reason in CLASSES.items()}}
 

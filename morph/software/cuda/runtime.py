@@ -1,4 +1,4 @@
-"""What a torch that is built for CUDA, or for ROCm, has in ``torch._C``."""
+"""The names in ``torch._C`` of a torch built for CUDA or for ROCm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WATCHED = {"default": 0, "warn": 1, "error": 2}
 
 
 def names(machine: Machine) -> dict[str, Any]:
-    """Gives the names of ``torch._C``, with what each is.
+    """Return the names of ``torch._C``, with what each is.
 
     Args:
         machine: The simulated machine.
@@ -44,7 +44,7 @@ def names(machine: Machine) -> dict[str, Any]:
 
 
 def initialise() -> None:
-    """Answers ``torch._C._cuda_init``: uses the device, and gives torch.cuda what torch's C++ gives it."""
+    """Implement ``torch._C._cuda_init``: use the device, and set in torch.cuda what torch's C++ sets."""
     machine = started()
     count = machine.count  # what the environment says now, for the last time
     if not count:
@@ -88,7 +88,7 @@ def _streams() -> dict[str, Any]:
 
 
 def set_sync_debug_mode(mode: int | str) -> None:
-    """Answers ``torch._C._cuda_set_sync_debug_mode``: whether waits of the host are warned of, or refused."""
+    """Implement ``torch._C._cuda_set_sync_debug_mode``: whether the host's waits warn or raise."""
     warnings.warn(
         "Synchronization debug mode is a prototype feature and does not yet detect all "
         "synchronizing operations",

@@ -1,4 +1,4 @@
-"""What ``torch.cuda`` tells of a device while it works, which it asks pynvml: the one that morph serves."""
+"""The sensors of ``torch.cuda``, which reads them from pynvml: the one that morph serves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from morph.software.machine import started
 
 
 def fill_in(module: Any) -> None:
-    """Give a ``torch.cuda`` that is executed anew its readings.
+    """Give a re-executed ``torch.cuda`` its readings.
 
     Args:
         module: ``torch.cuda``, which has imported pynvml as it was there.
@@ -39,7 +39,7 @@ def memory_usage(device: Any = None) -> int:
 
     properties.of_device(device)
     error = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-    error.add_note("torch.cuda.memory_usage: a CPU does not tell how busy its memory is")
+    error.add_note("torch.cuda.memory_usage: a CPU does not report how busy its memory is")
     raise error
 
 

@@ -1,4 +1,4 @@
-"""Storages of CUDA's device, which torch makes, resizes and shares in a build for it only."""
+"""Storages on the CUDA device; only a build for CUDA can make, resize and share them itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _resize: Any = torch.UntypedStorage.resize_
 
 
 def place(journal: Journal) -> None:
-    """Has torch's class of storages take the device; ``journal`` records it."""
+    """Make torch's storage class accept the device; ``journal`` records it."""
     methods = {
         "__new__": new,
         "resize_": resize,
@@ -32,7 +32,7 @@ def place(journal: Journal) -> None:
 
 
 def new(cls: type, *arguments: Any, device: Any = None, **options: Any) -> Any:
-    """Makes a storage of a number of bytes, or of numbers."""
+    """Make a storage of a number of bytes, or of numbers."""
     place = None if device is None else torch.device(device)
     if place is None or place.type != "cuda":
         return _new(cls, *arguments, device=device, **options)
@@ -43,7 +43,7 @@ def new(cls: type, *arguments: Any, device: Any = None, **options: Any) -> Any:
 
 
 def resize(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
-    """Gives a storage another number of bytes."""
+    """Change the size of a storage to a number of bytes."""
     if storage.is_cuda:
         started().native.resize_storage(storage._cdata, size)
     else:
@@ -52,7 +52,7 @@ def resize(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
 
 
 def share(storage: torch.UntypedStorage) -> tuple[Any, ...]:
-    """Answers ``_share_cuda_``: what another process needs to open the storage.
+    """Implement ``_share_cuda_``: return what another process needs to open the storage.
 
     Returns:
         Device, handle of the memory, bytes, offset in that memory, handle of the counts, place in them,
@@ -78,13 +78,13 @@ def opened(
     event: bytes,
     event_sync_required: bool,
 ) -> torch.UntypedStorage:
-    """Answers ``_new_shared_cuda``: the storage of another process."""
+    """Implement ``_new_shared_cuda``: open the storage of another process."""
     process, file, segment = _MEMORY.unpack(handle)
     _, counts = _COUNTERS.unpack(counters)
     return sharing.open_shared(Place(process, file, segment, offset, counts, counter), size, device)
 
 
 def let_go(counters: bytes, counter: int, **options: Any) -> None:
-    """Answers ``_release_ipc_counter_cuda``: this process has the storage from before."""
+    """Implement ``_release_ipc_counter_cuda``, for a storage that this process has already opened."""
     process, counts = _COUNTERS.unpack(counters)
     sharing.let_go(process, counts, counter)

@@ -16,7 +16,7 @@ class StreamBase(torch.Stream):
     """``torch._C._CudaStreamBase``: a queue of work on one device."""
 
     def __new__(cls, priority: int = 0, stream_ptr: int = 0, **place: int) -> StreamBase:
-        """Makes a stream on the current device, or wraps one given by its handle or its place."""
+        """Make a stream on the current device, or wrap one given by its handle or its place."""
         if place:
             return super().__new__(cls, **place)
         device = torch.device("cuda", devices.current_device())
@@ -40,11 +40,11 @@ class StreamBase(torch.Stream):
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """Returns the least and the greatest priority."""
+        """Return the least and the greatest priority."""
         return 0, -3
 
     def is_capturing(self) -> bool:
-        """Tells whether this stream's work is being captured into a graph."""
+        """Return whether this stream's work is being captured into a graph."""
         return streams.is_captured(self)
 
 
@@ -61,7 +61,7 @@ class EventBase(torch.Event):
         interprocess: bool = False,
         external: bool = False,
     ) -> EventBase:
-        """Makes an event on the current device."""
+        """Make an event on the current device."""
         options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
         made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
         made._timed, made._between_processes = enable_timing, interprocess
@@ -69,7 +69,7 @@ class EventBase(torch.Event):
 
     @classmethod
     def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:
-        """Makes the event that another process has given the handle of."""
+        """Make the event from a handle of another process."""
         if len(handle) != HANDLE:
             raise RuntimeError(f"cudaIpcEventHandle expects byte-string of {HANDLE} bytes, got {len(handle)}")
         with torch.cuda.device(device):
@@ -79,7 +79,7 @@ class EventBase(torch.Event):
         return made
 
     def ipc_handle(self) -> bytes:
-        """Returns what another process makes this event of: its time, by the host's one clock."""
+        """Return the handle for another process: the event's time by the host's clock, which they share."""
         if not self._between_processes:
             raise torch.AcceleratorError("CUDA error: invalid argument")
         if not self.event_id:
@@ -98,7 +98,7 @@ class EventBase(torch.Event):
         return self.event_id
 
     def elapsed_time(self, other: torch.Event) -> float:
-        """Returns the milliseconds from this event to another; both must have been made to measure time."""
+        """Return the milliseconds from this event to another; both must have been made to measure time."""
         if not (self._timed and getattr(other, "_timed", False)):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self.event_id and other.event_id):
@@ -109,23 +109,23 @@ class EventBase(torch.Event):
 
 
 def current(index: int) -> tuple[int, int, int]:
-    """Answers ``torch._C._cuda_getCurrentStream``: id, device index and device type."""
+    """Implement ``torch._C._cuda_getCurrentStream``: id, device index and device type."""
     stream = torch.accelerator.current_stream(index)
     return stream.stream_id, stream.device_index, stream.device_type
 
 
 def default(index: int) -> tuple[int, int, int]:
-    """Answers ``torch._C._cuda_getDefaultStream``: id, device index and device type."""
+    """Implement ``torch._C._cuda_getDefaultStream``: id, device index and device type."""
     return 0, *current(index)[1:]
 
 
 def from_handle(handle: int, index: int) -> tuple[int, int, int]:
-    """Answers ``torch._C._cuda_getStreamFromExternal``: a stream around another library's."""
+    """Implement ``torch._C._cuda_getStreamFromExternal``: a stream around another library's."""
     return handle, *current(index)[1:]
 
 
 def set_current(**place: Any) -> None:
-    """Answers ``torch._C._cuda_setStream``, which makes the stream's device current too."""
+    """Implement ``torch._C._cuda_setStream``, which makes the stream's device current too."""
     started().native.set_device(place["device_index"])
     torch._C._accelerator_setStream(torch.Stream(**place))
 

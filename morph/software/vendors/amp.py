@@ -45,30 +45,30 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """Returns the dtypes that autocast may use."""
+    """Return the dtypes that autocast may use."""
     return [getattr(torch, name) for name in started().character.amp_dtypes]
 
 
 def is_autocast_enabled() -> bool:
-    """Tells whether autocast is on for this device type."""
+    """Return whether autocast is on for this device type."""
     return torch.is_autocast_enabled(started().device_type)
 
 
 def set_autocast_enabled(enable: bool) -> None:
-    """Turns autocast on or off for this device type."""
+    """Turn autocast on or off for this device type."""
     torch.set_autocast_enabled(started().device_type, enable)
 
 
 def get_autocast_dtype() -> torch.dtype:
-    """Returns the dtype that autocast uses on this device type."""
+    """Return the dtype that autocast uses on this device type."""
     return torch.get_autocast_dtype(started().device_type)
 
 
 def set_autocast_dtype(dtype: torch.dtype) -> None:
-    """Sets the dtype that autocast uses on this device type."""
+    """Set the dtype that autocast uses on this device type."""
     torch.set_autocast_dtype(started().device_type, dtype)
 
 
 def amp_definitely_not_available() -> bool:
-    """Tells whether there is no device for mixed precision."""
+    """Return whether there is no device for mixed precision."""
     return False

@@ -1,4 +1,4 @@
-"""What tells one vendor's device from another, beyond the names that are recorded of it."""
+"""The differences between the vendors' devices beyond their recorded names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from morph.software.machine import Machine
 
 
-# Vendors whose names behave in ways that a surface does not tell.
+# Vendors whose names behave in ways that a surface does not record.
 CHARACTERS = {
     "cpu": "morph.software.cuda:CHARACTER",
     "mlu": "morph.software.vendors.mlu:CHARACTER",
@@ -31,18 +31,18 @@ def _nothing(modules: Mapping[str, ModuleType]) -> None:
 
 @dataclass(frozen=True)
 class Character:
-    """What a vendor's device and its package are like beyond the surface.
+    """The properties of a vendor's device and package that the surface does not record.
 
     Attributes:
         title: The device in error messages, ``"NPU"``.
-        properties: Gives what the vendor tells of a device with that many bytes of memory.
+        properties: Returns the properties that the vendor reports of a device with that many bytes.
         padding: Bytes that the vendor's allocator adds to each request.
         channels_last: Whether tensors may be put into that order on the device.
         float64: Whether a cast to float64 on the device is one.
         amp_dtypes: Names of the dtypes that autocast may use.
         names: Values of the vendor's own, by bare name, or by dotted name where a bare one is not enough.
         parts: Modules that define more of them, as the device's own modules do.
-        package: What else there is, by dotted name: below the vendor's package, or in torch.
+        package: Further objects by dotted name, below the vendor's package or in torch.
         homes: A module's recorded name to its own, where it can be imported under its own only.
         flags: A module's recorded name to the class that its flags are members of.
         architectures: Of the kernels that torch.cuda is said to be built with, separated by spaces.

@@ -71,7 +71,7 @@ def _bool(value: Any) -> bool:
 
 @dataclass
 class SDPAParams:
-    """What fused attention is asked about, without groups of queries."""
+    """The parameters of a question about fused attention, without groups of queries."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -82,12 +82,12 @@ class SDPAParams:
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Tells whether there is a fused kernel: never, since the kernels are the CPU's."""
+    """Return whether there is a fused kernel: never, since the kernels are the CPU's."""
     return _no_fused_kernel(params)
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Tells whether there is a fused kernel: never, since the kernels are the CPU's."""
+    """Return whether there is a fused kernel: never, since the kernels are the CPU's."""
     return _no_fused_kernel(params)
 
 
@@ -104,7 +104,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = False,
 ) -> Iterator[Any]:
-    """Chooses kernels of attention for the length of a ``with`` block."""
+    """Choose kernels of attention for the length of a ``with`` block."""
     chosen = {
         SDPBackend.FLASH_ATTENTION: enable_flash,
         SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
@@ -124,7 +124,7 @@ class cnFFTPlanCache:
         self.device_index = device_index
 
     def clear(self) -> None:
-        """Forgets all plans, of which there are none."""
+        """Do nothing: there are no plans to forget."""
 
 
 class cnFFTPlanCacheManager:
@@ -156,7 +156,7 @@ def set_flags(
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
 ) -> tuple[Any, ...]:
-    """Sets CNNL's one flag, warns of the others, and returns what it was."""
+    """Set CNNL's one flag, warn of the others, and return its former value."""
     before = (None, None, None, None, _allowed["cnnl"])
     others = {"enabled": _enabled, "benchmark": _benchmark, "benchmark_limit": _benchmark_limit}
     for name in (name for name, value in {**others, "deterministic": _deterministic}.items() if value):
@@ -174,7 +174,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """Sets CNNL's one flag for the length of a ``with`` block."""
+    """Set CNNL's one flag for the length of a ``with`` block."""
     with __allow_nonbracketed_mutation():
         before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
     try:

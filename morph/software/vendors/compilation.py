@@ -25,7 +25,7 @@ CONSTANT = ("current_device", "device_count", "is_available", "is_initialized")
 
 
 def register(module: ModuleType, machine: Machine) -> None:
-    """Makes Dynamo know the device, at once or as soon as it is imported."""
+    """Make Dynamo know the device, at once or as soon as it is imported."""
     for name in CONSTANT:
         if hasattr(module, name):
             # what torch.compiler.assume_constant_result does, which imports Dynamo

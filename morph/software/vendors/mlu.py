@@ -1,4 +1,4 @@
-"""Cambricon's own behaviour, where the surface of torch_mlu does not tell it."""
+"""Cambricon's behaviour that the surface of torch_mlu does not record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _range_numbers = itertools.count(1)
 
 
 class _MLUDeviceProperties(devices.DeviceProperties):
-    """What torch_mlu tells of a device."""
+    """The device properties that torch_mlu reports."""
 
     name = "MLU590-M9"
     major, minor = 5, 0
@@ -36,17 +36,17 @@ class _MLUDeviceProperties(devices.DeviceProperties):
 
 
 def is_bf16_supported() -> bool:
-    """Tells whether autocast may use bfloat16."""
+    """Return whether autocast may use bfloat16."""
     return bool(namespace().get_device_properties(namespace().current_device()).major >= BFLOAT16_SINCE)
 
 
 def is_fp8_supported(including_emulation: bool = True) -> bool:
-    """Tells whether the device has numbers of eight bits."""
+    """Return whether the device has numbers of eight bits."""
     return bool(namespace().get_device_properties(namespace().current_device()).major >= FLOAT8_SINCE)
 
 
 def supports_linear_memory(device: devices.AnyDevice = None) -> bool:
-    """Tells whether the device has linear memory."""
+    """Return whether the device has linear memory."""
     return bool(namespace().get_device_properties(device).supports_linear_memory)
 
 
@@ -68,17 +68,17 @@ class graph(graphs.graph):
 
 
 def cnrt() -> ModuleType:
-    """Returns the functions of the runtime that torch_mlu binds."""
+    """Return the functions of the runtime that torch_mlu binds."""
     return sys.modules["torch_mlu._MLUC._cnrt"]
 
 
 def mluProfilerStart() -> runtime.Code:
-    """Starts an attached profiler."""
+    """Start an attached profiler."""
     return runtime.Code.success
 
 
 def mluProfilerStop() -> runtime.Code:
-    """Stops an attached profiler."""
+    """Stop an attached profiler."""
     return runtime.Code.success
 
 
@@ -90,22 +90,22 @@ class CnrtError(RuntimeError):
 
 
 def check_error(res: int) -> None:
-    """Raises if a call of the runtime did not succeed."""
+    """Raise if a call of the runtime did not succeed."""
     if res != runtime.Code.success:
         raise CnrtError(res)
 
 
 def start() -> None:
-    """Starts an attached profiler."""
+    """Start an attached profiler."""
 
 
 def stop() -> None:
-    """Stops an attached profiler."""
+    """Stop an attached profiler."""
 
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Has an attached profiler collect for the length of a ``with`` block."""
+    """Run an attached profiler for the length of a ``with`` block."""
     yield
 
 
@@ -114,43 +114,43 @@ def _refuse_initialisation() -> None:
 
 
 def mark(msg: str) -> None:
-    """Marks a moment for Cambricon's profiler, which nobody reads here."""
+    """Mark a moment for Cambricon's profiler, which nobody reads here."""
 
 
 def range_push(msg: str) -> int:
-    """Begins a nested range."""
+    """Begin a nested range."""
     return 0
 
 
 def range_pop() -> int:
-    """Ends the innermost range."""
+    """End the innermost range."""
     return 0
 
 
 def range_start(msg: str) -> int:
-    """Begins a range and returns its number."""
+    """Begin a range and return its number."""
     return next(_range_numbers)
 
 
 def range_end(range_id: int) -> None:
-    """Ends a range."""
+    """End a range."""
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Makes a range of a ``with`` block."""
+    """Make a range of a ``with`` block."""
     range_push(msg.format(*args, **kwargs))
     yield
     range_pop()
 
 
 def version() -> tuple[int, int, int]:
-    """Returns the version of CNCL."""
+    """Return the version of CNCL."""
     return VERSION
 
 
 def is_cncl_available() -> bool:
-    """Tells whether there is CNCL: always."""
+    """Return whether there is CNCL: always."""
     return True
 
 
@@ -171,7 +171,7 @@ def _mlu_releasePool(device: int, mempool_id: Id) -> None:
 
 
 def _patch(modules: Mapping[str, ModuleType]) -> None:
-    """Changes what importing torch_mlu changes in torch."""
+    """Change what importing torch_mlu changes in torch."""
     bindings, version, dist = torch._C, torch.version, torch.distributed
     for name in ("tf32", "fp16_reduced_precision_reduction"):
         fake = getattr(modules["torch.backends.mlu"], f"fake_set_cublas_allow_{name}")

@@ -1,4 +1,4 @@
-"""Moore Threads' own behaviour, where the surface of torch_musa does not tell it."""
+"""Moore Threads' behaviour that the surface of torch_musa does not record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _mudnn = {"allow_tf32": True}
 
 
 class _MusaDeviceProperties(devices.DeviceProperties):
-    """What torch_musa tells of a device."""
+    """The device properties that torch_musa reports."""
 
     name = "MTT S5000"
     major, minor = 3, 1
@@ -38,22 +38,22 @@ class _MusaDeviceProperties(devices.DeviceProperties):
 
 
 def values(machine: Machine) -> dict[str, Any]:
-    """Gives what has another name than elsewhere."""
+    """Return the values whose names differ from the other vendors'."""
     return {"_get_musa_device_index": devices._get_device_index, "MUSAGraph": MUSAGraph, "has_half": True}
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Tells whether tensors may be of bfloat16."""
+    """Return whether tensors may be of bfloat16."""
     return bool(namespace().get_device_capability() >= BFLOAT16_SINCE)
 
 
 def is_tf32_supported() -> bool:
-    """Tells whether products may be of TF32."""
+    """Return whether products may be of TF32."""
     return is_bf16_supported(including_emulation=False)
 
 
 def get_arch_list() -> list[str]:
-    """Returns the generations that the package has code for."""
+    """Return the generations that the package has code for."""
     return ["21", "22", "31"]
 
 
@@ -71,11 +71,11 @@ class MUSAGraph(graphs.Graph):
         self._graph_instances.add(self)
 
     def reinstantiate_graph(self) -> None:
-        """Does nothing: a replay is always of the same work."""
+        """Do nothing: a replay is always of the same work."""
 
     @classmethod
     def get_latest_instance(cls) -> list[MUSAGraph]:
-        """Returns all graphs that there are."""
+        """Return all graphs that there are."""
         return list(cls._graph_instances)
 
 
@@ -96,7 +96,7 @@ class MemPool(pools.MemPool):
 
 
 class MemPoolContext:
-    """What torch_musa holds while a pool is used."""
+    """The object that torch_musa holds while a pool is used."""
 
     _active: ClassVar[MemPool | None] = None
 
@@ -105,13 +105,13 @@ class MemPoolContext:
 
     @staticmethod
     def active_pool() -> MemPool | None:
-        """Returns the pool that was used last."""
+        """Return the pool that was used last."""
         return MemPoolContext._active
 
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
-    """Takes the memory of all threads from a pool, which torch_musa holds for good from then on."""
+    """Take the memory of all threads from a pool, which torch_musa holds for good from then on."""
     context, native = MemPoolContext(pool), started().native
     index = devices._get_device_index(device, optional=True)
     native.begin_pool(index, pool.id, native.Reach.PROCESS)
@@ -123,22 +123,22 @@ def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
 
 
 def reset_max_memory_allocated(device: AnyDevice = None) -> None:
-    """Fails as torch_musa's does, which forgets an import."""
+    """Fail as torch_musa's does, which forgets an import."""
     raise NameError("name 'warnings' is not defined")
 
 
 def reset_max_memory_cached(device: AnyDevice = None) -> None:
-    """Fails as torch_musa's does, which forgets an import."""
+    """Fail as torch_musa's does, which forgets an import."""
     raise NameError("name 'warnings' is not defined")
 
 
 def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
-    """Returns the allocator's figures, nested by kind, pool and figure; none before the device is used."""
+    """Return the allocator's figures, nested by kind, pool and figure; none before the device is used."""
     return memory.memory_stats_as_nested_dict(device) if devices.is_initialized() else {}
 
 
 def memory_stats_all() -> dict[str, int]:
-    """Returns the allocator's figures of all devices: sums, of peaks the highest."""
+    """Return the allocator's figures of all devices: sums, of peaks the highest."""
     total: dict[str, int] = defaultdict(int)
     for index in range(started().count):
         for name, value in memory.memory_stats(index).items():
@@ -154,7 +154,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "musa",
 ) -> Iterator[None]:
-    """Leaves randomness as it was after a ``with`` block; torch_musa puts this in place of torch's."""
+    """Leave randomness as it was after a ``with`` block; torch_musa puts this in place of torch's."""
     with _torchs_fork_rng(devices, enabled, _caller, _devices_kw, device_type):
         yield
 
@@ -163,7 +163,7 @@ _torchs_fork_rng: Any = torch.random.fork_rng
 
 
 def musart() -> ModuleType:
-    """Returns the functions of the runtime that torch_musa binds."""
+    """Return the functions of the runtime that torch_musa binds."""
     return sys.modules["torch_musa._MUSAC._musart"]
 
 
@@ -175,23 +175,23 @@ class MusaError(RuntimeError):
 
 
 def check_error(res: int) -> None:
-    """Raises if a call of the runtime did not succeed."""
+    """Raise if a call of the runtime did not succeed."""
     if res != runtime.Code.success:
         raise MusaError(res)
 
 
 def version() -> tuple[int, int, int]:
-    """Returns the version of MCCL."""
+    """Return the version of MCCL."""
     return MCCL_VERSION
 
 
 def mudnn_version() -> int:
-    """Returns the version of muDNN."""
+    """Return the version of muDNN."""
     return MUDNN_VERSION
 
 
 def set_flags(_allow_tf32: bool) -> tuple[bool]:
-    """Sets muDNN's one flag and returns what it was."""
+    """Set muDNN's one flag and return its former value."""
     before = _mudnn["allow_tf32"]
     _mudnn["allow_tf32"] = _allow_tf32
     return (before,)
@@ -199,7 +199,7 @@ def set_flags(_allow_tf32: bool) -> tuple[bool]:
 
 @contextmanager
 def flags(allow_tf32: bool = True) -> Iterator[None]:
-    """Sets muDNN's one flag for the length of a ``with`` block."""
+    """Set muDNN's one flag for the length of a ``with`` block."""
     with __allow_nonbracketed_mutation():
         before = set_flags(allow_tf32)
     try:
@@ -223,7 +223,7 @@ def _refuse_cuda(storage: Any, location: str) -> None:
 
 
 def _patch(modules: Mapping[str, ModuleType]) -> None:
-    """Changes what importing torch_musa changes in torch."""
+    """Change what importing torch_musa changes in torch."""
     own: Any = modules["torch.musa"]
     torch.cuda._lazy_init = own._lazy_init
     torch.cuda._lazy_call = own._lazy_call

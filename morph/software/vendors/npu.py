@@ -1,4 +1,4 @@
-"""Ascend's own behaviour, where the surface of torch_npu does not tell it."""
+"""Ascend's behaviour that the surface of torch_npu does not record."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CUDA_FIELDS = (
 
 
 class DeviceProperties(devices.DeviceProperties):
-    """What torch_npu tells of a device: CUDA's fields are there and hold None."""
+    """The device properties that torch_npu reports; CUDA's other fields exist and are None."""
 
     def __init__(self, total_memory: int) -> None:
         super().__init__(total_memory, name="Ascend910B1", **dict.fromkeys(CUDA_FIELDS))
@@ -49,12 +49,12 @@ class DeviceProperties(devices.DeviceProperties):
 
 
 def get_device_capability(device: AnyDevice = None) -> None:
-    """Returns None: a compute capability is CUDA's."""
+    """Return None: a compute capability is CUDA's."""
     devices.valid_index(device)
 
 
 class Stream(streams.Stream):
-    """A queue of work on one device, whose priority torch_npu cannot tell."""
+    """A queue of work on one device, whose priority torch_npu cannot report."""
 
     @property
     def priority(self) -> int:
@@ -128,7 +128,7 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
 
 
 class CubeMathType(enum.IntEnum):
-    """How the matrix unit may round."""
+    """The rounding allowed in the matrix unit."""
 
     KEEP_DTYPE = 0
     ALLOW_FP32_DOWN_PRECISION = 1
@@ -149,7 +149,7 @@ class Configuration:
     """``torch.npu.config``, whose only setting can be set and not be read."""
 
     def _set_allow_internal_format(self, allowed: bool) -> None:
-        """Chooses the layout of weights in memory, which makes no difference here."""
+        """Choose the layout of weights in memory; it has no effect here."""
 
     allow_internal_format = property(None, _set_allow_internal_format)
 
@@ -161,31 +161,31 @@ class mstx:
 
     @staticmethod
     def mark(message: str, stream: Any = None, domain: str = "default") -> None:
-        """Marks a moment."""
+        """Mark a moment."""
 
     @staticmethod
     def range_push(message: str, stream: Any = None, domain: str = "default") -> int:
-        """Begins a nested range."""
+        """Begin a nested range."""
         return 0
 
     @staticmethod
     def range_pop(domain: str = "default") -> int:
-        """Ends the innermost range."""
+        """End the innermost range."""
         return 0
 
     @staticmethod
     def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
-        """Begins a range and returns its number."""
+        """Begin a range and return its number."""
         mstx._last += 1
         return mstx._last
 
     @staticmethod
     def range_end(range_id: int, domain: str = "default") -> None:
-        """Ends a range."""
+        """End a range."""
 
     @staticmethod
     def mstx_range(message: str, stream: Any = None, domain: str = "default") -> Callable[[Any], Any]:
-        """Returns a decorator that makes a range of a call."""
+        """Return a decorator that makes a range of a call."""
         return lambda function: function
 
 
@@ -193,7 +193,7 @@ _sync_debug_mode = 0
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Sets whether synchronizing is reported: 0 or "default", 1 or "warn", 2 or "error"."""
+    """Set whether synchronizing is reported: 0 or "default", 1 or "warn", 2 or "error"."""
     global _sync_debug_mode
     modes = {"default": 0, "warn": 1, "error": 2}
     mode = modes.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
@@ -203,31 +203,31 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Returns what `set_sync_debug_mode` set, as a number."""
+    """Return what ``set_sync_debug_mode`` set, as a number."""
     return _sync_debug_mode
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
-    """Chooses between compiled and prepared operators, which makes no difference here."""
+    """Choose between compiled and prepared operators; it has no effect here."""
 
 
 def is_jit_compile_false() -> bool:
-    """Tells whether operators are the prepared ones: always."""
+    """Return whether operators are the prepared ones: always."""
     return True
 
 
 def get_soc_version() -> int:
-    """Returns torch_npu's number of the chip."""
+    """Return torch_npu's number of the chip."""
     return SOC_VERSION
 
 
 def get_cann_version(module: str = "CANN") -> str:
-    """Returns the version of a module of CANN."""
+    """Return the version of a module of CANN."""
     return "8.5.0"
 
 
 def npurt() -> SimpleNamespace:
-    """Returns the functions of the runtime that torch_npu binds."""
+    """Return the functions of the runtime that torch_npu binds."""
     functions = runtime.functions("npu").items()
     return SimpleNamespace(**{name: each for name, each in functions if name in RUNTIME})
 

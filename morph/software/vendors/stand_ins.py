@@ -1,4 +1,4 @@
-"""Stand-ins for what a vendor has and the simulated device lacks, and recorded parameters for the rest."""
+"""Stand-ins for names that the simulated device lacks, and the recorded parameters for the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morph.tables.surfaces import Surface
 
 
 def stand_in(name: str, surface: Surface) -> Any:
-    """Makes a function, class or value that has the recorded parameters and members, and refuses every use.
+    """Make a function, class or value that has the recorded parameters and members, and refuses every use.
 
     Args:
         name: The dotted name.
@@ -53,10 +53,10 @@ def _refusing_class(name: str, surface: Surface) -> type:
 
 
 def fitted(value: Any, name: str, surface: Surface) -> Any:
-    """Gives what is simulated exactly the parameters and at least the members that the vendor's has.
+    """Return a simulated object with the vendor's exact parameters and at least the vendor's members.
 
     Args:
-        value: What is simulated.
+        value: The simulated object.
         name: The dotted name that it is to have.
         surface: Where that is recorded.
 
@@ -70,7 +70,7 @@ def fitted(value: Any, name: str, surface: Surface) -> Any:
 
 
 def complete(made: type, name: str, surface: Surface) -> None:
-    """Adds what the vendor's class has and ours lacks: members, which refuse, and recorded parameters."""
+    """Add the vendor's members that the class lacks, which refuse, and the recorded parameters."""
     row = surface.classes.get(name)
     for member, kind in row.members.items() if row else ():
         full = f"{name}.{member}"
@@ -110,7 +110,7 @@ def _taking(function: FunctionType, recorded: str) -> Callable[..., Any]:
 
 
 class RefusingValue:
-    """A value that the vendor has and the simulated device has not: refuses every use."""
+    """A value that the simulated device lacks; it refuses every use."""
 
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "_name", name)
@@ -139,7 +139,7 @@ class _Source:
 
 
 def parse_signature(text: str) -> inspect.Signature:
-    """Reads a recorded signature; defaults that are not literals stay source text.
+    """Read a recorded signature; defaults that are not literals stay source text.
 
     >>> str(parse_signature("(size, *, device=None, dtype=torch.float16)"))
     '(size, *, device=None, dtype=torch.float16)'

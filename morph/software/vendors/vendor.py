@@ -1,4 +1,4 @@
-"""The vendor's module made from its recorded surface: what is not simulated says so when it is used."""
+"""The vendor's module, made from its recorded surface; names that are not simulated raise when used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUBJECTS: tuple[Any, ...] = (devices, memory, pools, generators, streams, graphs
 
 
 def build(machine: Machine) -> dict[str, ModuleType]:
-    """Makes the vendor's module, its submodules and those beside it, with exactly the recorded names.
+    """Make the vendor's module, its submodules and those beside it, with exactly the recorded names.
 
     Args:
         machine: The simulated machine that they are for.
@@ -45,7 +45,7 @@ def build(machine: Machine) -> dict[str, ModuleType]:
 
 
 def register(modules: Mapping[str, ModuleType], machine: Machine) -> None:
-    """Puts the modules where the vendor's are, and makes the vendor's package, which says what it is."""
+    """Register the modules under the vendor's names, and make the vendor's package, marked as simulated."""
     facts, surface = machine.facts, surfaces.load(machine.facts.surface)
     sys.modules.update({module.__name__: module for module in modules.values()})
     if facts.vendor not in sys.modules:
@@ -61,7 +61,7 @@ def register(modules: Mapping[str, ModuleType], machine: Machine) -> None:
 
 
 def place(name: str, value: Any, surface: Surface) -> None:
-    """Binds a value to a dotted name in torch or the vendor's package, with the modules that this takes."""
+    """Bind a value to a dotted name in torch or the vendor's package, making modules as needed."""
     root, *path, last = name.split(".")
     owner = sys.modules[root]
     for part in path:
@@ -91,7 +91,7 @@ def _own_name(name: str, homes: Mapping[str, str]) -> str:
 
 
 def implementations(machine: Machine) -> dict[str, Any]:
-    """Gives all that is simulated, by bare or dotted name; the surface decides which of it the vendor has."""
+    """Return every simulated object by bare or dotted name; the surface decides which the vendor has."""
     answers: dict[str, Any] = {}
     for part in (*SUBJECTS, *machine.character.parts, *_own_part(machine)):
         answers |= _defined(part) | getattr(part, "values", _nothing)(machine)

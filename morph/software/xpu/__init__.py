@@ -14,7 +14,7 @@ _reexecuted = Reexecuted("torch.xpu")
 
 
 def place(machine: Machine, journal: Journal) -> None:
-    """Puts the simulated torch.xpu in the place of torch's own; where it is already, it stays.
+    """Put the simulated torch.xpu in the place of torch's own; where it is already, it stays.
 
     Args:
         machine: The simulated machine.

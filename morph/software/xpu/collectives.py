@@ -25,7 +25,7 @@ class ProcessGroupXCCL(distributed.ProcessGroup):
         _timeout = timedelta(minutes=30)
 
     def __new__(cls, store: Any, rank: int, size: int, options: Options) -> Any:
-        """Makes a backend of the name xccl."""
+        """Make a backend of the name xccl."""
         _serve_operators()
         return distributed.create(store, rank, size, options._timeout)
 
@@ -36,7 +36,7 @@ def _serve_operators() -> None:
 
 
 def register(journal: Journal) -> None:
-    """Has torch.distributed find XCCL.
+    """Make torch.distributed find XCCL.
 
     Args:
         journal: Records every rebinding.

@@ -13,7 +13,7 @@ from morph.software.xpu import pools
 
 
 def is_capturing() -> bool:
-    """Answers ``torch._C._xpu_isCurrentStreamCapturing``."""
+    """Implement ``torch._C._xpu_isCurrentStreamCapturing``."""
     return streams.is_captured(torch.accelerator.current_stream())
 
 
@@ -25,7 +25,7 @@ class Graph(graphs.Graph):
     """
 
     def __new__(cls, keep_graph: bool = False) -> Graph:
-        """Takes what ``__init__`` takes, which torch.xpu hands on."""
+        """Accept the arguments of ``__init__``, which torch.xpu passes on."""
         return super().__new__(cls)
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -34,7 +34,7 @@ class Graph(graphs.Graph):
         self._instantiated = False
 
     def capture_begin(self, pool: pools.PoolId | None = None) -> None:  # type: ignore[override]
-        """Begins to capture the work of this thread's current stream, which may be the default one."""
+        """Begin to capture the work of this thread's current stream, which may be the default one."""
         if self._instantiated:
             raise RuntimeError(
                 "This XPUGraph instance already owns a captured graph. To capture a new graph, create a new "
@@ -45,7 +45,7 @@ class Graph(graphs.Graph):
         self._begin(torch.accelerator.current_stream(), pool or pools.new_id())
 
     def capture_end(self) -> None:
-        """Ends the capture, which has computed nothing."""
+        """End the capture, which has computed nothing."""
         if self._capture is None or not is_capturing():
             raise RuntimeError("Capture must end on the same stream it began on.")
         self._end()
@@ -58,7 +58,7 @@ class Graph(graphs.Graph):
             )
 
     def instantiate(self) -> None:
-        """Makes a graph that is kept ready for its replay."""
+        """Make a graph that is kept ready for its replay."""
         if self._steps is None:
             raise RuntimeError("capture_end() must have been called before calling instantiate")
         if not self._keeps:
@@ -66,17 +66,17 @@ class Graph(graphs.Graph):
         self._instantiated = True
 
     def replay(self) -> None:
-        """Runs the captured work again, on what its inputs hold now."""
+        """Run the captured work again on the current contents of its inputs."""
         super().replay()
         self._instantiated = True
 
     def reset(self) -> None:
-        """Forgets what was captured."""
+        """Forget what was captured."""
         super().reset()
         self._instantiated = False
 
     def pool(self) -> pools.PoolId:
-        """Returns the token of the pool that the graph's memory is from, once it is captured."""
+        """Return the token of the pool that the graph's memory is from, once it is captured."""
         if self._steps is None:
             raise RuntimeError("Called XPUGraph::pool() without a preceding successful capture.")
         return super().pool()

@@ -52,18 +52,18 @@ class MemPool(pools.MemPool):
 
 
 def new_id(is_user_created: bool = False) -> PoolId:
-    """Gives a token that no pool has; torch tells a user's pool from a graph's by where the number is."""
+    """Return an unused token; the position of its number tells torch a user's pool from a graph's."""
     number = next(_numbers)
     return (0, number) if is_user_created else (number, 0)
 
 
 def begin_in_thread(index: int, pool: PoolId) -> None:
-    """Takes the memory of this thread's tensors on a device from a pool."""
+    """Take the memory of this thread's tensors on a device from a pool."""
     started().native.begin_pool(index, pool, started().native.Reach.THREAD)
 
 
 def begin(index: int, pool: PoolId) -> None:
-    """Takes the memory of all tensors on a device from a pool."""
+    """Take the memory of all tensors on a device from a pool."""
     started().native.begin_pool(index, pool, started().native.Reach.PROCESS)
 
 

@@ -11,7 +11,7 @@ _flags = types.SimpleNamespace(allow_tf32=False)
 
 
 def attach(journal: Journal) -> None:
-    """Lets ``torch.backends.mkldnn.allow_tf32`` be set and read.
+    """Let ``torch.backends.mkldnn.allow_tf32`` be set and read.
 
     Args:
         journal: Records every rebinding.

@@ -1,4 +1,4 @@
-"""What an Intel GPU says of itself."""
+"""The properties that an Intel GPU reports."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DeviceProperties:
 
     @property
     def sub_group_sizes(self) -> list[int]:
-        """How many work-items may work together."""
+        """The allowed numbers of work-items in a sub-group."""
         return [16, 32]
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ DeviceProperties.__module__ = "torch._C"
 
 
 def of_device(index: int) -> DeviceProperties:
-    """Answers ``torch.xpu._get_device_properties``, which torch's initialisation adds.
+    """Implement ``torch.xpu._get_device_properties``, which torch's initialisation adds.
 
     Args:
         index: The device; -1 is the current one.

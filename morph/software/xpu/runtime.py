@@ -1,4 +1,4 @@
-"""What a torch that is built for Intel GPUs has in ``torch._C``."""
+"""The names in ``torch._C`` of a torch built for Intel GPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ARCHITECTURES = "pvc bmg dg2-g10"
 
 
 def names(machine: Machine) -> dict[str, Any]:
-    """Gives the names of ``torch._C``, with what each is.
+    """Return the names of ``torch._C``, with what each is.
 
     Args:
         machine: The simulated machine.
@@ -77,7 +77,7 @@ def _pools(machine: Machine) -> dict[str, Any]:
 
 
 def initialise() -> None:
-    """Answers ``torch._C._xpu_init``: uses the device, and gives torch.xpu what torch's C++ gives it."""
+    """Implement ``torch._C._xpu_init``: use the device, and set in torch.xpu what torch's C++ sets."""
     started().native.initialize()
     module: Any = sys.modules["torch.xpu"]
     module.default_generators = generators.values(started())["default_generators"]
@@ -85,7 +85,7 @@ def initialise() -> None:
 
 
 def exchange_device(index: int) -> int:
-    """Makes a device current and returns the one before it; a negative index changes nothing."""
+    """Make a device current and return the one before it; a negative index changes nothing."""
     if index < 0:
         return -1
     previous = devices.current_device()
@@ -94,25 +94,25 @@ def exchange_device(index: int) -> int:
 
 
 def maybe_exchange_device(index: int) -> int:
-    """Does the same: another function, as Dynamo knows each of the two."""
+    """Do the same; a separate function because Dynamo registers each of the two."""
     return exchange_device(index)
 
 
 def memory_stats(index: int) -> dict[str, Any]:
-    """Answers ``torch._C._xpu_memoryStats``: the four kinds of bytes that its allocator counts."""
+    """Implement ``torch._C._xpu_memoryStats``: the four kinds of bytes that its allocator counts."""
     stats = started().native.memory_stats(index)
     return {kind: stats[kind] for kind in COUNTED}
 
 
 def set_memory_fraction(fraction: float, index: int) -> None:
-    """Answers ``torch._C._xpu_setMemoryFraction``: limits the allocator to a part of a device's memory."""
+    """Implement ``torch._C._xpu_setMemoryFraction``: limit the allocator to a part of a device's memory."""
     if not 0 < fraction <= 1:
         raise ValueError(f"invalid fraction:{fraction:g}. Please set within (0, 1].")
     started().native.set_memory_fraction(index, fraction)
 
 
 def memory_snapshot(pool: pools.PoolId | None) -> dict[str, Any]:
-    """Answers ``torch._C._xpu_memorySnapshot``: the segments, of one pool if given, and the history."""
+    """Implement ``torch._C._xpu_memorySnapshot``: the segments, of one pool if given, and the history."""
     native = started().native
     segments = [each for each in native.memory_snapshot() if pool in (None, each["segment_pool_id"])]
     return {"segments": segments, "device_traces": native.memory_traces()}
@@ -126,7 +126,7 @@ def record_memory_history(
     clear_history: bool,
     skip_actions: Sequence[str],
 ) -> None:
-    """Answers ``torch._C._xpu_recordMemoryHistory``."""
+    """Implement ``torch._C._xpu_recordMemoryHistory``."""
     memory.record_history(
         enabled, context, stacks, max_entries, clear_history=clear_history, skip_actions=skip_actions
     )

@@ -1,4 +1,4 @@
-"""What torch.xpu asks Intel's package pyzes for: here the device answers, as if pyzes were installed."""
+"""The sensors of torch.xpu, which reads them from Intel's package pyzes; here the device answers instead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDLE = {
 
 
 def attach(module: ModuleType) -> None:
-    """Has the sensors of torch.xpu answer.
+    """Make the sensors of torch.xpu answer.
 
     Args:
         module: torch.xpu, executed for the simulated device.
@@ -42,7 +42,7 @@ def _answering(function: Callable[..., Any], figure: float) -> Callable[..., flo
 
 
 def _refuse_to_count(visible_mask: list[int]) -> int:
-    return -1  # how many devices there are is the runtime's to say: a real pyzes knows only the real ones
+    return -1  # the runtime decides the number of devices: a real pyzes knows only the real ones
 
 
 def _memory_used(device: Any = None) -> int:

@@ -8,17 +8,17 @@ from morph.software import devices
 from morph.software.machine import started
 
 HIGHEST, LOWEST = -1, 1  # priorities of Intel's queues
-# What stands for the addresses of the queues of the simulated device's own streams.
+# The addresses given for the queues of the simulated device's own streams.
 QUEUES = range(1 << 40, (1 << 40) + (1 << 20))
 
 
 def queue_of(stream_id: int) -> int:
-    """Gives the address of a stream's ``sycl::queue``, which is the id around another library's."""
+    """Return the address of a stream's ``sycl::queue``, which is the id around another library's."""
     return QUEUES[stream_id] if stream_id < len(QUEUES) else stream_id
 
 
 def stream_of(queue: int) -> int:
-    """Gives the id of the stream around a ``sycl::queue``."""
+    """Return the id of the stream around a ``sycl::queue``."""
     return QUEUES.index(queue) if queue in QUEUES else queue
 
 
@@ -28,7 +28,7 @@ class StreamBase(torch.Stream):
     def __new__(
         cls, priority: int = 0, stream_id: int = 0, device_index: int = 0, device_type: int = 0
     ) -> StreamBase:
-        """Makes a stream on the current device, or wraps one given by id, device index and device type."""
+        """Make a stream on the current device, or wrap one given by id, device index and device type."""
         if stream_id or device_index or device_type:
             place = {"device_index": device_index, "device_type": device_type}
             return super().__new__(cls, stream_id=stream_id, **place)
@@ -47,7 +47,7 @@ class StreamBase(torch.Stream):
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """Returns the least and the greatest priority."""
+        """Return the least and the greatest priority."""
         return LOWEST, HIGHEST
 
 
@@ -55,7 +55,7 @@ class EventBase(torch.Event):
     """``torch._C._XpuEventBase``: a mark in a stream, with the time when the stream reached it."""
 
     def __new__(cls, enable_timing: bool = False) -> EventBase:
-        """Makes an event."""
+        """Make an event."""
         made = super().__new__(cls, torch.device("xpu"), enable_timing=enable_timing)
         made._timed = enable_timing
         return made
@@ -68,7 +68,7 @@ class EventBase(torch.Event):
         return self.event_id
 
     def elapsed_time(self, other: torch.Event) -> float:
-        """Returns the milliseconds from this event to another."""
+        """Return the milliseconds from this event to another."""
         if not (self.event_id and other.event_id):
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         if not (self._timed and getattr(other, "_timed", True)):
@@ -77,20 +77,20 @@ class EventBase(torch.Event):
 
 
 def current(index: int) -> tuple[int, int, int]:
-    """Answers ``torch._C._xpu_getCurrentStream``: id, device index and device type."""
+    """Implement ``torch._C._xpu_getCurrentStream``: id, device index and device type."""
     stream = torch.accelerator.current_stream(index)
     return stream.stream_id, stream.device_index, stream.device_type
 
 
 def set_current(stream_id: int, device_index: int, device_type: int) -> None:
-    """Answers ``torch._C._xpu_setStream``, which makes the stream's device current too."""
+    """Implement ``torch._C._xpu_setStream``, which makes the stream's device current too."""
     started().native.set_device(device_index)
     stream = torch.Stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
     torch._C._accelerator_setStream(stream)
 
 
 def from_queue(queue: int, index: int) -> tuple[int, int, int]:
-    """Answers ``torch._C._xpu_getStreamFromExternal``: a stream around another library's queue."""
+    """Implement ``torch._C._xpu_getStreamFromExternal``: a stream around another library's queue."""
     return stream_of(queue), *current(index)[1:]
 
 

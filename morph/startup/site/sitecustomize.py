@@ -1,6 +1,6 @@
-"""Starts morph in a Python that a program under morph started; gives way to the sitecustomize it hides.
+"""Starts morph in a Python that a program under morph started, then runs the sitecustomize that it hides.
 
-Any Python may be started with our PYTHONPATH: another version, or another environment's.
+Any Python may be started with this PYTHONPATH: another version, or another environment's.
 """
 
 import os
@@ -8,7 +8,7 @@ import sys
 
 
 def start_morph() -> None:
-    """Import morph from where this file is, whatever else the path has under that name, and start it."""
+    """Import morph from this file's location, whatever the path has under that name, and start it."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.path.insert(0, root)
     try:
@@ -19,7 +19,7 @@ def start_morph() -> None:
 
 
 def give_way() -> None:
-    """Take this file's folder off the path, and import the sitecustomize that comes next, if there is one."""
+    """Remove this file's folder from the path, and import the next sitecustomize, if there is one."""
     folder = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if entry != folder]
     sys.path_importer_cache.pop(folder, None)
@@ -30,6 +30,6 @@ def give_way() -> None:
 if sys.version_info >= (3, 11):  # noqa: UP036  (older ones are started, too)
     try:
         start_morph()
-    except Exception as error:  # Python itself must start, whatever is wrong with us
+    except Exception as error:  # Python itself must start, whatever error morph has
         sys.stderr.write(f"morph: not active in this process: {type(error).__name__}: {error}\n")
 give_way()
