@@ -84,7 +84,7 @@ def _several(found: Survey) -> Iterator[Finding]:
     there = [each.name for each in found.backends if each.supported and each.devices and not each.absence]
     if len(there) > 1 and not os.environ.get(BACKEND):
         problem = (
-            f"devices of several vendors are there: {', '.join(there)}; {found.activation.backend} is used"
+            f"devices of several vendors are present: {', '.join(there)}; {found.activation.backend} is used"
         )
         yield Finding(Severity.WARNING, problem, f"set {BACKEND} to the intended one")
 

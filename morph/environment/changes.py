@@ -126,7 +126,7 @@ def _check_ours(place: Place, names: Sequence[str] | dict[str, str]) -> None:
     for path in (place.folder / name for name in names):
         content = content_of(path)
         if content is not None and not startup_files.is_ours(content):
-            raise EnvironmentChangeError(f"{path} is there, and is not morph's; nothing was changed")
+            raise EnvironmentChangeError(f"{path} exists and is not morph's; nothing was changed")
 
 
 def _is_needed(change: Change) -> bool:

@@ -1,4 +1,4 @@
-"""What both modules of attention share."""
+"""The common base of both modules of attention."""
 
 from __future__ import annotations
 
