@@ -152,8 +152,8 @@ def _takes_files(folder: pathlib.Path) -> bool:
 def _build(name: str, sources: list[pathlib.Path], library: pathlib.Path, progress: Progress | None) -> None:
     log = library.with_suffix(".log")
     if log.exists():
-        said = f"an earlier build of the C++ part {name!r} failed, see {log}"
-        raise BuildError(f"{said}; delete it to try again")
+        message = f"an earlier build of the C++ part {name!r} failed, see {log}"
+        raise BuildError(f"{message}; delete it to try again")
     command = compiler()
     if progress is not None:
         progress(f"building {name} for torch {torch.__version__}, once (minutes on few cores)")

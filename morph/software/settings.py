@@ -75,14 +75,14 @@ def settle(facts: Facts, asked: Size) -> Size:
     Raises:
         SettingsError: If an environment variable cannot be meant.
     """
-    said = size(
+    configured = size(
         variables.read(variables.DEVICES),
         variables.read(variables.DEVICE_MEMORY),
         (variables.DEVICES, variables.DEVICE_MEMORY),
     )
-    devices = asked.devices or said.devices or (_processes() if facts.software else REHEARSED.devices)
+    devices = asked.devices or configured.devices or (_processes() if facts.software else REHEARSED.devices)
     assert devices is not None
-    memory = asked.memory or said.memory or (_share(devices) if facts.software else REHEARSED.memory)
+    memory = asked.memory or configured.memory or (_share(devices) if facts.software else REHEARSED.memory)
     return Size(devices, memory)
 
 
