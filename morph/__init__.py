@@ -64,7 +64,7 @@ def wait_for_torch(*, required: bool = False) -> None:
 
 
 def has_other_rights() -> bool:
-    """Return whether the process runs with the rights of another user or group than started it (setuid)."""
+    """Return whether the process runs with other rights than those of the user who started it (setuid)."""
     import os
 
     return os.geteuid() != os.getuid() or os.getegid() != os.getgid()

@@ -56,10 +56,10 @@ class Decisions:
 
     def say_replaced(self, package: Package) -> None:
         """Report, once in a family of processes, which installation ``package`` replaces and why, if any."""
-        said = os.environ.get(SAID, "").split()
+        announced = os.environ.get(SAID, "").split()
         problem = self._problems.get(package.name)
-        if problem and package.name not in said:
-            os.environ[SAID] = " ".join([*said, package.name])
+        if problem and package.name not in announced:
+            os.environ[SAID] = " ".join([*announced, package.name])
             name = package.distributions[0]
             report(f"{name} is installed but cannot load ({problem}); morph serves {package.name}")
 

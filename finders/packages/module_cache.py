@@ -68,10 +68,10 @@ Modules = dict[str, ModuleType]
 
 def _parted(modules: Mapping[str, ModuleType]) -> tuple[Modules, Modules]:
     """Split the imported ones of ``modules`` into complete ones, and packages that a thread is importing."""
-    there = {name: module for name, module in list(modules.items()) if sys.modules.get(name) is module}
-    busy = set(filter(is_being_imported, map(_top_level, there)))
-    finished = {name: module for name, module in there.items() if _top_level(name) not in busy}
-    return finished, {name: module for name, module in there.items() if name not in finished}
+    present = {name: module for name, module in list(modules.items()) if sys.modules.get(name) is module}
+    busy = set(filter(is_being_imported, map(_top_level, present)))
+    finished = {name: module for name, module in present.items() if _top_level(name) not in busy}
+    return finished, {name: module for name, module in present.items() if name not in finished}
 
 
 def _top_level(name: str) -> str:

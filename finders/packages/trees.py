@@ -129,8 +129,8 @@ class Trees:
     def take_over(self, name: str) -> None:
         """Remove the imported module ``name`` if its package cannot load; ``restore`` puts it back."""
         if name not in self._loaded and self._decisions.serves(self._packages[name]):
-            there = [] if is_being_imported(name) else imported([name])
-            taken = {each: sys.modules.pop(each) for each in there}
+            present = [] if is_being_imported(name) else imported([name])
+            taken = {each: sys.modules.pop(each) for each in present}
             self._replaced.update((each, module) for each, module in taken.items() if not is_ours(module))
 
     def restore(self) -> None:
@@ -151,9 +151,9 @@ class Trees:
         """Put the hidden modules back, in place of those that torch has imported meanwhile."""
         while self._hidden:
             name, module = self._hidden.popitem()
-            torchs = sys.modules.get(name, module)
-            if torchs is not module:
-                self._replaced[name] = torchs
+            replaced = sys.modules.get(name, module)
+            if replaced is not module:
+                self._replaced[name] = replaced
             sys.modules[name] = module
 
     def _is_asked_for(self, package: Package, name: str, asked: str | None) -> bool:

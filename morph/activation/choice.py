@@ -65,7 +65,7 @@ def simulated(name: str | None, journal: Journal, report: Report, size: Size | N
     Args:
         name: The backend to simulate.
         journal: Records every change.
-        report: Called with one line if CUDA's mask means nothing to the vendor.
+        report: Called with one line if CUDA's mask has no meaning for the vendor.
         size: The size of the simulated device.
 
     Raises:
@@ -88,7 +88,7 @@ def _software(backend: Backend, journal: Journal, size: Size | None) -> Backend:
     elif size and (size.devices or size.memory):
         title = backend.table.facts.title
         raise ActivationError(
-            f"{title} has its own devices and memory; only software devices are made as asked: --backend cpu"
+            f"{title} has its own devices and memory; only software devices (--backend cpu) can be sized"
         )
     return backend
 
@@ -107,7 +107,7 @@ def _first_present(journal: Journal, report: Report) -> Backend:
             return backend
         attempt.undo()
         if backend.installed:
-            report(f"{backend.table.facts.title} is passed over: {absence}")
+            report(f"{backend.table.facts.title} is skipped: {absence}")
     return Backend(table.load(CPU))
 
 

@@ -29,8 +29,8 @@ def carry(table: Table, journal: Journal, report: Callable[[str], None]) -> None
             why = f" ({variable.ignored})" if variable.ignored else ""
             lost += [f"{variable.name}={rest}{why}"] if rest else []
     if lost:
-        means = "means" if len(lost) == 1 else "mean"
-        report(f"{', '.join(lost)} {means} nothing on {table.facts.title}")
+        have = "has" if len(lost) == 1 else "have"
+        report(f"{', '.join(lost)} {have} no effect on {table.facts.title}")
 
 
 def _set(variable: Variable, value: str, kept: str, journal: Journal) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 EXAMPLE = "check --backend npu train.py"
 FOUND = 1
 EPILOG = """\
-Exit status: 0 if there is nothing to look at, 1 if a person must look at something, a name is missing
-on a backend that was asked for, or a file is not Python, 2 if the command line cannot be understood."""
+Exit status: 0 if there is nothing to look at, 1 if there is, if a name is missing on a requested
+backend, or if a file is not Python, 2 if the command line is invalid."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

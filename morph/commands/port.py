@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 EXAMPLE = "port train.py"
 LEFT = 1
 EPILOG = f"""\
-What it rewrites needs neither morph nor CUDA any more. Exit status: 0 if all of it could be rewritten,
-{LEFT} if something is left for a person, which is listed with file and line, 2 if a path does not exist."""
+The rewritten source needs neither morph nor CUDA. Exit status: 0 if everything could be rewritten,
+{LEFT} if something is left to a person, listed with file and line, 2 if a path does not exist."""
 STYLES = {b"+": "green", b"-": "red", b"@": "cyan"}
 
 

@@ -62,8 +62,8 @@ def effective(start: pathlib.Path | None = None) -> Settings:
     Raises:
         ConfigurationError: If a file or a variable has an invalid value.
     """
-    told = [variables.read(name) for name in (variables.BACKEND, variables.PACKAGES, variables.SCOPE)]
-    return _effective(start, *told)
+    key = [variables.read(name) for name in (variables.BACKEND, variables.PACKAGES, variables.SCOPE)]
+    return _effective(start, *key)
 
 
 @functools.cache
@@ -71,8 +71,8 @@ def _effective(
     start: pathlib.Path | None, backend: str | None, packages: str | None, scope: str | None
 ) -> Settings:
     project = files.of_project(start) if start else None
-    given = [_of_variables(backend, packages), project, files.of_environment(), files.of_user()]
-    sources = [source for source in given if source is not None]
+    candidates = [_of_variables(backend, packages), project, files.of_environment(), files.of_user()]
+    sources = [source for source in candidates if source is not None]
     opted_in = list(_packages(sources))
     names = None if opted_in[0].value is None else [name for each in opted_in for name in each.value]
     tables = [each for each in _tables(sources) if names is None or each.key.split(".")[1] in names]
@@ -105,13 +105,13 @@ def _check_backend(asked: Setting) -> None:
 
 
 def _packages(sources: Sequence[Source]) -> Iterator[Setting]:
-    said = next((source for source in sources if source.packages is not None), None)
-    if said is None:
+    found = next((source for source in sources if source.packages is not None), None)
+    if found is None:
         yield Setting("packages", None, DEFAULT)
         return
-    yield Setting("packages", said.packages, said.places["packages"])
+    yield Setting("packages", found.packages, found.places["packages"])
     for name, distribution in _declared().items():
-        if name not in (said.packages or ()):
+        if name not in (found.packages or ()):
             yield Setting("packages", (name,), distribution)
 
 

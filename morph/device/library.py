@@ -57,8 +57,8 @@ def _register_kernel(words: Words) -> Handler:
         types, function = _kernel_arguments(*args, **kwargs)
         if types is None:
             return wrapped(types, function)
-        asked = [types] if isinstance(types, str) else list(types)
-        return wrapped(_device_types(asked, words), function)
+        requested = [types] if isinstance(types, str) else list(types)
+        return wrapped(_device_types(requested, words), function)
 
     return call
 

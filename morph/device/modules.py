@@ -30,8 +30,8 @@ def _device_module(words: Words) -> Handler:
     def call(
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        given = args[0] if args else kwargs.get("device")
-        if isinstance(given, str) and words.device(given) != given:
+        device = args[0] if args else kwargs.get("device")
+        if isinstance(device, str) and words.device(device) != device:
             return sys.modules["torch.cuda"]
         return wrapped(*args, **kwargs)
 

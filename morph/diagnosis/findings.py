@@ -84,10 +84,10 @@ def _vendors(found: Survey) -> Iterator[Finding]:
 
 def _several(found: Survey) -> Iterator[Finding]:
     """Find devices of several vendors: the order chooses one, perhaps not the intended one."""
-    there = [each.name for each in found.backends if each.supported and each.devices and not each.absence]
-    if len(there) > 1 and not os.environ.get(BACKEND):
+    names = [each.name for each in found.backends if each.supported and each.devices and not each.absence]
+    if len(names) > 1 and not os.environ.get(BACKEND):
         problem = (
-            f"devices of several vendors are there: {', '.join(there)}; {found.activation.backend} is used"
+            f"devices of several vendors are present: {', '.join(names)}; {found.activation.backend} is used"
         )
         yield Finding(Severity.WARNING, problem, f"set {BACKEND} to the intended one")
 
@@ -120,9 +120,9 @@ def _packages(found: Survey) -> Iterator[Finding]:
 
 
 def _variables(found: Survey) -> Iterator[Finding]:
-    asked, devices = os.environ.get(BACKEND), os.environ.get(CUDA_VARIABLE)
-    if hides_all() and asked not in (None, "", "cpu"):
-        problem = f"{CUDA_VARIABLE}={devices!r} hides every device, but {BACKEND}={asked} asks for one"
+    requested, devices = os.environ.get(BACKEND), os.environ.get(CUDA_VARIABLE)
+    if hides_all() and requested not in (None, "", "cpu"):
+        problem = f"{CUDA_VARIABLE}={devices!r} hides every device, but {BACKEND}={requested} asks for one"
         yield Finding(Severity.WARNING, problem, f"unset {CUDA_VARIABLE} or {BACKEND}")
     for name in table.backend_names():
         own = table.load(name).facts.visible_devices

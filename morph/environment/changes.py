@@ -107,9 +107,9 @@ def _settings(path: pathlib.Path, backend: str | None, packages: Sequence[str] |
     if backend is not None:
         table.load(backend)
     check({"packages": list(packages or ())}, lambda key: "--package")
-    said = files.read(path) or files.Source({})
+    source = files.read(path) or files.Source({})
     return startup_files.settings_file(
-        said.backend if backend is None else backend, said.packages if packages is None else packages
+        source.backend if backend is None else backend, source.packages if packages is None else packages
     )
 
 
@@ -118,21 +118,21 @@ def _is_as_written(path: pathlib.Path) -> bool:
     content = content_of(path)
     if content is None or not startup_files.is_ours(content):
         return False
-    said = files.read(path) or files.Source({})
-    return content == startup_files.settings_file(said.backend, said.packages)
+    source = files.read(path) or files.Source({})
+    return content == startup_files.settings_file(source.backend, source.packages)
 
 
 def _check_ours(place: Place, names: Sequence[str] | dict[str, str]) -> None:
     for path in (place.folder / name for name in names):
         content = content_of(path)
         if content is not None and not startup_files.is_ours(content):
-            raise EnvironmentChangeError(f"{path} is there, and is not morph's; nothing was changed")
+            raise EnvironmentChangeError(f"{path} exists and is not morph's; nothing was changed")
 
 
 def _is_needed(change: Change) -> bool:
-    there = content_of(change.path)
-    if there is None or there != change.content:
-        return there != change.content
+    content = content_of(change.path)
+    if content is None or content != change.content:
+        return content != change.content
     return change.path.name in startup_files.NAMES and startup_files.others_may_write(change.path)
 
 

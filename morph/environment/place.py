@@ -54,8 +54,8 @@ def find() -> Place:
             record = pathlib.Path(str(listed[0].locate()))
             return _checked(Place(root, folder, record))
     raise NotInstalledError(
-        f"the morph in {root} is not installed in {sys.prefix}; install it, with "
-        f"{sys.executable} -m pip install --editable {root} for one; {WITHOUT}"
+        f"the morph in {root} is not installed in {sys.prefix}; install it, for example with "
+        f"{sys.executable} -m pip install --editable {root}; {WITHOUT}"
     )
 
 

@@ -41,12 +41,12 @@ def state() -> State:
     except NotInstalledError as error:
         obstacle = str(error)
     found = [folder / name for folder in site_folders() for name in (PTH, START, SETTINGS)]
-    there = [path for path in found if path.exists()]
-    problems = [problem for path in there for problem in _problems_of(path, place)]
-    starting = [path for path in there if path.name == _COUNTS]
+    existing = [path for path in found if path.exists()]
+    problems = [problem for path in existing for problem in _problems_of(path, place)]
+    starting = [path for path in existing if path.name == _COUNTS]
     if place is not None and starting:
         problems += _missing(place)
-    return State(sys.prefix, bool(starting), tuple(map(os.fspath, there)), tuple(problems), obstacle)
+    return State(sys.prefix, bool(starting), tuple(map(os.fspath, existing)), tuple(problems), obstacle)
 
 
 _COUNTS = START if sys.version_info >= (3, 15) else PTH  # the one of the two that the interpreter executes

@@ -117,9 +117,9 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     while words and words[0].startswith("--") and words[0] != "--":
         options = _option(options, words)
     if options.json and not options.rehearse:
-        raise UsageError("--json goes with --rehearse")
+        raise UsageError("--json needs --rehearse")
     if options.report and (options.rehearse or not options.report.endswith((".html", ".json"))):
-        raise UsageError("--report excludes --rehearse, and needs a file that ends in .html or .json")
+        raise UsageError("--report cannot go with --rehearse, and needs a file that ends in .html or .json")
     if words[:1] == ["--"]:
         return options, _file(words[1:])
     return options, _program(words)

@@ -40,5 +40,5 @@ class Options:
 
     def words(self) -> list[str]:
         """Return the words of a command line that set the same size of the software device."""
-        given = {"--devices": self.devices, "--device-memory": self.device_memory}
-        return [f"{name}={value}" for name, value in given.items() if value is not None]
+        sizes = {"--devices": self.devices, "--device-memory": self.device_memory}
+        return [f"{name}={value}" for name, value in sizes.items() if value is not None]

@@ -33,12 +33,12 @@ def on_every_vendor(options: Options, program: Program) -> int:
         0 if it would run on all of them, else 1.
     """
     names = [name for name in table.backend_names() if table.load(name).facts.surface]
-    given = sys.stdin.buffer.read() if program.kind == "input" else None
+    standard_input = sys.stdin.buffer.read() if program.kind == "input" else None
     results = []
     for number, name in enumerate(names, 1):
         title = table.load(name).facts.title
         print(f"morph: rehearsing on {title}, {number} of {len(names)}", file=sys.stderr, flush=True)
-        results.append(_on_vendor(name, options, program, given))
+        results.append(_on_vendor(name, options, program, standard_input))
     print_results(results)
     if options.json:
         _write_json(options.json, {"backends": {each.backend: each.as_json() for each in results}})

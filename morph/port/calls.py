@@ -124,13 +124,13 @@ class Calls:
         if any(each.star or not each.keyword for each in updated.args):
             return updated
         names = [each.keyword and each.keyword.value for each in updated.args]
-        given = updated.args[names.index(parameter)] if parameter in names else None
-        if given is not None and _is_seen_to(given.value) and not is_none(given.value):
+        argument = updated.args[names.index(parameter)] if parameter in names else None
+        if argument is not None and _is_seen_to(argument.value) and not is_none(argument.value):
             return updated
         available = parse(self._vocabulary.spelled(AVAILABLE))
-        listed = cst.IfExp(available, given.value if given else cst.Name("None"), parse("[]"))
-        if given is not None:
-            return updated.with_deep_changes(given, value=listed)
+        listed = cst.IfExp(available, argument.value if argument else cst.Name("None"), parse("[]"))
+        if argument is not None:
+            return updated.with_deep_changes(argument, value=listed)
         return updated.with_changes(args=joined([*updated.args, named(cst.Arg(listed), parameter)]))
 
     def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:

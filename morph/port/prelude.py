@@ -98,10 +98,10 @@ def _imports(
 ) -> dict[str, str]:
     """Return the needed imports, and the name of each in the module."""
     used = {name for copy in copies for name in names_in(copy)}
-    there = _imported(module.body)
-    wanted = {name for name in _MODULES if name in used and there.get(name) != name}
+    imported = _imported(module.body)
+    wanted = {name for name in _MODULES if name in used and imported.get(name) != name}
     chosen = {name: name if name not in taken else f"{name}_module" for name in sorted(wanted)}
-    if there.get(vocabulary.torch) != "torch":
+    if imported.get(vocabulary.torch) != "torch":
         chosen["torch"] = vocabulary.torch
     return chosen
 

@@ -158,9 +158,9 @@ def _origin(traceback: TracebackType | None) -> tuple[str, int]:
 
 def _asking_frame() -> FrameType | None:
     """Return the frame that uses a name of a served module, or imports one, if it is the program's."""
-    asked = sys._getframe(2)
-    frame = asked.f_back  # a C thread has none
-    while frame is not None and asked.f_code.co_name == "find_spec" and _is_of_importlib(frame):
+    called = sys._getframe(2)
+    frame = called.f_back  # a C thread has none
+    while frame is not None and called.f_code.co_name == "find_spec" and _is_of_importlib(frame):
         frame = frame.f_back
     return frame if frame is not None and _is_the_programs(frame) else None
 

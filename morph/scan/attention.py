@@ -26,13 +26,13 @@ def attention(resolution: Resolution) -> Iterator[Found]:
     for statement in resolution.imports:
         yield from _of_import(statement, named)
     yield from _attributes(resolution)
-    told: set[ast.AST] = set()
+    reported: set[ast.AST] = set()
     for call in resolution.nodes(ast.Call):
         found = [*_of_call(resolution, call)]
-        told.update(ast.walk(call) if found else ())
+        reported.update(ast.walk(call) if found else ())
         yield from (Found(call, name, Kind.LOOK, rule) for name, rule in found)
     for constant in resolution.nodes(ast.Constant):
-        if constant not in told:
+        if constant not in reported:
             yield from (Found(constant, name, Kind.LOOK, rule) for name, rule in _of_text(constant.value))
     choices: list[ast.Compare | ast.Match] = [*resolution.nodes(ast.Compare), *resolution.nodes(ast.Match)]
     for choice in choices:

@@ -28,7 +28,7 @@ WORDS = {
 STYLES = {"yes": "green", WORKS: "green", "emul": "yellow", "noop": "yellow", "no": "red", LOOK: "bold red"}
 LEGEND = (
     "yes: served by the device's own; emul: emulated by morph; noop: does nothing; no: missing; "
-    "look: for a person to look at, below"
+    "look: to look at, see below"
 )
 LINE_WIDTH, WORD_WIDTH, WIDEST_USE = 6, 5, 36
 
@@ -103,7 +103,7 @@ def _word(answer: Answer) -> str:
 def _print_what_to_look_at(report: Report, screen: Console) -> None:
     found = [finding for finding in report.findings if finding.look]
     if found or report.unparsed:
-        screen.print("\n[bold]for a person to look at[/]")
+        screen.print("\n[bold]to look at[/]")
     for finding in found:
         for text in _said(finding):
             _print_line(f"{escape(str(finding.file))}:{finding.use.place.line}: {text}", screen)

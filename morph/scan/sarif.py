@@ -81,8 +81,8 @@ def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[st
 def _said(finding: Finding) -> str:
     """Return the remarks on a use for each backend, only for differences from CUDA."""
     if finding.use.rule:
-        said = next(answer.note for answer in finding.answers.values() if answer.look)
-        return f"{said}; {finding.remedy}"
+        message = next(answer.note for answer in finding.answers.values() if answer.look)
+        return f"{message}; {finding.remedy}"
     answers = finding.answers.items()
     return "; ".join(_on_backend(name, answer) for name, answer in answers if answer.status in DIFFERENCES)
 

@@ -90,8 +90,8 @@ class PythonSeam:
         assert self._device_type is not None
         count = getattr(torch, self._device_type).device_count()
         if argument.index is not None and argument.index >= count:
-            there = "there is 1" if count == 1 else f"there are {count}"
-            raise RuntimeError(f"{argument}: the device does not exist, {there} ({self._device_type})")
+            counted = "there is 1" if count == 1 else f"there are {count}"
+            raise RuntimeError(f"{argument}: the device does not exist, {counted} ({self._device_type})")
         if argument.index is None:
             return torch.device(self._device_type)
         return torch.device(self._device_type, argument.index)
@@ -112,8 +112,8 @@ class PythonSeam:
         copy: bool = False,
         memory_format: torch.memory_format | None = None,
     ) -> torch.Tensor:
-        there = self._translate(device)
-        wanted = (dtype or tensor.dtype, layout or tensor.layout, _indexed(there) or tensor.device)
+        target = self._translate(device)
+        wanted = (dtype or tensor.dtype, layout or tensor.layout, _indexed(target) or tensor.device)
         stays = wanted == (tensor.dtype, tensor.layout, tensor.device)
         if stays and not copy and _has_format(tensor, memory_format):
             return tensor
@@ -121,7 +121,7 @@ class PythonSeam:
             tensor,
             dtype=dtype,
             layout=layout,
-            device=there,
+            device=target,
             pin_memory=pin_memory,
             non_blocking=non_blocking,
             memory_format=memory_format,
@@ -151,8 +151,8 @@ def _cuda(
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
     """As ``torch.Tensor.cuda``."""
-    there = torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda")
-    return self.to(there, non_blocking=non_blocking, memory_format=memory_format)
+    target = torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda")
+    return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def _indexed(device: torch.device | None) -> torch.device | None:

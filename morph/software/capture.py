@@ -188,5 +188,5 @@ def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
     for place, argument in enumerate(func._schema.arguments):
         said = argument.alias_info is not None and argument.alias_info.is_write
         if said or argument.name in _WRITTEN_SILENTLY:
-            given = args[place] if place < len(args) else kwargs.get(argument.name)
-            yield from _tensors(given)
+            value = args[place] if place < len(args) else kwargs.get(argument.name)
+            yield from _tensors(value)

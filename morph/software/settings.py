@@ -75,14 +75,14 @@ def settle(facts: Facts, asked: Size) -> Size:
     Raises:
         SettingsError: If an environment variable cannot be meant.
     """
-    said = size(
+    configured = size(
         variables.read(variables.DEVICES),
         variables.read(variables.DEVICE_MEMORY),
         (variables.DEVICES, variables.DEVICE_MEMORY),
     )
-    devices = asked.devices or said.devices or (_processes() if facts.software else REHEARSED.devices)
+    devices = asked.devices or configured.devices or (_processes() if facts.software else REHEARSED.devices)
     assert devices is not None
-    memory = asked.memory or said.memory or (_share(devices) if facts.software else REHEARSED.memory)
+    memory = asked.memory or configured.memory or (_share(devices) if facts.software else REHEARSED.memory)
     return Size(devices, memory)
 
 
@@ -96,7 +96,7 @@ def parse_devices(text: str, source: str = variables.DEVICES) -> int:
         SettingsError: If it is no number from 1 to 64.
     """
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_DEVICES:
-        raise SettingsError(source, f"a number of devices is from 1 to {MOST_DEVICES}, not {text!r}")
+        raise SettingsError(source, f"the number of devices must be from 1 to {MOST_DEVICES}, not {text!r}")
     return int(text)
 
 
@@ -112,7 +112,7 @@ def parse_memory(text: str, source: str = variables.DEVICE_MEMORY) -> int:
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(|[KMGT]iB)", text.strip())
     if matched is None:
         raise SettingsError(
-            source, f"an amount of memory is a number with KiB, MiB, GiB or TiB, not {text!r}"
+            source, f"an amount of memory must be a number with KiB, MiB, GiB or TiB, not {text!r}"
         )
     wanted, most = int(float(matched[1]) * UNITS[matched[2]]), _host_memory()
     if wanted < LEAST_MEMORY:

@@ -65,11 +65,11 @@ def start(vendor: str, size: Size | None = None, journal: Journal | None = None)
         machine = started()
         if machine.facts.name != facts.name:
             raise SimulatorError(
-                f"this process simulates {machine.facts.name} already; {vendor} needs its own"
+                f"this process simulates {machine.facts.name} already; {vendor} needs another process"
             )
         if _differs(size, machine):
             raise SimulatorError(
-                f"this process has {machine.total} devices of {machine.memory} bytes already, for good"
+                f"this process keeps its {machine.total} devices of {machine.memory} bytes until it ends"
             )
         if machine.character.place:
             machine.character.place(machine, journal or Journal())

@@ -52,8 +52,8 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 def _answers_itself(node: ast.ClassDef) -> bool:
     """Return whether a class has a ``__getattr__`` that returns values, not only raises."""
-    asked = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__getattr__")
-    return any(isinstance(each, ast.Return) for function in asked for each in ast.walk(function))
+    found = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__getattr__")
+    return any(isinstance(each, ast.Return) for function in found for each in ast.walk(function))
 
 
 def _classes(module: str) -> Mapping[str, ast.ClassDef]:

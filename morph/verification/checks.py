@@ -133,5 +133,5 @@ def ensure_device(device: str) -> None:
         raise MorphError(f"{device!r} is no CUDA device")
     count = torch.cuda.device_count()
     if int(number or 0) >= count:
-        there = f"there are cuda:0 to cuda:{count - 1}" if count > 1 else "there is cuda:0"
-        raise MorphError(f"there is no {device} here; {there}")
+        available = f"there are cuda:0 to cuda:{count - 1}" if count > 1 else "there is cuda:0"
+        raise MorphError(f"there is no {device} here; {available}")

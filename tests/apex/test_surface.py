@@ -110,7 +110,7 @@ def shape(function: Any) -> list[tuple[Any, ...]]:
 def test_what_is_missing_says_why() -> None:
     import apex
 
-    with pytest.raises(MissingNameError, match=r"apex\.RNN.*it left apex in 2025; use torch\.nn\.LSTM"):
+    with pytest.raises(MissingNameError, match=r"apex\.RNN.*apex removed it in 2025; use torch\.nn\.LSTM"):
         _ = apex.RNN
     with pytest.raises(ModuleNotFoundError, match=r"apex\.pyprof.*use torch\.profiler"):
         import apex.pyprof

@@ -57,7 +57,7 @@ def test_a_broken_vendor_is_one_line_and_the_next_is_tried(
     assert done.stdout.split() == ["cpu"]
     said = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
     assert len(said) == 2
-    assert said[0].startswith("morph: Huawei Ascend is passed over: torch_npu fails to load: ")
+    assert said[0].startswith("morph: Huawei Ascend is skipped: torch_npu fails to load: ")
     assert problem in said[0]
 
 

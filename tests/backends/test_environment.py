@@ -43,12 +43,12 @@ settings = ["max_split_size_mb", "roundup_power2_divisions"] }
         ({"CUDA_LAUNCH_BLOCKING": ""}, {}, ""),
         ({"NCCL_DEBUG": "INFO"}, {"SCCL_LOG": "1"}, ""),
         ({"NCCL_DEBUG": "VERSION"}, {}, ""),
-        ({"NCCL_DEBUG": "TRACE"}, {}, "NCCL_DEBUG=TRACE means nothing on Specimen"),
-        ({"NCCL_ALGO": "Ring"}, {}, "NCCL_ALGO=Ring (SCCL knows best) means nothing on Specimen"),
+        ({"NCCL_DEBUG": "TRACE"}, {}, "NCCL_DEBUG=TRACE has no effect on Specimen"),
+        ({"NCCL_ALGO": "Ring"}, {}, "NCCL_ALGO=Ring (SCCL knows best) has no effect on Specimen"),
         (
             {"NCCL_ALGO": "Ring", "NCCL_DEBUG": "TRACE"},
             {},
-            "NCCL_DEBUG=TRACE, NCCL_ALGO=Ring (SCCL knows best) mean nothing on Specimen",
+            "NCCL_DEBUG=TRACE, NCCL_ALGO=Ring (SCCL knows best) have no effect on Specimen",
         ),
         ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, {}, ""),
         (
@@ -59,12 +59,12 @@ settings = ["max_split_size_mb", "roundup_power2_divisions"] }
         (
             {"PYTORCH_CUDA_ALLOC_CONF": "backend:native, max_split_size_mb:64"},
             {"SPECIMEN_ALLOC": "max_split_size_mb:64", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"},
-            "PYTORCH_CUDA_ALLOC_CONF=backend:native means nothing on Specimen",
+            "PYTORCH_CUDA_ALLOC_CONF=backend:native has no effect on Specimen",
         ),
         (
             {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_ALLOC_CONF": "backend:native"},
             {"PYTORCH_ALLOC_CONF": ""},
-            "PYTORCH_ALLOC_CONF=backend:native means nothing on Specimen",
+            "PYTORCH_ALLOC_CONF=backend:native has no effect on Specimen",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_the_real_vendor_and_children_see_the_vendors_variables(platform: Platfo
     assert in_child == "max_split_size_mb:64 max_split_size_mb:64 HCCL=1 lo", describe(done)
     assert after == "backend:native,max_split_size_mb:64 None None None"
     lines = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
-    assert lines[0] == "morph: PYTORCH_CUDA_ALLOC_CONF=backend:native means nothing on Huawei Ascend"
+    assert lines[0] == "morph: PYTORCH_CUDA_ALLOC_CONF=backend:native has no effect on Huawei Ascend"
 
 
 @pytest.mark.parametrize(("own", "carried"), [(None, "1"), ("", "1"), ("0", "0")])

@@ -93,7 +93,7 @@ def test_nothing_is_wrong() -> None:
 def test_what_is_wrong_is_found() -> None:
     both = dataclasses.replace(MLU, installed=True, version="1.25.0", devices=1, absence=None)
     assert problems(dataclasses.replace(WELL, backends=(NPU, both))) == [
-        (Severity.WARNING, "devices of several vendors are there: npu, mlu; npu is used")
+        (Severity.WARNING, "devices of several vendors are present: npu, mlu; npu is used")
     ]
     newer = dataclasses.replace(NPU, version="2.14.0")
     assert problems(dataclasses.replace(WELL, backends=(newer,))) == [

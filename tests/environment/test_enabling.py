@@ -118,7 +118,7 @@ def test_files_of_somebody_else_are_left_alone(environment: FreshEnvironment) ->
     (environment.packages / "morph.pth").write_text("# of another distribution\n")
     for command in ("enable", "disable"):
         (line,) = morph(environment, command, status=2)
-        assert line.endswith("morph.pth is there, and is not morph's; nothing was changed")
+        assert line.endswith("morph.pth exists and is not morph's; nothing was changed")
     assert there(environment) == {"morph.pth"}
 
 

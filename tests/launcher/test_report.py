@@ -73,7 +73,7 @@ def test_what_cannot_be_reported_is_refused(platform: Platform, options: list[st
     command = [sys.executable, "-m", "morph", *options, "program.py"]
     done = subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--report excludes --rehearse, and needs a file that ends in .html or .json" in done.stderr
+    assert "--report cannot go with --rehearse, and needs a file that ends in .html or .json" in done.stderr
 
 
 @pytest.mark.platforms("cpu")

@@ -194,7 +194,7 @@ def test_it_is_a_whole_package() -> None:
         assert library.version("nvidia-ml-py") == library.version("nvidia_ml_py") == "13.615.71"
         assert "nvidia-ml-py" in library.packages_distributions()["pynvml"]
     assert importlib.util.find_spec("pynvml") is pynvml.__spec__
-    with pytest.raises(AttributeError, match="it is of NVIDIA's GPUs"):
+    with pytest.raises(AttributeError, match="it belongs to NVIDIA's GPUs"):
         pynvml.nvmlDeviceGetSomethingOfTheFuture  # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute 'absent'"):
         pynvml.absent  # noqa: B018

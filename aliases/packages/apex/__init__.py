@@ -26,7 +26,7 @@ def deprecated_warning(msg: str) -> None:
 
 
 def check_cudnn_version_and_warn(global_option: str, required_cudnn_version: int) -> bool:
-    """Tell whether torch has cuDNN of a version, and warn if it has not.
+    """Return whether torch has cuDNN of a version, and warn if it has not.
 
     Args:
         global_option: What needs it.

@@ -11,7 +11,7 @@ __all__ = ["_cast_if_autocast_enabled"]
 
 
 def in_autocast() -> bool:
-    """Tell whether autocast is on for the device, fast where it is on for none."""
+    """Return whether autocast is on for the device, fast where it is on for none."""
     return torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled("cuda")
 
 

@@ -1,4 +1,4 @@
-"""What apex's extension ``amp_C`` offers."""
+"""The functions of apex's extension ``amp_C``."""
 
 from apex.kernels.adagrad import multi_tensor_adagrad
 from apex.kernels.adam import (

@@ -1,4 +1,4 @@
-"""What apex's extension ``apex_C`` offers."""
+"""The functions of apex's extension ``apex_C``."""
 
 from apex.kernels.flattening import flatten, unflatten
 

@@ -1,4 +1,4 @@
-"""What apex's extension ``focal_loss_cuda`` offers."""
+"""The functions of apex's extension ``focal_loss_cuda``."""
 
 from apex.kernels.focal_loss import backward, forward
 

@@ -1,4 +1,4 @@
-"""What apex's extension ``fused_layer_norm_cuda`` offers."""
+"""The functions of apex's extension ``fused_layer_norm_cuda``."""
 
 from apex.kernels.layer_norm import (
     backward,

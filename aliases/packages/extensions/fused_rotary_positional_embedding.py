@@ -1,4 +1,4 @@
-"""What apex's extension ``fused_rotary_positional_embedding`` offers."""
+"""The functions of apex's extension ``fused_rotary_positional_embedding``."""
 
 from apex.kernels.rope import (
     backward,

@@ -1,4 +1,4 @@
-"""What apex's extension ``generic_scaled_masked_softmax_cuda`` offers."""
+"""The functions of apex's extension ``generic_scaled_masked_softmax_cuda``."""
 
 from apex.kernels.scaled_softmax import backward
 from apex.kernels.scaled_softmax import masked_forward as forward

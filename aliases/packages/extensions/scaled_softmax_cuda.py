@@ -1,4 +1,4 @@
-"""What apex's extension ``scaled_softmax_cuda`` offers."""
+"""The functions of apex's extension ``scaled_softmax_cuda``."""
 
 from apex.kernels.scaled_softmax import backward, forward
 

@@ -1,4 +1,4 @@
-"""What apex's extension ``syncbn`` offers."""
+"""The functions of apex's extension ``syncbn``."""
 
 from apex.kernels.sync_batch_norm import (
     batchnorm_backward,

@@ -1,4 +1,4 @@
-"""What apex's extension ``xentropy_cuda`` offers."""
+"""The functions of apex's extension ``xentropy_cuda``."""
 
 from apex.kernels.xentropy import backward, forward
 

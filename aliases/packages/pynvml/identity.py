@@ -1,4 +1,4 @@
-"""Which devices there are, and what they are."""
+"""The devices and their identities."""
 
 from __future__ import annotations
 

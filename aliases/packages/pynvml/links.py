@@ -111,12 +111,12 @@ def nvmlDeviceGetMemoryAffinity(handle: Any, nodeSetSize: int, scope: int) -> An
 
 @of_device
 def nvmlDeviceSetCpuAffinity(handle: Any) -> None:
-    """Have this thread run on the processors near the device."""
+    """Make this thread run on the processors near the device."""
     os.sched_setaffinity(0, _processors(handle.numa_node()))
 
 
 def nvmlDeviceClearCpuAffinity(handle: Any) -> None:
-    """Have this thread run on all processors again."""
+    """Make this thread run on all processors again."""
     index_of(handle)
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
 

@@ -1,4 +1,4 @@
-"""What NVML tells of the machine."""
+"""NVML's readings of the machine."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def _refuse_ahead_of_time() -> None:
 
     if V.aot_compilation:
         raise AheadOfTimeError(
-            "AOTInductor is not there for the software device: what it makes for a GPU runs without "
-            "Python, and without morph; export the program and compile it for the CPU"
+            "AOTInductor is not available for the software device: its output for a GPU runs without "
+            "Python and without morph; export the program and compile it for the CPU"
         )
 
 
@@ -92,7 +92,7 @@ def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
 
 @functools.cache
 def _say_uncompiled(obstacle: str) -> None:
-    report(f"a graph with {obstacle} runs without inductor, as by aot_eager")
+    report(f"a graph with {obstacle} runs without inductor, as with aot_eager")
 
 
 def _serve(output_code: Any, journal: Journal) -> None:

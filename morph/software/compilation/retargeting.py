@@ -211,8 +211,8 @@ def _needs_excursion(operator: object) -> bool:
 
 def _indices(node: fx.Node) -> set[int]:
     """Return the devices of a call's arguments, or else of its result."""
-    given = pytree.tree_leaves((node.args, dict(node.kwargs)))
-    values = [each.meta.get("val") if isinstance(each, fx.Node) else each for each in given]
+    leaves = pytree.tree_leaves((node.args, dict(node.kwargs)))
+    values = [each.meta.get("val") if isinstance(each, fx.Node) else each for each in leaves]
     return {_index(value) for value in pytree.tree_leaves(values) if is_on_device(value)}
 
 

@@ -107,13 +107,13 @@ def _know_storage_classes(journal: Journal) -> None:
 
 @contextmanager
 def _without(name: str) -> Iterator[None]:
-    there = {name: sys.modules[name]} if name in sys.modules else {}
+    modules = {name: sys.modules[name]} if name in sys.modules else {}
     sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:
         del sys.modules[name]
-        sys.modules.update(there)
+        sys.modules.update(modules)
 
 
 def _complete(module: ModuleType) -> None:

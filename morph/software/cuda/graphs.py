@@ -72,12 +72,12 @@ class GraphBase(graphs.Graph):
 
     def raw_cuda_graph(self) -> int:
         """Raise an error: there is no ``cudaGraph_t``."""
-        raise NotSimulatedError("torch.cuda.CUDAGraph.raw_cuda_graph", "its graphs are no cudaGraph_t")
+        raise NotSimulatedError("torch.cuda.CUDAGraph.raw_cuda_graph", "there is no cudaGraph_t")
 
     def raw_cuda_graph_exec(self) -> int:
         """Raise an error: there is no ``cudaGraphExec_t``."""
         name = "torch.cuda.CUDAGraph.raw_cuda_graph_exec"
-        raise NotSimulatedError(name, "its graphs are no cudaGraphExec_t")
+        raise NotSimulatedError(name, "there is no cudaGraphExec_t")
 
     def begin_capture_to_if_node(self, scalar_cuda_pred_tensor: torch.Tensor) -> None:
         """Raise an error: a captured graph always runs whole."""

@@ -44,7 +44,7 @@ class MLUCustomTF32Controller(CnnlMatmulTF32Controller):
 
 
 def fake_set_cublas_allow_tf32(value: bool) -> None:
-    """What torch_mlu puts in place of the setter in torch: it sets nothing."""
+    """Replace the setter in torch, as torch_mlu does, by one that sets nothing."""
     _bool(value)
     warnings.warn(
         "When using MLU device, the cuda API does not take effect. "
@@ -54,7 +54,7 @@ def fake_set_cublas_allow_tf32(value: bool) -> None:
 
 
 def fake_set_cublas_allow_fp16_reduced_precision_reduction(value: bool) -> None:
-    """What torch_mlu puts in place of the setter in torch: it sets nothing."""
+    """Replace the setter in torch, as torch_mlu does, by one that sets nothing."""
     _bool(value)
     warnings.warn(
         "When using MLU device, the cublas_allow_fp16_reduced_precision_reduction API does not take effect. "

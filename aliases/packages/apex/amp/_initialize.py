@@ -1,4 +1,4 @@
-"""What ``initialize`` does to models and optimizers."""
+"""The changes that ``initialize`` makes to models and optimizers."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ METHODS = (
 
 
 def lazy_init_with_master_weights(self: Any) -> None:
-    """Have the optimizer update float32 masters of its float16 parameters."""
+    """Make the optimizer update float32 masters of its float16 parameters."""
     stash = self._amp_stash
     stash.fp16_groups, stash.fp32_from_fp16_groups, stash.fp32_from_fp32_groups = [], [], []
     stash.all_fp16_params, stash.all_fp32_from_fp16_params, stash.all_fp32_from_fp32_params = [], [], []

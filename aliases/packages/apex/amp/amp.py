@@ -59,7 +59,7 @@ def promote_function(fn: Function) -> Function:
 
 
 def register_half_function(module: Any, name: str) -> None:
-    """Have the next ``initialize`` with O1 wrap ``module.name`` as ``half_function`` does.
+    """Make the next ``initialize`` with O1 wrap ``module.name`` as ``half_function`` does.
 
     Raises:
         ValueError: If the module has no such function.
@@ -69,7 +69,7 @@ def register_half_function(module: Any, name: str) -> None:
 
 
 def register_float_function(module: Any, name: str) -> None:
-    """Have the next ``initialize`` with O1 wrap ``module.name`` as ``float_function`` does.
+    """Make the next ``initialize`` with O1 wrap ``module.name`` as ``float_function`` does.
 
     Raises:
         ValueError: If the module has no such function.
@@ -79,7 +79,7 @@ def register_float_function(module: Any, name: str) -> None:
 
 
 def register_promote_function(module: Any, name: str) -> None:
-    """Have the next ``initialize`` with O1 wrap ``module.name`` as ``promote_function`` does.
+    """Make the next ``initialize`` with O1 wrap ``module.name`` as ``promote_function`` does.
 
     Raises:
         ValueError: If the module has no such function.

@@ -1,4 +1,4 @@
-"""What programs call first, and when they save."""
+"""The functions that programs call first, and when they save."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class AmpHandle:
         self._all_wrappers: list[tuple[Any, str, Any]] = []
 
     def is_active(self) -> bool:
-        """Tell whether casts are on."""
+        """Return whether casts are on."""
         return self._is_active
 
     @contextlib.contextmanager

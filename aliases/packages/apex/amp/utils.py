@@ -14,19 +14,19 @@ Cast = Callable[..., Any]
 
 
 def is_nested(x: Any) -> bool:
-    """Tell whether ``x`` is a tuple or a list."""
+    """Return whether ``x`` is a tuple or a list."""
     return isinstance(x, tuple | list)
 
 
 def is_fp_tensor(x: Any) -> bool:
-    """Tell whether ``x`` is a floating-point tensor, or a sequence of nothing else."""
+    """Return whether ``x`` is a floating-point tensor, or a sequence of nothing else."""
     if is_nested(x):
         return all(is_fp_tensor(each) for each in x)
     return isinstance(x, Tensor) and x.is_floating_point()
 
 
 def should_cache(x: Any) -> bool:
-    """Tell whether ``x`` is a float32 parameter, or a sequence of nothing else."""
+    """Return whether ``x`` is a float32 parameter, or a sequence of nothing else."""
     if is_nested(x):
         return all(should_cache(each) for each in x)
     return isinstance(x, torch.nn.Parameter) and x.dtype == torch.float32
@@ -98,7 +98,7 @@ def as_inplace(fns: Iterable[str]) -> Iterator[str]:
 
 
 def has_func(mod: Any, fn: str) -> bool:
-    """Tell whether a module, a class or a dict has something called ``fn``."""
+    """Return whether a module, a class or a dict has something called ``fn``."""
     return fn in mod if isinstance(mod, dict) else hasattr(mod, fn)
 
 

@@ -1,1 +1,1 @@
-"""What apex offers beside its core."""
+"""The parts of apex beside its core."""

@@ -1,4 +1,4 @@
-"""What training in float16 needed before there was amp."""
+"""The tools for training in float16 from before amp."""
 
 from .fp16_optimizer import FP16_Optimizer as FP16_Optimizer
 from .fp16util import BN_convert_float as BN_convert_float

@@ -223,7 +223,7 @@ class FP16_Optimizer(Wrapper):
 
     @property
     def loss_scale(self) -> float:
-        """What losses are multiplied by."""
+        """The factors of losses."""
         return self.loss_scaler.loss_scale()
 
     @loss_scale.setter

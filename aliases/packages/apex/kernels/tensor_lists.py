@@ -89,7 +89,7 @@ def check_same_dtype(first: Tensor, *others: Tensor) -> None:
 
 
 def same_layout(lists: Lists) -> bool:
-    """Tell whether the tensors at the same place of each list have the same strides.
+    """Return whether the tensors at the same place of each list have the same strides.
 
     torch's fused kernels walk through memory, and do not look at strides.
     """
@@ -120,7 +120,7 @@ def at_full_precision(*lists: Sequence[Tensor]) -> Iterator[list[list[Tensor]]]:
 
 @functools.cache
 def has_kernel(operator: str, device_type: str) -> bool:
-    """Tell whether a device has a kernel of its own for one of torch's operators.
+    """Return whether a device has a kernel of its own for one of torch's operators.
 
     Args:
         operator: Its name, with its namespace if that is not ``aten``: ``"_fused_adamw_"``.

@@ -27,7 +27,7 @@ from .functions import FusedRMSNormFunction as FusedRMSNormFunction
 
 
 class _Norm(nn.Module):
-    """What the modules share: shape, options and parameters.
+    """The common parts of the modules: shape, options and parameters.
 
     Args:
         normalized_shape: The trailing dimensions that are normalised together, or the size of the last.

@@ -16,7 +16,7 @@ from .flat import flatten, split_half_float_double, unflatten
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reduction:
-    """What is being reduced.
+    """The current reduction.
 
     Attributes:
         number: That of the bucket.

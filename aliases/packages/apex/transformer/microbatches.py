@@ -1,4 +1,4 @@
-"""How many micro-batches a step has."""
+"""The number of micro-batches of a step."""
 
 from __future__ import annotations
 

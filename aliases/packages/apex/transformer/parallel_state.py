@@ -86,12 +86,12 @@ def destroy_model_parallel() -> None:
 
 
 def model_parallel_is_initialized() -> bool:
-    """Tell whether there are groups."""
+    """Return whether there are groups."""
     return bool(_groups)
 
 
 def is_unitialized() -> bool:
-    """Tell whether there are no groups."""
+    """Return whether there are no groups."""
     return not _groups
 
 
@@ -121,22 +121,22 @@ def get_data_parallel_group() -> Any:
 
 
 def set_tensor_model_parallel_world_size(world_size: int) -> None:
-    """Have the tensor-parallel group be taken to be of a size."""
+    """Set the size of the tensor-parallel group."""
     _overrides["tensor size"] = world_size
 
 
 def set_pipeline_model_parallel_world_size(world_size: int) -> None:
-    """Have the pipeline be taken to be of a size."""
+    """Set the size of the pipeline."""
     _overrides["pipeline size"] = world_size
 
 
 def set_tensor_model_parallel_rank(rank: int) -> None:
-    """Have this process be taken to be at a place in its tensor-parallel group."""
+    """Set the place of this process in its tensor-parallel group."""
     _overrides["tensor rank"] = rank
 
 
 def set_pipeline_model_parallel_rank(rank: int) -> None:
-    """Have this process be taken to be at a place in its pipeline."""
+    """Set the place of this process in its pipeline."""
     _overrides["pipeline rank"] = rank
 
 
@@ -183,12 +183,12 @@ def get_rank_info() -> tuple[int, int, int, int | None]:
 
 
 def is_pipeline_first_stage(ignore_virtual: bool = False) -> bool:
-    """Tell whether this process runs the first stage."""
+    """Return whether this process runs the first stage."""
     return get_pipeline_model_parallel_rank() == 0
 
 
 def is_pipeline_last_stage(ignore_virtual: bool = False) -> bool:
-    """Tell whether this process runs the last stage."""
+    """Return whether this process runs the last stage."""
     return get_pipeline_model_parallel_rank() == get_pipeline_model_parallel_world_size() - 1
 
 

@@ -45,7 +45,7 @@ class Bounds:
 
     @property
     def batch_size(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return self.cu_seqlens_q.numel() - 1
 
     @property

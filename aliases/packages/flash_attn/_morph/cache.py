@@ -53,7 +53,7 @@ class Cache:
 
     @property
     def capacity(self) -> int:
-        """How many tokens of a sequence there is room for."""
+        """The number of tokens of a sequence that fit."""
         size = self.keys.shape[1]
         return size if self.table is None else size * self.table.shape[1]
 

@@ -1,4 +1,4 @@
-"""What flash_attn refuses, in the same words."""
+"""flash_attn's refusals, in the same words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def on_device(tensor: Tensor) -> bool:
-    """Tell whether a tensor is on the device that stands for CUDA."""
+    """Return whether a tensor is on the device that stands for CUDA."""
     backend = active()
     return backend is None or tensor.device.type == backend.device_type
 

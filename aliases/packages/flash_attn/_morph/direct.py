@@ -39,14 +39,14 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
 
 
 def watched(*tensors: Tensor) -> bool:
-    """Tell whether someone sees the operators: a compiler, a dispatch mode, or a tensor of a subclass."""
+    """Return whether someone sees the operators: a compiler, a dispatch mode, or a tensor of a subclass."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
         return True
     return set(map(type, tensors)) != _PLAIN
 
 
 def _takes(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> bool:
-    """Tell whether flash_attn takes these tensors, which are not empty, and need no padding."""
+    """Return whether flash_attn takes these tensors, which are not empty, and need no padding."""
     return (
         k.shape == v.shape
         and q.dtype == k.dtype == v.dtype

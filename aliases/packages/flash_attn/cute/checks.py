@@ -1,4 +1,4 @@
-"""What flash_attn 4 refuses, with its own errors, and what is not served."""
+"""The refusals of flash_attn 4, with its own errors, and of what is not served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scheduler of CUDA kernels would be told."""
+"""The parameters of a scheduler of CUDA kernels."""
 
 from __future__ import annotations
 

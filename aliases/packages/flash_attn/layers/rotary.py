@@ -211,5 +211,5 @@ class RotaryEmbedding(torch.nn.Module):
 
 
 def _is_inference(tensor: Tensor) -> bool:
-    """Tell whether autograd takes no such tensor. A compiler makes none, and does not trace the question."""
+    """Return whether autograd takes no such tensor; a compiler makes none, and cannot trace the question."""
     return not torch.compiler.is_compiling() and tensor.is_inference()

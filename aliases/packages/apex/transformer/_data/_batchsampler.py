@@ -10,7 +10,7 @@ __all__ = ["MegatronPretrainingRandomSampler", "MegatronPretrainingSampler"]
 
 
 class _Sampler:
-    """What both samplers share: the counts, which must make sense."""
+    """The common base of both samplers: the counts, which it checks."""
 
     error: type[Exception]
 
@@ -42,7 +42,7 @@ class _Sampler:
 
     @property
     def local_minibatch_size(self) -> int:
-        """How many samples a batch of one process has."""
+        """The number of samples in a batch of one process."""
         return self._local_minibatch_size
 
     @local_minibatch_size.setter

@@ -85,7 +85,7 @@ class FusedScaleMaskSoftmax(nn.Module):
         return self.forward_torch_softmax(input, mask)
 
     def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Tell whether apex has a kernel for scores of a shape."""
+        """Return whether apex has a kernel for scores of a shape."""
         attentions = b * np
         divisible = sq % 4 == sk % 4 == attentions % 4 == 0
         known = self.attn_mask_type in (AttnMaskType.causal, AttnMaskType.padding)
@@ -134,5 +134,5 @@ class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
         self.fused_softmax_func = generic_scaled_masked_softmax
 
     def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Tell whether the function for low precision may be taken."""
+        """Return whether the function for low precision may be taken."""
         return self.scaled_masked_softmax_fusion and sk > 0

@@ -1,4 +1,4 @@
-"""What training loops of models that are spread over processes need."""
+"""Helpers for training loops of models that are spread over processes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def print_rank_0(message: str) -> None:
 
 
 def is_last_rank() -> bool:
-    """Tell whether this is the last process."""
+    """Return whether this is the last process."""
     return dist.get_rank() == dist.get_world_size() - 1
 
 

@@ -58,7 +58,7 @@ class Request:
 
     @property
     def batch_size(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return self.query.shape[0] if self.query_ends is None else len(self.query_ends) - 1
 
     @property

@@ -76,7 +76,7 @@ class Attention:
             yield self._narrowed(dataclasses.replace(whole, first=first, last=last, start=0, end=keys))
 
     def cuts(self, tile: Tile) -> bool:
-        """Tell whether a query of ``tile`` does not see one of its keys."""
+        """Return whether a query of ``tile`` does not see one of its keys."""
         first, last = tile.positions
         too_early = self.left >= 0 and tile.start < last - self.left
         too_late = self.right >= 0 and tile.end - 1 > first + self.right
@@ -84,7 +84,7 @@ class Attention:
         return too_early or too_late or (self.chunk > 0 and len({end // self.chunk for end in ends}) > 1)
 
     def is_causal_square(self, tile: Tile) -> bool:
-        """Tell whether ``tile`` has as many keys as queries, seen up to each query's own position."""
+        """Return whether ``tile`` has as many keys as queries, seen up to each query's own position."""
         square = tile.positions == (tile.start, tile.end - 1)
         return (
             square and self.right == 0 and not self.chunk and not 0 <= self.left < tile.end - tile.start - 1

@@ -33,7 +33,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
-    """Tell whether the kernel computes exactly this."""
+    """Return whether the kernel computes exactly this."""
     return attention.softcap == 0 and attention.dropout == 0
 
 

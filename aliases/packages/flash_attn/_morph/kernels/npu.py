@@ -31,7 +31,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
-    """Tell whether the operators are there, and compute exactly this."""
+    """Return whether the operators are there, and compute exactly this."""
     plain = attention.softcap == 0 and attention.dropout == 0 and attention.chunk == 0
     sizes = query.shape[-1] == value.shape[-1] and query.shape[-1] % 16 == 0
     return (
@@ -40,7 +40,7 @@ def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
 
 
 def takes_packed(attention: Attention, lengths: Lengths) -> bool:
-    """Tell whether the operators take sequences of these lengths at once: every query sees a key."""
+    """Return whether the operators take sequences of these lengths at once: every query sees a key."""
     pairs = list(zip(*lengths, strict=True))
     blind = attention.right >= 0 and any(queries > keys + attention.right for queries, keys in pairs)
     return not blind and min(map(min, pairs)) > 0

@@ -28,11 +28,11 @@ class Packing:
 
     @property
     def lengths(self) -> tuple[list[int], list[int]]:
-        """How many queries and how many keys each sequence has."""
+        """The numbers of queries and of keys of each sequence."""
         return tuple([end - start for start, end in each] for each in (self.queries, self.keys))  # type: ignore[return-value]
 
     def fills(self, query: Tensor, key: Tensor) -> bool:
-        """Tell whether the sequences follow each other, from the first row of both tensors to their last."""
+        """Return whether the sequences follow each other, from the first row of both tensors to the last."""
         return _follow(self.queries, len(query)) and _follow(self.keys, len(key))
 
     def sequences(self) -> Iterator[tuple[int, slice, slice]]:

@@ -35,7 +35,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 @functools.cache
 def _has_kernel(choice: int, device_type: str) -> bool:
-    """Tell whether a device has the chosen kernel; where it has none, the choice was made for the CPU."""
+    """Return whether a device has the chosen kernel; where it has none, the choice was made for the CPU."""
     if device_type == "cpu":
         return choice != SDPBackend.MATH.value
     key = torch._C._dispatch_key_for_device(device_type)

@@ -1,1 +1,1 @@
-"""What flash_attn computes with Triton, in PyTorch."""
+"""flash_attn's Triton functions in PyTorch."""
