@@ -16,7 +16,7 @@ EXAMPLE = "check --backend npu train.py"
 FOUND = 1
 EPILOG = """\
 Exit status: 0 if there is nothing to look at, 1 if a person must look at something, a name is missing
-on a backend that was asked for, or a file is not Python, 2 if the command line cannot be understood."""
+on a backend that was asked for, or a file cannot be read, 2 if the command line cannot be understood."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
