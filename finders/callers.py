@@ -18,6 +18,15 @@ def module_of(frame: FrameType) -> str:
     return name if isinstance(name, str) else ""
 
 
+def imports_from(frame: FrameType | None) -> bool:
+    """Tell whether ``frame`` runs ``from module import name``, where an AttributeError loses its text."""
+    if frame is None or frame.f_lasti < 0:
+        return False
+    from opcode import opmap
+
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
 def caller(frame: FrameType | None) -> str:
     """Return the name of the module that has code run in ``frame``.
 

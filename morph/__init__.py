@@ -114,23 +114,18 @@ def claim_script(path: str) -> "ScriptEntry":
     import os
     import sys
 
-    if not os.path.isfile(path) or not _is_about_cuda(path):
+    if not os.path.isfile(path) or not _mentions_cuda(path):
         raise ImportError(path)
     from morph.launcher import script
 
     return script.claim(path, of_interpreter=sys._getframe().f_back is None)
 
 
-def _is_about_cuda(path: str) -> bool:
+def _mentions_cuda(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return mentions_cuda(file.read())
+            content = file.read()
     except OSError:
         return False  # the interpreter says what is wrong with it
-
-
-def mentions_cuda(content: "str | bytes | bytearray") -> bool:
-    """Tell whether a source or bytecode file can hold a CUDA literal at all; most cannot."""
-    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
-    return any(word in data for word in WORDS)
+    return any(word in content for word in WORDS)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import opcode
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import ClassVar
 
 from morph import backends
 from morph.errors import MissingImportError, MissingNameError
+from morph.finders.callers import imports_from
 from morph.finders.packages.module_cache import module_cache
 from morph.tables.package import Package
 
@@ -59,14 +59,9 @@ def _refusing(module: ModuleType, package: Package) -> Callable[[str], object]:
         row = None if name.startswith("__") else package.missing(full)
         if row is None:
             raise AttributeError(f"module {owner!r} has no attribute {name!r}", name=name, obj=module)
-        if _imports_from(sys._getframe(1)):
+        if imports_from(sys._getframe(1)):
             raise MissingImportError(full, row.note)
         backend = backends.active()
         raise MissingNameError(full, backend.name if backend else "any", row.note)
 
     return __getattr__
-
-
-def _imports_from(frame: FrameType) -> bool:
-    """Tell whether ``frame`` runs ``from module import name``, where an AttributeError loses its text."""
-    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]

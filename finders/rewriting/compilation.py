@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from types import CodeType
 
-from morph import mentions_cuda
-from morph.finders.rewriting.literals import Literals, rewritten
+from morph.finders.rewriting.comparisons import rewritten
+from morph.finders.rewriting.interpreter import own_compile
+from morph.finders.rewriting.literals import Literals
+from morph.finders.rewriting.mentions import mentions_cuda
+from morph.finders.rewriting.trees import warn_of_depth
 
 
 def compile_source(
@@ -33,11 +35,6 @@ def compile_source(
     return _compiled(source, path, optimize)
 
 
-def warn_of_depth(path: str) -> None:
-    """Say that a module stays as it is."""
-    warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)
-
-
 def _compiled(source: str | bytes | ast.Module, path: str, optimize: int) -> CodeType:
-    code: CodeType = compile(source, path, "exec", dont_inherit=True, optimize=optimize)
+    code: CodeType = own_compile(source, path, "exec", dont_inherit=True, optimize=optimize)
     return code

@@ -1,34 +1,43 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The finder that has a program's modules, and its libraries', loaded rewritten where they mention CUDA."""
+"""Has a program's code, and its libraries', compiled with comparisons against CUDA literals rewritten."""
 
 from __future__ import annotations
 
 import sys
 
+from morph.finders.finder import finder
 from morph.finders.packages.finder import packages
-from morph.finders.rewriting.notebooks import MODULE, cells
-from morph.finders.scope import Scope
-from morph.importing import DEPENDENCIES, put_first, take_away
+from morph.finders.rewriting import compiling, loader
+from morph.finders.rewriting.mentions import mentions_cuda
+from morph.finders.rewriting.owners import owner_of, owner_of_text
+from morph.finders.scope import TORCH, Scope
+from morph.importing import DEPENDENCIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import FrameType, ModuleType
+    from typing import Any
 
+    from morph.finders.rewriting.literals import Literals
     from morph.finders.rewriting.loader import LiteralsOf
 
+PYTEST = "_pytest.assertion.rewrite"
+_LEFT_ALONE = TORCH | DEPENDENCIES | {"", "morph"}
 
-class RewritingFinder:
-    """Hands a module's own spec on, with a loader that rewrites comparisons against CUDA literals.
 
-    There is one instance, ``rewriter``. Python's own library, torch's internals, what is served and code that
-    has not opted in are left alone.
+class Rewriter:
+    """Decides what is rewritten, whoever loads it: what all loaders use is replaced, and not they.
+
+    All of them have ``compile`` make code of source, and keep it, if they do, as Python's own loaders or as
+    pytest does. There is one instance, ``rewriter``. Python's own library, torch's internals, what is served
+    and code that has not opted in are left alone.
     """
 
     def __init__(self) -> None:
         self._scope = Scope()
         self._literals_of: LiteralsOf = _no_literals
+        self._decided: dict[str, Literals | None] = {}
+        self._own_cache_dir: Any = None
 
     def install(self, scope: Scope, literals_of: LiteralsOf) -> None:
         """Rewrite from now on; a second time changes only who decides.
@@ -38,45 +47,66 @@ class RewritingFinder:
             literals_of: Returns what the comparisons of the module of a name are to accept as well.
         """
         self._scope, self._literals_of = scope, literals_of
-        put_first(self)
-        if scope.policy("__main__").literals:
-            cells.install(literals_of)
+        self._decided = {}
+        compiling.install(self)
+        loader.install(self.literals_of_file)
+        if PYTEST not in sys.modules:
+            finder.unwatch(PYTEST, self._keep_apart)
+            finder.watch(PYTEST, self._keep_apart)
+        else:
+            self._keep_apart(sys.modules[PYTEST])
 
     def uninstall(self) -> None:
         """Rewrite no more; what is loaded stays as it is."""
-        take_away(self)
-        cells.uninstall()
+        finder.unwatch(PYTEST, self._keep_apart)
+        compiling.uninstall()
+        loader.uninstall()
+        if self._own_cache_dir is not None:
+            sys.modules[PYTEST].get_cache_dir = self._own_cache_dir  # type: ignore[attr-defined]
+            self._own_cache_dir = None
+        self._decided, self._literals_of = {}, _no_literals
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the module's spec with a loader that rewrites, or None if it is left alone (PEP 451)."""
-        if fullname == MODULE:
-            return self._find_shells(path, target)
-        package = fullname.partition(".")[0]
-        if package in sys.stdlib_module_names or package in packages.names:
+    def literals(self, path: str, frame: FrameType | None) -> Literals | None:
+        """Return what the comparisons of what ``frame`` compiles are to accept as well.
+
+        Args:
+            path: The file that the source is said to be of.
+            frame: Of whoever compiles it.
+        """
+        if frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in TORCH:
+            return None  # which writes modules of its own
+        if path.startswith("<") or owner_of(path) is None:
+            return self._literals_of_module(owner_of_text(frame))
+        return self.literals_of_file(path)
+
+    def literals_of_file(self, path: str) -> Literals | None:
+        """Return what the comparisons of a file are to accept as well; the same at all times."""
+        if path not in self._decided:
+            self._decided[path] = self._literals_of_module(owner_of(path) or "")
+        return self._decided[path]
+
+    def _literals_of_module(self, name: str) -> Literals | None:
+        package = name.partition(".")[0]
+        if package in _LEFT_ALONE or package in packages.names or not self._scope.policy(package).literals:
             return None
-        if package == "morph" or package in DEPENDENCIES:
-            return None
-        if not self._scope.policy(package).literals:
-            return None
-        from morph.finders.finder import find_elsewhere
-        from morph.finders.rewriting.loader import rewriting
+        return self._literals_of(package)
 
-        spec = find_elsewhere(self, fullname, path, target)
-        return rewriting(spec, self._literals_of) if spec else None
+    def _keep_apart(self, module: ModuleType) -> None:
+        """Have pytest keep its bytecode of what is rewritten in a folder of its own."""
+        if self._own_cache_dir is not None or not hasattr(module, "get_cache_dir"):
+            return
+        own = self._own_cache_dir = module.get_cache_dir
 
-    def _find_shells(self, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        from morph.finders.finder import CallingLoader, find_elsewhere
+        def get_cache_dir(file_path: Any) -> Any:
+            mentions = mentions_cuda(file_path.read_bytes())
+            literals = self.literals_of_file(str(file_path)) if mentions else None
+            return own(file_path) / literals.tag if literals else own(file_path)
 
-        spec = find_elsewhere(self, MODULE, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = CallingLoader(spec.loader, cells)  # type: ignore[assignment]
-        return spec
+        module.get_cache_dir = get_cache_dir  # type: ignore[attr-defined]
 
 
 def _no_literals(module: str) -> None:
     return None
 
 
-rewriter = RewritingFinder()
+rewriter = Rewriter()

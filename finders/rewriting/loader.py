@@ -1,138 +1,118 @@
-# don't import any costly modules: every module of a program is loaded by this one
-"""Loads modules with their comparisons against CUDA literals rewritten (PEP 302, PEP 451)."""
+# don't import any costly modules: a start-up file reaches this one
+"""Keeps rewritten bytecode apart from Python's own, whichever loader of Python's, or of their kind, reads it.
+
+Rewritten bytecode lies beside Python's own under another tag: ``train.cpython-311.opt-morph4npuhccl.pyc``.
+What invalidates Python's (a time stamp, a hash, ``--check-hash-based-pycs``) invalidates this too, since the
+import system itself does the checking; only the file's name differs. A module that does not mention CUDA is
+loaded as if morph were not there, from Python's own bytecode.
+"""
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
-import sys
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import cache_from_source
-from types import CodeType
+from importlib.machinery import SourceFileLoader
 from zipimport import zipimporter
 
-from morph import mentions_cuda
+from morph.finders.rewriting.mentions import mentions_cuda
+from morph.finders.rewriting.owners import is_never_rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any
 
     from morph.finders.rewriting.literals import Literals
 
     LiteralsOf = Callable[[str], Literals | None]
 
+_FileLoader: Any = next(base for base in SourceFileLoader.__mro__ if "get_data" in vars(base))
+_own_get_data: Any = _FileLoader.get_data
+_own_set_data: Any = SourceFileLoader.set_data
+_own_get_code: Any = zipimporter.get_code
+_literals_of_file: LiteralsOf | None = None
 
-class RewritingLoader(SourceFileLoader):
-    """Loads a module from a source file, rewritten; its bytecode lies beside Python's own under another tag.
 
-    What invalidates Python's bytecode (a time stamp, a hash, ``--check-hash-based-pycs``) invalidates this
-    too, since the import system itself does the checking; only the file's name differs. A module that does
-    not mention CUDA is loaded as if morph were not there, from Python's own bytecode.
+def tagged(path: str, literals: Literals) -> str:
+    """Return where the rewritten bytecode lies whose own would lie at ``path``."""
+    stem = path.removesuffix(".pyc")
+    return f"{stem}{'' if '.opt-' in os.path.basename(stem) else '.opt-'}{literals.tag}.pyc"
+
+
+def install(literals_of_file: LiteralsOf) -> None:
+    """Keep bytecode apart from now on.
 
     Args:
-        fullname: The module's name.
-        path: Its source file.
-        literals_of: Returns what the comparisons of the module of a name are to accept as well, or None for
-            nothing; called for a module that mentions CUDA only.
+        literals_of_file: Returns what the comparisons of the file at a path are to accept as well.
     """
+    global _literals_of_file
+    _literals_of_file = literals_of_file
+    if _FileLoader.get_data is _own_get_data:
+        _FileLoader.get_data = _get_data
+    if SourceFileLoader.set_data is _own_set_data:
+        SourceFileLoader.set_data = _set_data  # type: ignore[method-assign]
+    if zipimporter.get_code is _own_get_code:
+        zipimporter.get_code = _get_code  # type: ignore[method-assign]
 
-    def __init__(self, fullname: str, path: str, literals_of: LiteralsOf) -> None:
-        super().__init__(fullname, path)
-        self._literals_of = literals_of
 
-    @property
-    def bytecode_path(self) -> str:
-        """Where rewritten bytecode is kept: ``__pycache__/train.cpython-311.opt-morph3npuhccl.pyc``."""
-        literals = self._literals_of(self.name)
-        if literals is None:
-            return cache_from_source(self.path)
-        return cache_from_source(self.path, optimization=f"{sys.flags.optimize or ''}{literals.tag}")
+def uninstall() -> None:
+    """Let Python's loaders do as they did."""
+    global _literals_of_file
+    _literals_of_file = None
+    if _FileLoader.get_data is _get_data:
+        _FileLoader.get_data = _own_get_data
+    if SourceFileLoader.set_data is _set_data:
+        SourceFileLoader.set_data = _own_set_data  # type: ignore[method-assign]
+    if zipimporter.get_code is _get_code:
+        zipimporter.get_code = _own_get_code  # type: ignore[method-assign]
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
-        """Compile the source, rewritten."""
-        content = self._rewritten(data, os.fsdecode(path))
-        try:
-            return super().source_to_code(content, path, _optimize=_optimize)
-        except RecursionError:
-            if content is data:
-                raise
-            from morph.finders.rewriting.compilation import warn_of_depth
 
-            warn_of_depth(os.fsdecode(path))
-            return super().source_to_code(data, path, _optimize=_optimize)
+def _get_data(self: Any, path: Any) -> bytes:
+    """Read a file; the bytecode of what is rewritten from where that is."""
+    if not _is_bytecode(self, path):
+        return bytes(_own_get_data(self, path))
+    if os.path.exists(path):
+        data: bytes = _own_get_data(self, path)
+        return bytes(_own_get_data(self, _elsewhere(self, path))) if mentions_cuda(data) else data
+    mentions = mentions_cuda(_own_get_data(self, self.path))
+    return bytes(_own_get_data(self, _elsewhere(self, path) if mentions else path))
 
-    def get_data(self, path: str) -> bytes:
-        """Read a file; the bytecode of a module that mentions CUDA from where its rewritten bytecode is."""
-        if not self._is_bytecode(path):
-            return super().get_data(path)
-        if os.path.exists(path):
-            data = super().get_data(path)
-            return super().get_data(self.bytecode_path) if mentions_cuda(data) else data
-        return super().get_data(self.bytecode_path if mentions_cuda(super().get_data(self.path)) else path)
 
-    def set_data(self, path: str, data: bytes, *, _mode: int = 0o666) -> None:  # type: ignore[override]
-        """Write a file; the bytecode of a module that mentions CUDA to the place of rewritten bytecode."""
-        if not self._is_bytecode(path) or not mentions_cuda(data):
-            super().set_data(path, data, _mode=_mode)
-            return
-        super().set_data(self.bytecode_path, data, _mode=_mode)
-        if self.bytecode_path != path and os.path.exists(path):
-            self._remove_stale(path)
-
-    def _rewritten(self, source: bytes, path: str) -> Any:
-        """Return the syntax tree of ``source``, rewritten, or ``source`` itself if nothing is to be."""
-        literals = self._literals_of(self.name) if mentions_cuda(source) else None
-        if literals is None:
-            return source
-        from morph.finders.rewriting.literals import rewritten
-
-        try:
-            return rewritten(source, path, literals) or source
-        except (SyntaxError, RecursionError):
-            return source  # whose compilation raises it as Python's own loader does
-
-    def _is_bytecode(self, path: str) -> bool:
-        return path != self.path and path == cache_from_source(self.path)
-
-    def _remove_stale(self, path: str) -> None:
-        """Remove Python's bytecode of a source that did not mention CUDA yet: it would be read each time."""
-        with contextlib.suppress(OSError):
-            if not mentions_cuda(super().get_data(path)):
+def _set_data(self: Any, path: Any, data: Any, *, _mode: int = 0o666) -> None:
+    """Write a file; the bytecode of what is rewritten to where that is."""
+    if not _is_bytecode(self, path) or not mentions_cuda(data):
+        _own_set_data(self, path, data, _mode=_mode)
+        return
+    elsewhere = _elsewhere(self, path)
+    _own_set_data(self, elsewhere, data, _mode=_mode)
+    if elsewhere != path:
+        with contextlib.suppress(
+            OSError
+        ):  # of a source that did not mention CUDA yet: it would be read first
+            if not mentions_cuda(_own_get_data(self, path)):
                 os.unlink(path)
 
 
-# Python cuts frames of its own import system out of what a module raises; this one stands among them
-_code = RewritingLoader.source_to_code.__code__
-RewritingLoader.source_to_code.__code__ = _code.replace(co_filename="<frozen importlib._bootstrap_external>")
+def _is_bytecode(loader: Any, path: Any) -> bool:
+    """Tell whether it is bytecode that may be of something rewritten."""
+    if type(path) is not str or not path.endswith(".pyc") or not isinstance(loader, SourceFileLoader):
+        return False
+    return path != loader.path and not is_never_rewritten(loader.path, loader.name.partition(".")[0])
 
 
-class RewritingZipLoader(zipimporter):
-    """Loads a module from the source in a zip file, rewritten; nothing is cached, as for any zip file."""
-
-    def __init__(self, path: str, literals_of: LiteralsOf) -> None:
-        super().__init__(path)
-        self._literals_of = literals_of
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Compile the module's source, rewritten; where there is only bytecode, return that."""
-        source = self.get_source(fullname)
-        if source is None or not mentions_cuda(source):
-            return super().get_code(fullname)
-        from morph.finders.rewriting.compilation import compile_source
-
-        return compile_source(source, self.get_filename(fullname), self._literals_of(fullname))
+def _elsewhere(loader: SourceFileLoader, path: str) -> str:
+    """Return where the bytecode of a module that mentions CUDA is; asked for no other, since it imports."""
+    literals = _literals_of_file(loader.path) if _literals_of_file else None
+    return tagged(path, literals) if literals else path
 
 
-def rewriting(spec: ModuleSpec, literals_of: LiteralsOf) -> ModuleSpec:
-    """Have the module of ``spec`` loaded rewritten, if its loader is one of Python's own that read source.
-
-    Returns:
-        The same ``spec``.
-    """
-    loader: Any = spec.loader
-    if type(loader) is SourceFileLoader:
-        spec.loader = RewritingLoader(loader.name, loader.path, literals_of)
-    elif type(loader) is zipimporter:
-        spec.loader = RewritingZipLoader(os.path.join(loader.archive, loader.prefix), literals_of)  # type: ignore[assignment]
-    return spec
+def _get_code(self: Any, fullname: str) -> CodeType:
+    """Compile what is to be rewritten from its source in the zip file, though there may be bytecode."""
+    source = self.get_source(fullname)
+    path = self.get_filename(fullname)
+    if source is None or not mentions_cuda(source) or not _literals_of_file or not _literals_of_file(path):
+        code: CodeType = _own_get_code(self, fullname)
+        return code
+    return builtins.compile(source, path, "exec", dont_inherit=True)

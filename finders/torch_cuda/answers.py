@@ -11,6 +11,7 @@ from typing import Any
 from morph.backends import Backend, active, resolve
 from morph.errors import MissingNameError
 from morph.finders.torch_cuda.functions import ServedFunction
+from morph.finders.torch_cuda.refusals import stand_in
 from morph.finders.torch_cuda.views import PREDICATES, VALUES, Views
 from morph.tables.table import Row, Status
 
@@ -53,6 +54,18 @@ class Answers:
         if name in PREDICATES and answer is not own:  # one object, though a rehearsal asks for it each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer
+
+    def refused(self, name: str, own: Any, refusal: MissingNameError) -> Any:
+        """Return what the import of a name that the backend lacks gets; it is refused when it is used.
+
+        Raises:
+            MissingNameError: For a module, which the import finds itself.
+            MissingImportError: For what cannot be refused later.
+        """
+        key = id(own), "refused"
+        if own is None or key not in self._bound:
+            self._bound[key] = stand_in(name, own, refusal)
+        return self._bound[key]
 
     def knows(self, name: str) -> bool:
         """Tell whether the table has an answer for ``name`` itself, whatever the installed torch has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -10,12 +11,13 @@ from typing import Any
 import wrapt
 
 from morph.errors import MissingNameError
-from morph.finders.callers import caller
+from morph.finders.callers import caller, imports_from
 from morph.finders.finder import finder
 from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
+_TORCHS_TESTS = "torch.testing."  # its framework names all of torch.cuda, and asks whether CUDA is there
 
 
 class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
@@ -57,7 +59,16 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         observer = self._self_observer
         if observer is not None:
             observer(full)
-        answer = answers.of(full, own, caller(sys._getframe().f_back))
+        frame = sys._getframe().f_back
+        asker = caller(frame)
+        try:
+            answer = answers.of(full, own, asker)
+        except MissingNameError as refusal:
+            if own is not None and asker.startswith(_TORCHS_TESTS):
+                return sys.modules.get(full, own) if isinstance(own, ModuleType) else own
+            if imports_from(frame):
+                return answers.refused(full, own, refusal)
+            raise
         if observer is None and answers.keeps(full):
             self._keep(name, answer, answers)
         return answer
@@ -97,13 +108,14 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         return repr(self.__wrapped__)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("cannot pickle 'module' object")
+        """Pickle by name, as cloudpickle and dill do with modules, which they know by their exact type."""
+        return importlib.import_module, (self.__wrapped__.__name__,)
 
     def __copy__(self) -> Any:
-        return self.__reduce_ex__(4)
+        return self.__wrapped__.__reduce_ex__(4)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.__reduce_ex__(4)
+        return self.__wrapped__.__reduce_ex__(4)
 
 
 _ABSENT = object()

@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     from morph.tables import interfaces
 
     name = arguments.name
-    if not interfaces.of(name).has(name) and name not in interfaces.of(name).modules:
-        raise MorphError(_unknown(name))
-    rows = _rows(name, arguments.backend)
+    if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
+        rows = _rows(name, arguments.backend)
+    else:
+        name, rows = _rows_of_torch(name, arguments.backend)
     if arguments.json:
         print(json.dumps({backend: _fields(row, backend) for backend, row in rows.items()}, indent=1))
     else:
@@ -69,6 +70,21 @@ def _rows(name: str, backend: str | None) -> dict[str, Row]:
     return {"every backend": first} if others and all(row is first for row in others) else rows
 
 
+def _rows_of_torch(name: str, backend: str | None) -> tuple[str, dict[str, Row]]:
+    """Return the whole name of one of torch's outside ``torch.cuda``, and the row of each backend."""
+    from morph.backends.autoload import import_torch
+
+    import_torch()
+    from morph.device import names
+    from morph.tables import table
+
+    full = None if "cuda" in name.split(".")[:-1] else names.full_name(name)
+    if full is None:
+        raise MorphError(_unknown(name))
+    asked = [backend] if backend else table.backend_names()
+    return full, {each: names.row(full, table.load(each).facts) for each in asked}
+
+
 def _fields(row: Row, backend: str) -> dict[str, Any]:
     return {
         "status": row.status.value,
@@ -82,8 +98,10 @@ def _fields(row: Row, backend: str) -> dict[str, Any]:
 def _evidence(name: str, backend: str) -> str:
     """Return how it is known that the answer is right, on every backend if it is alike on all of them."""
     from morph.coverage.evidence import Rung, shipped
-    from morph.tables import table
+    from morph.tables import interfaces, table
 
+    if not interfaces.of(name).has(name):  # of torch's names, only those of torch.cuda have evidence
+        return ""
     names = table.backend_names()
     if backend in names:
         return shipped().rung(name, backend).value

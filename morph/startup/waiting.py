@@ -10,7 +10,6 @@ from morph import importing, variables
 from morph.announcement import say_inactive
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages.finder import packages
-from morph.finders.rewriting import loader  # noqa: F401  (at once, since it is needed by a finder that must not import)
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import LEFT_ALONE, OPTED_IN, Policy, Scope
 from morph.importing import own_imports, put_first, take_away

@@ -49,7 +49,7 @@ run("import morph; morph.activate(BACKEND)")
 found = [run(COMPARED), run("torch.cuda.is_available(), torch.cuda.device_count() > 0")]
 found += [failing(FAILS), run("%timeit -n1 -r1 where.type == 'cuda'")]
 run("morph.deactivate()")
-found += [run("'NPU'.lower() == 'cuda'"), run("torch.cuda.is_available()")]
+found += [run("device = 'NPU'.lower(); device == 'cuda'"), run("torch.cuda.is_available()")]
 print(json.dumps(found))
 """
 

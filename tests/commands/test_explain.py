@@ -94,3 +94,23 @@ def test_a_name_of_a_served_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["evidence"].startswith("hardware (cpu), vendor wheel (npu), simulated (mlu, musa, xpu)")
     assert commands.run(["explain", "pynvml.nvmlDeviceGetPowrUsage"]) == 2
     assert "did you mean pynvml.nvmlDeviceGetPowerUsage" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "full", "note"),
+    [
+        ("torch.Tensor.cuda", "torch.Tensor.cuda", 'another name of the device type "npu", below Python'),
+        ("Tensor.is_cuda", "torch.Tensor.is_cuda", 'another name of the device type "npu"'),
+        ("nn.Module.cuda", "torch.nn.Module.cuda", 'another name of the device type "npu"'),
+        ("torch.device", "torch.device", 'another name of the device type "npu"'),
+        ("init_process_group", "torch.distributed.init_process_group", 'backend is read as "hccl"'),
+        ("torch.autocast", "torch.autocast", '"cuda" for device_type is read as "npu"'),
+    ],
+)
+def test_names_outside_torch_cuda(
+    name: str, full: str, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert commands.run(["explain", name, "--backend", "npu"]) == 0
+    first, _, *rest = capsys.readouterr().out.splitlines()
+    assert first == full
+    assert note in " ".join(rest)

@@ -10,11 +10,15 @@ import pickle
 import pydoc
 import sys
 import types
+from typing import Any
 from unittest import mock
 
 import pytest
 import torch
 
+from morph.backends import active
+from morph.errors import MissingNameError
+from morph.tables.rows import Status
 from tests.platforms import ACCELERATORS
 
 SUBMODULES = [
@@ -58,10 +62,81 @@ def test_a_module_tells_of_itself_what_torchs_own_does() -> None:
     assert "def is_available" in inspect.getsource(torch.cuda)
 
 
-def test_a_module_is_neither_copied_nor_pickled() -> None:
-    for operation in (copy.copy, copy.deepcopy, pickle.dumps):
+def test_a_module_is_not_copied() -> None:
+    for operation in (copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="cannot pickle 'module' object"):
             operation(torch.cuda)
+
+
+@pytest.mark.parametrize("name", ["cloudpickle", "dill"])
+def test_a_module_is_pickled_by_name(name: str) -> None:
+    library = importlib.import_module(name)
+    for module in (torch.cuda, torch.cuda.amp, torch.cuda.memory):
+        written = library.dumps(module)
+        assert library.loads(written) is module
+        assert b"morph" not in written
+
+
+def _on_gpu(x: torch.Tensor) -> tuple[bool, int]:
+    return x.device.type == "cuda" and "cuda" in {x.device.type}, torch.cuda.device_count()
+
+
+@pytest.mark.parametrize("name", ["cloudpickle", "dill"])
+def test_a_function_that_speaks_of_cuda_is_pickled(name: str) -> None:
+    library = importlib.import_module(name)
+    namespace: dict[str, Any] = {"torch": torch, "__name__": "__main__"}
+    code = """def on_gpu(x): return x.device.type == "cuda", torch.cuda.device_count()"""
+    exec(compile(code, "<test>", "exec"), namespace)
+    written = library.dumps(namespace["on_gpu"])
+    assert library.loads(written)(torch.ones(1).cuda()) == (True, 2)
+    assert b"morph" not in written
+
+
+def test_code_of_a_function_runs_under_other_globals() -> None:
+    assert types.FunctionType(_on_gpu.__code__, {"torch": torch})(torch.ones(1).cuda()) == (True, 2)
+
+
+@pytest.mark.platforms(*ACCELERATORS)
+def test_a_missing_name_is_imported_and_refused_when_it_is_used() -> None:
+    backend = active()
+    assert backend is not None
+    tried = 0
+    for row in backend.table.rows.values():
+        module, _, name = row.name.rpartition(".")
+        own = inspect.getattr_static(getattr(sys.modules.get(module), "__wrapped__", None), name, None)
+        if row.status is not Status.MISSING or not callable(own):
+            continue
+        tried += 1
+        assert not hasattr(sys.modules[module], name)
+        namespace: dict[str, Any] = {}
+        exec(f"from {module} import {name} as first\nfrom {module} import {name} as second", namespace)
+        found = namespace["first"]
+        assert found is namespace["second"] is not own
+        assert found.__name__ == own.__name__
+        assert not isinstance(found, type) or not isinstance(1, found)
+        with pytest.raises(MissingNameError, match=f"{name} does not exist on backend"):
+            found()
+        assert not hasattr(sys.modules[module], name)
+        with pytest.raises(MissingNameError):
+            getattr(sys.modules[module], name)
+    assert tried > 0
+
+
+@pytest.mark.platforms(*ACCELERATORS)
+def test_a_missing_module_is_imported_and_its_names_are_refused() -> None:
+    from torch.cuda import gds
+
+    assert gds is sys.modules["torch.cuda.gds"]
+    assert not hasattr(torch.cuda, "gds")
+    with pytest.raises(MissingNameError):
+        gds.GdsFile  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from torch.cuda import nothing_of_the_kind")
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_torch_s_own_tests_are_told_of_all_names() -> None:
+    importlib.import_module("torch.testing._internal.common_methods_invocations")
 
 
 def test_a_function_is_copied_and_pickled_by_reference() -> None:

@@ -10,8 +10,8 @@ from tests.environment.test_children import run
 from tests.installation import FreshEnvironment
 
 PACKAGE = """
-def on_gpu(name="NPU"):
-    return name.lower() == "cuda"
+def on_gpu(device="NPU"):
+    return device.lower() == "cuda"
 
 def available():
     import torch
@@ -55,7 +55,7 @@ def test_comparisons(environment: FreshEnvironment, packages: dict[str, str], tm
     program.write_text(
         "import opted, declared, quiet, sparing, other, sys\n"
         "everyone = opted, declared, quiet, sparing, other\n"
-        "print(*[each.on_gpu() for each in everyone], 'NPU'.lower() == 'cuda')"
+        "print(*[each.on_gpu() for each in everyone], (lambda device: device.lower() == 'cuda')('NPU'))"
     )
     variables = {**packages, "MORPH_BACKEND": "npu"}
     done = environment.run(program, environment=variables)

@@ -18,7 +18,7 @@ print(sys.path)
 """
 FINDERS = "[getattr(each, '__name__', type(each).__name__) for each in sys.meta_path]"
 # Whether "npu" counts as "cuda" shows whether code was rewritten; no device is needed for that.
-ON_GPU = "def on_gpu(): return 'NPU'.lower() == 'cuda'\n"
+ON_GPU = "def on_gpu(device='NPU'): return device.lower() == 'cuda'\n"
 
 
 def enable(environment: FreshEnvironment, *options: str) -> None:
@@ -65,7 +65,7 @@ print({FINDERS}[:3])
     assert environment.run("-c", code).stdout.splitlines() == [
         "1 1",
         "1",
-        "['RewritingFinder', 'TorchFinder', 'PackageFinder']",
+        "['Finder', 'TorchFinder', 'PackageFinder']",
     ]
 
 
@@ -100,7 +100,7 @@ for cell in sys.argv[1:]:
 
 def test_the_cells_of_a_notebook(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     enable(environment)
-    run = ["-W", "ignore", "-c", CELLS, "'NPU'.lower() == 'cuda'"]
+    run = ["-W", "ignore", "-c", CELLS, "device = 'NPU'.lower()", "device == 'cuda'"]
     done = environment.run(*run, environment={"IPYTHONDIR": str(tmp_path), "MORPH_BACKEND": "npu"})
     assert done.stdout == "Out[0]: True\n"
     run += ["import torch", "torch.cuda.is_available(), torch.ones(2).cuda().is_cuda"]

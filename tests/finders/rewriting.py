@@ -23,5 +23,11 @@ def execute(source: str, **names: Any) -> dict[str, Any]:
     return names
 
 
+def is_rewritten(source: str, literals: Literals = NPU) -> bool:
+    """Tell whether anything of a module is rewritten; what is not compiles to what it was."""
+    ours = compile_source(source, "<test>", literals)
+    return written(ours) != written(compile(source, "<test>", "exec", dont_inherit=True))
+
+
 def written(code: CodeType) -> bytes:
     return marshal.dumps(code, 2)  # later formats record which objects happen to be shared

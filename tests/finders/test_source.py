@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import inspect
@@ -9,19 +10,22 @@ import py_compile
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from importlib.machinery import PathFinder, SourceFileLoader
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
+from zipimport import zipimporter
 
 import pytest
+from _pytest.assertion import rewrite
 
+from morph.finders.rewriting.finder import Rewriter
 from morph.finders.rewriting.literals import Literals, Word
-from morph.finders.rewriting.loader import RewritingLoader, rewriting
+from morph.finders.rewriting.loader import tagged
+from morph.finders.scope import Scope
+from tests.finders.rewriting import NPU
 
-if TYPE_CHECKING:
-    from morph.finders.rewriting.loader import LiteralsOf
-
-NPU = Literals((Word("cuda", "npu"), Word("nccl", "hccl")))
+get_cache_dir = rewrite.get_cache_dir
 SOURCE = '"""A module."""\n\ndef on_gpu(device):\n    return device == "cuda"\n'
 
 
@@ -41,19 +45,26 @@ def npu(module: str) -> Literals:
     return NPU
 
 
-def load(folder: pathlib.Path, literals_of: LiteralsOf = npu) -> ModuleType:
+@pytest.fixture(autouse=True)
+def rewriter() -> Iterator[Rewriter]:
+    rewriter = Rewriter()
+    rewriter.install(Scope(), npu)
+    yield rewriter
+    rewriter.uninstall()
+
+
+def load(folder: pathlib.Path) -> ModuleType:
     importlib.invalidate_caches()
     spec = PathFinder.find_spec("sample", [str(folder)])
     assert spec is not None
-    spec = rewriting(spec, literals_of)
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def loader_of(file: pathlib.Path) -> RewritingLoader:
-    return RewritingLoader("sample", str(file), npu)
+def rewritten_bytecode(file: pathlib.Path) -> pathlib.Path:
+    return pathlib.Path(tagged(importlib.util.cache_from_source(str(file)), NPU))
 
 
 def test_module_is_rewritten_and_its_source_is_the_original(file: pathlib.Path) -> None:
@@ -63,19 +74,30 @@ def test_module_is_rewritten_and_its_source_is_the_original(file: pathlib.Path) 
     assert inspect.getsource(module.on_gpu) == SOURCE.partition("\n\n")[2]
     assert module.__loader__.get_source("sample") == SOURCE
     assert module.__file__ == str(file)
-    assert isinstance(module.__loader__, SourceFileLoader)
+    assert type(module.__loader__) is SourceFileLoader
 
 
-def test_bytecode_lies_under_its_own_tag(file: pathlib.Path) -> None:
+def test_everything_is_as_it_was_afterwards(rewriter: Rewriter) -> None:
+    replaced = [builtins.compile, SourceFileLoader.get_data, SourceFileLoader.set_data, zipimporter.get_code]
+    rewriter.uninstall()
+    own = [builtins.compile, SourceFileLoader.get_data, SourceFileLoader.set_data, zipimporter.get_code]
+    assert not {*map(id, own)} & {*map(id, replaced)}
+    assert isinstance(builtins.compile, BuiltinFunctionType)
+    assert all(each.__module__ in {"builtins", "_frozen_importlib_external", "zipimport"} for each in own)
+    assert get_cache_dir.__module__ == rewrite.get_cache_dir.__module__
+
+
+def test_bytecode_lies_under_its_own_tag(file: pathlib.Path, rewriter: Rewriter) -> None:
     load(file.parent)
-    cached = pathlib.Path(loader_of(file).bytecode_path)
+    cached = rewritten_bytecode(file)
     assert cached.exists()
     assert importlib.util.source_from_cache(str(cached)) == str(file)
     py_compile.compile(str(file), doraise=True)
     assert sorted(path.name for path in cached.parent.iterdir()) == sorted(
         [cached.name, f"sample.{sys.implementation.cache_tag}.pyc"]
     )
-    load(file.parent, lambda module: Literals((Word("cuda", "xpu"), Word("nccl", "xccl"))))
+    rewriter.install(Scope(), lambda module: Literals((Word("cuda", "xpu"), Word("nccl", "xccl"))))
+    load(file.parent)
     assert len(list(cached.parent.iterdir())) == 3
 
 
@@ -84,13 +106,13 @@ def test_bytecode_is_used_until_the_source_changes(
 ) -> None:
     load(file.parent)
     compilations: list[object] = []
-    compiled = RewritingLoader.source_to_code
+    compiled = SourceFileLoader.source_to_code
 
-    def counted(self: RewritingLoader, data: object, path: object, **options: int) -> object:
+    def counted(self: SourceFileLoader, data: Any, path: Any, **options: int) -> object:
         compilations.append(path)
         return compiled(self, data, path, **options)
 
-    monkeypatch.setattr(RewritingLoader, "source_to_code", counted)
+    monkeypatch.setattr(SourceFileLoader, "source_to_code", counted)
     assert load(file.parent).on_gpu("npu") is True
     assert compilations == []
     file.write_text(SOURCE + "changed = True\n")
@@ -100,22 +122,21 @@ def test_bytecode_is_used_until_the_source_changes(
 
 @pytest.mark.parametrize("checked", [True, False])
 def test_bytecode_invalidated_by_hash(file: pathlib.Path, checked: bool) -> None:
-    loader = loader_of(file)
-    code = loader.get_code("sample")
+    code = SourceFileLoader("sample", str(file)).get_code("sample")
     assert code is not None
     mode = 0b11 if checked else 0b01
     digest = importlib.util.source_hash(file.read_bytes())
     import marshal
 
     header = importlib.util.MAGIC_NUMBER + mode.to_bytes(4, "little") + digest
-    pathlib.Path(loader.bytecode_path).write_bytes(header + marshal.dumps(code))
+    rewritten_bytecode(file).write_bytes(header + marshal.dumps(code))
     file.write_text(SOURCE + "changed = True\n")
     assert hasattr(load(file.parent), "changed") is checked
 
 
 def test_damaged_bytecode_is_replaced(file: pathlib.Path) -> None:
     load(file.parent)
-    cached = pathlib.Path(loader_of(file).bytecode_path)
+    cached = rewritten_bytecode(file)
     cached.write_bytes(b"damaged")
     assert load(file.parent).on_gpu("npu") is True
     assert cached.read_bytes()[:4] == importlib.util.MAGIC_NUMBER
@@ -142,29 +163,15 @@ def test_package_in_a_zip_file(tmp_path: pathlib.Path) -> None:
     assert module.__loader__.get_source("sample") == SOURCE
 
 
-def test_other_loaders_are_left_alone(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "sample").mkdir()
-    spec = PathFinder.find_spec("sample", [str(tmp_path)])
-    assert spec is not None
-    loader = spec.loader
-    assert rewriting(spec, npu).loader is loader
-    builtin = importlib.util.find_spec("sys")
-    assert builtin is not None
-    assert rewriting(builtin, npu).loader is builtin.loader
-
-
 def test_data_files_are_read_as_they_are(file: pathlib.Path) -> None:
     (file.parent / "data.bin").write_bytes(b"cuda")
-    assert loader_of(file).get_data(str(file.parent / "data.bin")) == b"cuda"
+    loader = SourceFileLoader("sample", str(file))
+    assert loader.get_data(str(file.parent / "data.bin")) == b"cuda"
 
 
-def test_a_module_that_does_not_mention_cuda_is_python_s_own(file: pathlib.Path) -> None:
+def test_a_module_that_does_not_mention_cuda_is_python_s_own(file: pathlib.Path, rewriter: Rewriter) -> None:
     file.write_text("value = 1\n")
-
-    def unexpected(module: str) -> Literals:
-        raise AssertionError(module)
-
-    assert load(file.parent, unexpected).value == load(file.parent, unexpected).value == 1
+    assert load(file.parent).value == load(file.parent).value == 1
     [cached] = (file.parent / "__pycache__").iterdir()
     assert cached.name == f"sample.{sys.implementation.cache_tag}.pyc"
 
@@ -175,12 +182,13 @@ def test_a_module_that_comes_to_mention_cuda(file: pathlib.Path) -> None:
     file.write_text(SOURCE)
     assert load(file.parent).on_gpu("npu") is True
     [cached] = (file.parent / "__pycache__").iterdir()
-    assert str(cached) == loader_of(file).bytecode_path
+    assert cached == rewritten_bytecode(file)
     assert load(file.parent).on_gpu("npu") is True
 
 
-def test_a_module_that_is_to_be_left_alone(file: pathlib.Path) -> None:
-    assert load(file.parent, lambda module: None).on_gpu("npu") is False
+def test_a_module_that_is_to_be_left_alone(file: pathlib.Path, rewriter: Rewriter) -> None:
+    rewriter.install(Scope(), lambda module: None)
+    assert load(file.parent).on_gpu("npu") is False
     [cached] = (file.parent / "__pycache__").iterdir()
     assert cached.name == f"sample.{sys.implementation.cache_tag}.pyc"
 

@@ -16,8 +16,8 @@ SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "startup" / "site
 # Whether "npu" counts as "cuda" shows whether the program was rewritten; no device is needed for that.
 LOOK = """
 import sys
-def on_gpu():
-    return "NPU".lower() == "cuda"
+def on_gpu(device="NPU"):
+    return device.lower() == "cuda"
 def watches():
     return any(type(finder).__module__.startswith("morph") for finder in sys.meta_path)
 """

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -305,3 +306,17 @@ def test_a_backend_without_a_source_of_its_own_is_read_through_torch() -> None:
     assert device.memory().total == torch.cuda.mem_get_info()[1]
     with pytest.raises(UnknownReadingError, match="morph has no source of readings for backend 'madeup'"):
         device.temperature()
+
+
+@pytest.mark.platforms("npu", "simulated-mlu")
+def test_a_device_without_a_known_place_has_an_address_that_no_bus_has(platform: Platform) -> None:
+    code = """
+        import pynvml
+        pynvml.nvmlInit()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(2)]
+        places = [pynvml.nvmlDeviceGetPciInfo(handle).busId for handle in handles]
+        found = [pynvml.nvmlDeviceGetHandleByPciBusId(each) for each in places]
+        print(places, [pynvml.nvmlDeviceGetIndex(each) for each in found])
+        """
+    done = platform.run(textwrap.dedent(code))
+    assert done.stdout == "['0000FFFF:00:00.0', '0000FFFF:01:00.0'] [0, 1]\n"

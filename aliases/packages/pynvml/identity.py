@@ -13,6 +13,7 @@ from .library import devices, handle_of, index_of, of_device, text, torch_index_
 from .structures import STRUCTURES
 
 _UNKNOWN_ARCHITECTURE = CONSTANTS["NVML_DEVICE_ARCH_UNKNOWN"]
+NO_DOMAIN = 0xFFFF  # a PCI domain that no bus of a machine has
 _UUID_PREFIX = "GPU-"
 
 
@@ -61,7 +62,10 @@ def nvmlDeviceGetHandleByPciBusId(pciBusId: str | bytes) -> Any:
         wanted = PciAddress.parse(text(pciBusId))
     except ValueError as error:
         fail("INVALID_ARGUMENT", str(error))
-    return _found(lambda device: device.pci() == wanted)
+    for index in range(len(devices())):
+        if _place(index) == wanted:
+            return handle_of(index)
+    fail("NOT_FOUND")
 
 
 def nvmlDeviceGetHandleByPciBusId_v2(pciBusId: str | bytes) -> Any:
@@ -139,16 +143,19 @@ def nvmlDeviceGetNumGpuCores(device: Any) -> int:
     return int(device.cores())
 
 
-@of_device
 def nvmlDeviceGetPciInfo(handle: Any) -> Any:
-    """Return the place on the PCI bus and PCI's numbers, an ``nvmlPciInfo_t``."""
-    place = handle.pci()
+    """Return the place on the PCI bus and PCI's numbers, an ``nvmlPciInfo_t``.
+
+    Most tools ask for it without a way out: where it is unknown, it is one in ``NO_DOMAIN``.
+    """
+    index = index_of(handle)
+    place = _place(index)
     info = STRUCTURES["nvmlPciInfo_t"]()
     info.domain, info.bus, info.device = place.domain, place.bus, place.device
     info.busIdLegacy = f"{place.domain:04X}:{place.bus:02X}:{place.device:02X}.{place.function}"
     info.busId = f"{place.domain:08X}:{place.bus:02X}:{place.device:02X}.{place.function}"
     try:
-        info.pciDeviceId, info.pciSubSystemId = handle.pci_ids()
+        info.pciDeviceId, info.pciSubSystemId = devices()[index].pci_ids()
     except UnknownReadingError:  # zero, as NVML has it for a number that a board lacks
         pass
     return info
@@ -169,6 +176,13 @@ def nvmlDeviceIsMigDeviceHandle(device: Any) -> int:
 def nvmlDeviceGetMaxMigDeviceCount(device: Any) -> int:
     """Return 0: no device here can be divided."""
     return 0
+
+
+def _place(index: int) -> PciAddress:
+    try:
+        return devices()[index].pci()
+    except UnknownReadingError:
+        return PciAddress(NO_DOMAIN, index, 0)
 
 
 def _found(matches: Any) -> Any:

@@ -1,0 +1,121 @@
+# don't import any costly modules: a start-up file reaches this one
+"""``compile`` as everybody finds it: Python's own, after comparisons against CUDA literals are rewritten.
+
+Whatever loads a module in Python has it make code of the source, or of a syntax tree made of that: the import
+system and its subclasses, ``runpy``, zip files, pytest, type checkers, IPython, debuggers.
+"""
+
+from __future__ import annotations
+import __future__
+
+import builtins
+import os
+import sys
+
+from morph.finders.rewriting.interpreter import own_compile
+from morph.finders.rewriting.mentions import mentions_cuda
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, Protocol
+
+    from morph.finders.rewriting.literals import Literals
+
+    class Decides(Protocol):
+        """Who decides what is rewritten."""
+
+        def literals(self, path: str, frame: FrameType | None) -> Literals | None:
+            """Return what the comparisons of what ``frame`` compiles are to accept as well."""
+
+
+_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without the module
+_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _name).compiler_flag
+
+_decides: Decides | None = None
+_names: dict[str, int] = {}  # what is known of those that cells of a notebook or console have bound
+
+
+def compile(
+    source: Any,
+    filename: Any,
+    mode: str,
+    flags: int = 0,
+    dont_inherit: bool = False,
+    optimize: int = -1,
+    *,
+    _feature_version: int = -1,
+) -> Any:
+    """Compile source into a code object, or a syntax tree, as Python's own function of the name does."""
+    frame = sys._getframe(1)
+    if not dont_inherit:
+        flags |= frame.f_code.co_flags & _FUTURES
+    rest = (flags, True, optimize)
+    if _decides is None or flags & _ONLY_AST or not (mentions_cuda(source) or _compiles_cells(frame)):
+        return own_compile(source, filename, mode, *rest, _feature_version=_feature_version)
+    tree = _rewritten(source, filename, mode, flags, frame)
+    try:
+        return own_compile(tree or source, filename, mode, *rest, _feature_version=_feature_version)
+    except RecursionError:
+        if tree is None:
+            raise
+        _warn_of_depth(filename)
+    return own_compile(source, filename, mode, *rest, _feature_version=_feature_version)
+
+
+def _rewritten(source: Any, filename: Any, mode: str, flags: int, frame: FrameType) -> Any:
+    """Return the syntax tree of ``source``, rewritten, or None if nothing is to be."""
+    try:
+        path = os.fsdecode(filename)
+    except TypeError:
+        return None  # Python's own function says what is wrong with it
+    literals = _decides.literals(path, frame) if _decides else None
+    if literals is None:
+        return None
+    from morph.finders.rewriting.comparisons import rewrite
+    from morph.finders.rewriting.trees import tree_of, warn_of_depth
+
+    try:
+        tree = tree_of(source, path, mode, flags)
+        return tree if rewrite(tree, literals, _names if _compiles_cells(frame) else None) else None
+    except RecursionError:
+        warn_of_depth(path)
+    except (SyntaxError, ValueError, TypeError):
+        pass  # compiling it raises that again
+    return None
+
+
+def _compiles_cells(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == "codeop"
+
+
+def _warn_of_depth(filename: Any) -> None:
+    from morph.finders.rewriting.trees import warn_of_depth
+
+    warn_of_depth(os.fsdecode(filename))
+
+
+# Python cuts frames of its own import system out of what a module raises; this one stands among them
+compile.__code__ = compile.__code__.replace(
+    co_filename="<frozen importlib._bootstrap_external>", co_name="_call_with_frames_removed"
+)
+compile.__module__ = "builtins"  # by which it is pickled
+
+
+def install(decides: Decides) -> None:
+    """Rewrite from now on; a second time changes only who decides."""
+    global _decides
+    _decides = decides
+    if builtins.compile is own_compile:
+        builtins.compile = compile
+
+
+def uninstall() -> None:
+    """Rewrite no more."""
+    global _decides
+    _decides = None
+    _names.clear()
+    if builtins.compile is compile:
+        builtins.compile = own_compile

@@ -1,0 +1,32 @@
+"""Syntax trees of source that is to be rewritten."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import warnings
+from typing import Any
+
+from morph.finders.rewriting.interpreter import own_compile
+
+
+def tree_of(source: Any, path: str, mode: str, flags: int) -> Any:
+    """Return a syntax tree of ``source`` that may be changed.
+
+    Args:
+        source: Text, bytes, or a tree that somebody may still want as it is.
+        path: As for :func:`compile`.
+        mode: As for :func:`compile`.
+        flags: As for :func:`compile`.
+
+    Raises:
+        SyntaxError: As for :func:`compile`.
+    """
+    if isinstance(source, ast.AST):
+        return copy.deepcopy(source)
+    return own_compile(source, path, mode, flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+
+
+def warn_of_depth(path: str) -> None:
+    """Say that a module stays as it is."""
+    warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)

@@ -1,0 +1,58 @@
+"""Which vendors' devices a file tells from CUDA's itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from morph.finders.rewriting.flow import DISPLAYS, Flow, called_name
+from morph.finders.rewriting.literals import Word
+
+METHODS = frozenset(
+    {"startswith", "removeprefix", "replace", "find", "index", "count", "split", "partition", "strip"}
+)
+EQUALITIES = frozenset({"assertEqual", "assertEquals", "assertNotEqual"})
+MEMBERSHIPS = frozenset({"assertIn", "assertNotIn"})
+_DECIDING = METHODS | EQUALITIES | MEMBERSHIPS | {"get", "pop", "setdefault"}
+
+
+def to_translate(flow: Flow, words: Iterable[Word]) -> list[Word]:
+    """Return the words that comparisons of a file are to accept.
+
+    A file that compares with a vendor's own word, or looks something up by it, has been written with that
+    device in mind: it is to take that branch and no other. A list beside CUDA's word tells nothing apart.
+    """
+    heard = {"cuda"}  # devices are compared without it too
+    told: set[Word] = set()
+    for node in flow.bindings.nodes:
+        if isinstance(node, ast.Constant | ast.Attribute):
+            heard.update(word.cuda for word in words if word.is_cuda(node))
+        else:
+            for literal in _deciding(node, flow):
+                told.update(word for word in words if _tells(literal, word))
+    return [word for word in words if word not in told and word.cuda in heard]
+
+
+def _deciding(node: ast.AST, flow: Flow) -> Iterator[ast.AST]:
+    """Yield what ``node`` decides by."""
+    match node:
+        case ast.Compare(left=left, comparators=comparators):
+            operands = [left, *comparators]
+            yield from operands
+            if any(map(flow.facts, operands)):
+                for operand in operands:
+                    yield from flow.origins(operand)
+        case ast.MatchValue(value=value):
+            yield value
+        case ast.Dict(keys=keys):
+            yield from filter(None, keys)
+        case ast.Subscript(slice=index):
+            yield index
+        case ast.Call(func=ast.Attribute(), args=arguments) if called_name(node) in _DECIDING:
+            yield from arguments
+
+
+def _tells(literal: ast.AST, word: Word) -> bool:
+    if isinstance(literal, DISPLAYS):
+        return any(map(word.is_vendor, literal.elts)) and not any(map(word.is_cuda, literal.elts))
+    return word.is_vendor(literal)
