@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 WIDTH = 140  # columns, without a terminal
@@ -35,6 +36,22 @@ def columns(*titles: str) -> Table:
     return table
 
 
+def printable(text: str, keep: str = "") -> str:
+    """Return text without what would drive a terminal, or could not be encoded: it is spelled as Python does.
+
+    Args:
+        text: What may hold anything, such as the name of a file.
+        keep: The control characters that stay.
+    """
+    plain = {each: each.encode("unicode_escape").decode() for each in text if not each.isprintable()}
+    return "".join(each if each in keep else plain.get(each, each) for each in text)
+
+
+def escaped(text: str) -> str:
+    """Return printable text that is no markup of rich's either."""
+    return escape(printable(text))
+
+
 def counted(count: int, what: str) -> str:
     """Return a count with its noun: ``1 file``, ``2 files``."""
     return f"{count} {what}{'' if count == 1 else 's'}"
@@ -49,4 +66,4 @@ def looking(what: str) -> Iterator[Callable[[str], None]]:
     """
     screen = console(sys.stderr)
     with screen.status(what) if screen.is_terminal else contextlib.nullcontext() as status:
-        yield lambda title: status.update(f"{what}: {title}") if status else None
+        yield lambda title: status.update(f"{what}: {escaped(title)}") if status else None

@@ -16,7 +16,7 @@ EXAMPLE = "check --backend npu train.py"
 FOUND = 1
 EPILOG = """\
 Exit status: 0 if there is nothing to look at, 1 if there is, if a name is missing on a requested
-backend, or if a file is not Python, 2 if the command line is invalid."""
+backend, or if a file cannot be read, 2 if the command line is invalid."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

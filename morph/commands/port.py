@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if importlib.util.find_spec("libcst") is None:
         raise LibcstMissingError
-    from morph.display import counted, looking
+    from morph.display import counted, looking, printable
     from morph.scan.files import CUDA, files
 
     left: list[str] = []
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     for file, ported in changed:
         _write(file, ported) if arguments.write else _show(file, ported)
     for line in left:
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     verb = "changed" if arguments.write else "to change"
     files_found, uses = counted(len(found), "file"), counted(len(left) - unread, "use")
     not_read = f", {counted(unread, 'file')} not read" if unread else ""
@@ -98,6 +98,8 @@ def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
 
 def _write(file: pathlib.Path, ported: Ported) -> None:
     """Replace a file atomically, so that an error loses neither the old nor the new content."""
+    from morph.display import printable
+
     place = file.resolve()  # not the link to it
     written = place.with_name(f".{place.name}.ported")
     try:
@@ -106,19 +108,19 @@ def _write(file: pathlib.Path, ported: Ported) -> None:
         os.replace(written, place)
     except OSError as error:
         written.unlink(missing_ok=True)
-        raise MorphError(f"cannot write {file}: {error.strerror}") from None
-    print(file)
+        raise MorphError(f"cannot write {printable(str(file))}: {error.strerror}") from None
+    print(printable(str(file)))
 
 
 def _show(file: pathlib.Path, ported: Ported) -> None:
     """Print a diff: in colours on a terminal, else in the file's own bytes, for ``patch -p1``."""
-    from morph.display import console
+    from morph.display import console, printable
 
     screen = console()
     for line in _diff(file, ported):
         if screen.is_terminal:
             text, style = line.decode(errors="replace"), STYLES.get(line[:1], "")
-            screen.print(text, style=style, markup=False, end="", soft_wrap=True)
+            screen.print(printable(text, keep="\t\n\f"), style=style, markup=False, end="", soft_wrap=True)
         else:
             sys.stdout.buffer.write(line)
     sys.stdout.flush()
@@ -127,6 +129,15 @@ def _show(file: pathlib.Path, ported: Ported) -> None:
 def _diff(file: pathlib.Path, ported: Ported) -> Iterator[bytes]:
     """Yield the lines of a unified diff; a last line without a newline is marked."""
     before, after = (re.findall(b"[^\n]*\n|[^\n]+", text) for text in (ported.before, ported.after))
-    name = file.as_posix().lstrip("/").encode()
-    for line in difflib.diff_bytes(difflib.unified_diff, before, after, b"a/" + name, b"b/" + name):
+    old, new = (_quoted(f"{side}/{file.as_posix().lstrip('/')}") for side in "ab")
+    for line in difflib.diff_bytes(difflib.unified_diff, before, after, old, new):
         yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+
+
+def _quoted(name: str) -> bytes:
+    """Return a file's name as `patch` and git read it: in quotation marks if it has anything unusual."""
+    if name.isprintable() and not {*name} & {*'"\\'}:
+        return name.encode()
+    data = os.fsencode(name)
+    plain = (chr(each) if 32 <= each < 127 and each not in b'"\\' else f"\\{each:03o}" for each in data)
+    return f'"{"".join(plain)}"'.encode()

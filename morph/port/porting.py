@@ -11,6 +11,7 @@ from morph.port.prelude import with_prelude
 from morph.port.rewriting import Rewriter
 from morph.port.source import Source
 from morph.port.vocabulary import Vocabulary
+from morph.scan.files import read
 from morph.scan.scanning import parsed
 from morph.scan.scopes import Imported
 
@@ -34,10 +35,10 @@ def port(file: pathlib.Path) -> Ported:
     """Port the module in a file, without writing it.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
         OSError: If it cannot be read.
     """
-    return port_source(file.read_bytes(), str(file))
+    return port_source(read(file), str(file))
 
 
 def port_source(data: bytes, path: str) -> Ported:
@@ -48,7 +49,7 @@ def port_source(data: bytes, path: str) -> Ported:
         path: Its file.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
     source = Source(data, path)
     vocabulary = Vocabulary(source.identifiers, _modules(source))

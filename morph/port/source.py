@@ -24,7 +24,7 @@ class Source:
         path: The path for error messages.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
 
     def __init__(self, data: bytes, path: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import pathlib
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 
 from morph.errors import MorphError
@@ -13,6 +14,7 @@ from morph.scan.notebooks import NOTEBOOK
 PYTHON = (".py", ".pyw")
 CUDA = (".cu", ".cuh")
 READ = (*PYTHON, *CUDA, NOTEBOOK)
+LARGEST = 32  # MiB; a tree takes about a hundred times as much
 
 
 class NothingToScanError(MorphError):
@@ -31,6 +33,35 @@ def files(paths: Iterable[str], packages: Iterable[str] = ()) -> list[pathlib.Pa
     """
     places = [*map(pathlib.Path, paths), *map(locate, packages)]
     return list(dict.fromkeys(file for place in places for file in _files_of(place)))
+
+
+def read(file: pathlib.Path) -> bytes:
+    """Return what is in a file.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no regular file, or too large.
+    """
+    check_regular(file)
+    with open(file, "rb") as opened:
+        data = opened.read((LARGEST << 20) + 1)
+    if len(data) > LARGEST << 20:
+        raise ValueError(f"is larger than {LARGEST} MiB")
+    return data
+
+
+def check_regular(file: pathlib.Path) -> None:
+    """Check that reading a file neither waits for another program nor drives a device.
+
+    Raises:
+        OSError: If there is no such file, or it is a folder that cannot be listed.
+        ValueError: If it is no regular file.
+    """
+    mode = os.stat(file).st_mode
+    if stat.S_ISDIR(mode):
+        os.scandir(file).close()
+    if not stat.S_ISREG(mode):
+        raise ValueError("is no regular file")
 
 
 def locate(name: str) -> pathlib.Path:
@@ -54,23 +85,25 @@ def locate(name: str) -> pathlib.Path:
 
 
 def _files_of(place: pathlib.Path) -> Iterator[pathlib.Path]:
-    if place.is_dir():
+    if os.path.isdir(place):
         yield from _files_below(place)
-    elif place.exists():
+    elif os.path.exists(place):
         yield place
     else:
         raise NothingToScanError(f"there is no file or folder {str(place)!r} to scan")
 
 
 def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    for path, folders, names in os.walk(folder):
+    unlisted: list[OSError] = []
+    for path, folders, names in os.walk(folder, onerror=unlisted.append):
         here = pathlib.Path(path)
         folders[:] = sorted(name for name in folders if _is_source(here / name))
         yield from (here / name for name in sorted(names) if name.endswith(READ))
+    yield from (pathlib.Path(error.filename) for error in unlisted)  # reading them says why
 
 
 def _is_source(folder: pathlib.Path) -> bool:
     """Return whether a folder is of source: not hidden, a cache, or a virtual environment."""
     if folder.name.startswith(".") or folder.name in ("__pycache__", "node_modules"):
         return False
-    return not (folder / "pyvenv.cfg").exists()
+    return not os.path.exists(folder / "pyvenv.cfg")

@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from morph.display import console, counted
+from morph.display import console, counted, escaped
 from morph.scan.report import Finding, Report
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
@@ -37,7 +36,7 @@ def print_report(report: Report) -> None:
     """Print a report on standard output."""
     screen = console()
     for file, findings in itertools.groupby(report.findings, lambda finding: finding.file):
-        screen.print(f"[bold]{escape(str(file))}[/]", soft_wrap=True)
+        screen.print(f"[bold]{escaped(str(file))}[/]", soft_wrap=True)
         screen.print(_table(list(findings), report, screen))
     if len(report.backends) > 1 and report.findings:
         screen.print(f"\n{LEGEND}")
@@ -83,13 +82,13 @@ def _longest(findings: Iterable[Finding]) -> int:
 
 def _row(finding: Finding) -> Iterator[str]:
     yield str(finding.use.place.line)
-    yield escape(finding.use.name)
+    yield escaped(finding.use.name)
     answers = list(finding.answers.values())
     if len(answers) == 1:
         [answer] = answers
         word = answer.status.value if answer.status else _word(answer)
         yield f"[{STYLES[_word(answer)]}]{word}[/]"
-        yield escape(answer.note)
+        yield escaped(answer.note)
     else:
         yield from (f"[{STYLES[_word(answer)]}]{_word(answer)}[/]" for answer in answers)
 
@@ -106,11 +105,11 @@ def _print_what_to_look_at(report: Report, screen: Console) -> None:
         screen.print("\n[bold]to look at[/]")
     for finding in found:
         for text in _said(finding):
-            _print_line(f"{escape(str(finding.file))}:{finding.use.place.line}: {text}", screen)
+            _print_line(f"{escaped(str(finding.file))}:{finding.use.place.line}: {text}", screen)
     for name in dict.fromkeys(finding.use.rule for finding in found if finding.use.rule):
-        screen.print(Padding(escape(f"{name}: {rules()[name].remedy}"), (0, 0, 0, 2), expand=False))
+        screen.print(Padding(escaped(f"{name}: {rules()[name].remedy}"), (0, 0, 0, 2), expand=False))
     for each in report.unparsed:
-        _print_line(f"{escape(str(each.file))}:{each.line}: {escape(each.message)}", screen)
+        _print_line(f"{escaped(str(each.file))}:{each.line}: {escaped(each.message)}", screen)
 
 
 def _print_line(text: str, screen: Console) -> None:
@@ -120,13 +119,13 @@ def _print_line(text: str, screen: Console) -> None:
 
 def _said(finding: Finding) -> Iterator[str]:
     """Yield the remarks on a use; backends that lack it for the same reason share one."""
-    name, rule = escape(finding.use.name), finding.use.rule
+    name, rule = escaped(finding.use.name), finding.use.rule
     reasons: dict[str, list[str]] = {}
     for backend, answer in finding.answers.items():
         if answer.look:
             reasons.setdefault(answer.note, []).append(backend)
     for reason, backends in reasons.items():
         if rule:
-            yield f"{name}: {escape(reason)} ({rule})"
+            yield f"{name}: {escaped(reason)} ({rule})"
         else:
-            yield f"{name} is missing on {', '.join(backends)}: {escape(reason)}"
+            yield f"{name} is missing on {', '.join(backends)}: {escaped(reason)}"

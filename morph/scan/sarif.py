@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
@@ -112,7 +114,7 @@ def _located(
 
 
 def _artifact(file: pathlib.Path, root: pathlib.Path) -> dict[str, str]:
-    path = file.resolve()
+    path = pathlib.Path(os.path.realpath(file))  # unlike resolve(), of a loop of links too
     if path.is_relative_to(root):
-        return {"uri": path.relative_to(root).as_posix(), "uriBaseId": ROOT}
+        return {"uri": urllib.parse.quote(os.fsencode(path.relative_to(root))), "uriBaseId": ROOT}
     return {"uri": path.as_uri()}

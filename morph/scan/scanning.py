@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from morph.scan.attention import attention
-from morph.scan.files import CUDA
+from morph.scan.files import CUDA, check_regular, read
 from morph.scan.methods import methods
 from morph.scan.names import names, package_names
 from morph.scan.notebooks import NOTEBOOK, source_of
@@ -25,7 +25,7 @@ from morph.scan.uses import Kind, Place, Places, Use
 from morph.scan.variables import variables
 
 BEGINNING = Place(1, 1, 1, 1)
-UNREADABLE = (SyntaxError, ValueError, RecursionError, OSError)
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OSError)
 MENTIONS = tuple(
     word.encode()
     for word in (
@@ -76,12 +76,13 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
     """Return the uses in a file, in the order of its lines.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
         OSError: If it cannot be read.
     """
     if file.suffix in CUDA:
+        check_regular(file)
         return [Use(BEGINNING, file.name, Kind.LOOK, "cuda-source")]
-    source = file.read_bytes()
+    source = read(file)
     if file.suffix == NOTEBOOK:
         source = source_of(source)
     tree = parsed(source, str(file))
@@ -92,7 +93,7 @@ def parsed(source: bytes, path: str) -> ast.Module:
     """Return the tree of a module, suppressing the parser's warnings.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: If it is not Python, or nests too deeply.
+        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -136,5 +137,15 @@ def _packages() -> tuple[bytes, ...]:
 def unparsed(file: pathlib.Path, error: Exception) -> Unparsed:
     """Return the record of a file that could not be parsed because of ``error``."""
     line = error.lineno if isinstance(error, SyntaxError) else None
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return Unparsed(file, line or 1, message.partition("\n")[0] or type(error).__name__)
+    return Unparsed(file, line or 1, _reason(error).partition("\n")[0] or type(error).__name__)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case SyntaxError():
+            return error.msg
+        case MemoryError() | RecursionError():
+            return "nests too deeply to be read"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+    return str(error)

@@ -21,6 +21,16 @@ from tests.aliases.signatures import Signature
 
 NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
 COVERING = (Status.MISSING, Status.SAME, Status.NOOP)
+OTHER_WORDS = {
+    "mlu": {
+        "torch.backends.mlu.cnfft_plan_cache",
+        "torch.mlu.CnrtError",
+        "torch_mlu._MLUC._mlu_getAllocatorBackend",
+    },
+    "xpu": {"torch.xpu.Event.sycl_event", "torch.xpu.Stream.sycl_queue"},
+    "musa": {"torch.musa.core._utils._get_musa_device_index"},
+}
+"""Targets whose last part is neither CUDA's nor that with the vendor's name in place of CUDA's."""
 
 every_table = pytest.mark.parametrize("backend", TABLES, ids=lambda backend: backend.facts.name)
 
@@ -46,6 +56,19 @@ def test_torchs_own_answers_where_no_row_serves_a_flag(backend: Table) -> None:
 def test_targets_exist_at_the_vendor(backend: Table) -> None:
     targets = {row.target for row in backend.rows.values() if row.target and row.status is not Status.SAME}
     assert sorted(target for target in targets if not exists(backend, target)) == []
+
+
+@every_table
+def test_targets_are_called_what_cuda_calls_them(backend: Table) -> None:
+    """So that no row names another function of the vendor's that exists as well."""
+    renames = [row for row in backend.rows.values() if row.status is Status.RENAMED]
+    others = {row.target for row in renames if _said(row.name, backend) != _said(str(row.target), backend)}
+    assert others == OTHER_WORDS.get(backend.facts.name, set())
+
+
+def _said(name: str, backend: Table) -> str:
+    """Return the last part of a name without CUDA's, or the vendor's, own."""
+    return name.rpartition(".")[2].lower().replace("cuda", "").replace(backend.facts.name, "")
 
 
 @every_table

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dis
 import pathlib
 import traceback
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from morph.finders.rewriting import compiling
 from morph.finders.rewriting.compilation import compile_source
 from tests.finders.rewriting import NPU, is_rewritten
 
@@ -45,10 +46,25 @@ def test_syntax_errors_are_those_of_the_source() -> None:
 
 
 def test_source_too_deep_for_a_tree_is_compiled_with_a_warning() -> None:
-    source = "a = 1\nb = " + " + ".join(["a"] * 1500) + "\nd = a.type == 'cuda'"
+    source = "a = 1\nb = " + " + ".join(["a"] * 1500) + "\nd = x.device.type == 'cuda'"
     with pytest.warns(UserWarning, match="too deeply"):
         code = compile_source(source, "<test>", NPU)
-    names: dict[str, Any] = {}
-    with pytest.raises(AttributeError):
-        exec(code, names)
-    assert names["b"] == 1500
+    names: dict[str, Any] = {"x": SimpleNamespace(device=SimpleNamespace(type="npu"))}
+    exec(code, names)
+    assert (names["b"], names["d"]) == (1500, False), "all of it, as it was written"
+    exec(compile_source("d = x.device.type == 'cuda'", "<test>", NPU), names)
+    assert names["d"]
+
+
+def test_pythons_own_function_compiles_source_that_is_too_deep_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiling, "_decides", SimpleNamespace(literals=lambda path, frame: NPU))
+    terms = " + ".join(["a"] * 1500)
+    names: dict[str, Any] = {"x": SimpleNamespace(device=SimpleNamespace(type="npu")), "a": 1}
+    with pytest.warns(UserWarning, match="too deeply"):
+        code = compiling.compile(f"b = {terms}\nd = x.device.type == 'cuda'", "<test>", "exec")
+    exec(code, names)
+    assert (names["b"], names["d"]) == (1500, False)
+    exec(compiling.compile("d = x.device.type == 'cuda'", "<test>", "exec"), names)
+    assert names["d"]

@@ -11,7 +11,7 @@ from tests.installation import FreshEnvironment, build, copy_sources, create
 from tests.platforms import REPOSITORY, Platform, describe
 
 PROGRAM = "import torch; x = torch.ones(3).cuda(); assert x.is_cuda; print(int(x.sum()), torch.cuda.__name__)"
-SUFFIXES = (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
+SUFFIXES = (".py", ".pyi", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
 FOLDERS = {"morph": "morph", "finders": "morph.finders", "aliases": "morph.aliases"}
 
 

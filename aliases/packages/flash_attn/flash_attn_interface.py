@@ -270,7 +270,7 @@ def flash_attn_with_kvcache(
         shape, device = (q.shape[0],), k_cache.device
         cache_seqlens = torch.full(shape, cache_seqlens, dtype=torch.int32, device=device)
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
-    inputs = maybe_contiguous(q), k_cache, v_cache, maybe_contiguous(k), maybe_contiguous(v)
+    inputs: tuple[Any, ...] = maybe_contiguous(q), k_cache, v_cache, maybe_contiguous(k), maybe_contiguous(v)
     rotary = maybe_contiguous(cache_seqlens), rotary_cos, rotary_sin
     where = maybe_contiguous(cache_batch_idx), cache_leftpad, maybe_contiguous(block_table)
     window = causal, *window_size

@@ -1,0 +1,64 @@
+"""Writes what a type checker reads of the served pynvml: `python -m tests.pynvml.stub`."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterator, Mapping
+
+from tests.platforms import REPOSITORY
+
+FOLDER = REPOSITORY / "aliases" / "packages" / "pynvml"
+FILE = FOLDER / "__init__.pyi"
+ERROR = "NVMLError"
+WRITTEN = (ERROR, "NVMLLibraryMismatchError")
+TYPES = {int: "int", str: "str"}
+BEGINNING = '''\
+"""NVIDIA's management library, for type checkers: written by `python -m tests.pynvml.stub`."""
+# ruff: noqa: E501, F403, F405
+
+from ctypes import *
+from typing import Any
+
+class _Type(Structure):
+    def __init__(self, *args: Any, **fields: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+
+class NVMLError(Exception):
+    value: int
+    def __init__(self, value: int = ...) -> None: ...
+
+class NVMLLibraryMismatchError(Exception): ...
+'''
+
+
+def stub() -> str:
+    """Returns the stub of all names that are recorded in `surface.json`."""
+    names = json.loads((FOLDER / "surface.json").read_text())["names"]["pynvml"]
+    values = json.loads((FOLDER / "interface" / "constants.json").read_text())
+    types = {name: TYPES.get(type(value), "Any") for name, value in values.items()}
+    lines = [line for name, kind in names.items() for line in _line(name, kind, types)]
+    return "\n".join([BEGINNING, *lines, ""])
+
+
+def _line(name: str, kind: str, types: Mapping[str, str]) -> Iterator[str]:
+    if name in (*vars(ctypes), *WRITTEN) or kind == "module":
+        return
+    if kind.startswith("("):
+        yield f"def {name}({', '.join(_parameters(kind))}) -> Any: ..."
+    elif kind == "class":
+        yield f"class {name}({ERROR if name.startswith(ERROR) else '_Type'}): ..."
+    else:
+        yield f"{name}: {types.get(name, 'Any')}"
+
+
+def _parameters(signature: str) -> Iterator[str]:
+    """Yields parameters, of which the recorded signature tells the names, and which may be left out."""
+    for parameter in filter(None, signature[1:-1].split(", ")):
+        name, has_default, _ = parameter.partition("=")
+        yield f"{name}: Any{' = ...' if has_default else ''}"
+
+
+if __name__ == "__main__":
+    FILE.write_text(stub())
