@@ -73,6 +73,8 @@ def test_every_key_is_read_with_its_line(tmp_path: pathlib.Path) -> None:
         ("[package]\nsam2 = { view = 1 }", 2, "package.sam2.view", "1 should be one of"),
         ("packages = []\n[package.sam2]\nview = 'cuda'", 2, "package.sam2", "is not listed in packages"),
         ("\n\nbackend =", 3, "not TOML", ""),
+        ("\nbackend =\n\npackages = []", 2, "not TOML", ""),
+        ("[package]\n\n'sam2' = true", 3, "package.sam2", "True should be a table"),
         ("backend = 'npu'\n[[package]]", 2, "package", "should be a table"),
     ],
 )
