@@ -7,7 +7,7 @@ there is no compiler, the small one in Python.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from morph.errors import MorphError
@@ -31,8 +31,24 @@ class Seam(Protocol):
             device_type: The target as torch names it: "npu", "xpu".
         """
 
+    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
+        """Has operators that refuse a memory format compute without one, until the seam is disengaged.
+
+        Args:
+            operators: Their names: "aten::empty.memory_format".
+            saying: The line that is said when that happens first.
+        """
+
+    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
+        """Has collectives reduce dtypes on the host that the vendor's library refuses.
+
+        Args:
+            dtypes: torch's names of them: "float64".
+            saying: The line that is said when that happens first.
+        """
+
     def disengage(self) -> None:
-        """Puts everything back that `engage` changed."""
+        """Puts everything back that was changed."""
 
     def caught(self) -> dict[str, int]:
         """Returns how many calls came through, by operator name."""
