@@ -124,7 +124,7 @@ def why_absent(backend: Backend) -> str | None:
         if backend.vendor:
             importlib.import_module(backend.vendor)
         return None if _device_count(backend.namespace) else f"{backend.module} sees no device"
-    except Exception as error:  # it may raise anything, and `import torch` must survive it
+    except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
         name = backend.vendor or backend.module
         return f"{name} fails to load: {type(error).__name__}: {_first_line(error)}"
 
@@ -139,5 +139,5 @@ def _device_count(namespace: Any) -> int:
     return int(namespace.device_count()) if namespace.is_available() else 0
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]

@@ -88,7 +88,21 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
     opened = seam.open_seam(announcement.report)
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)
+    _work_around(opened, backend)
     return opened
+
+
+def _work_around(opened: Seam, backend: Backend) -> None:
+    """Have the device compute what the vendor refuses, as far as the table says how."""
+    facts = backend.table.facts
+    if facts.formatless:
+        opened.leave_out_formats(
+            facts.formatless, f"{facts.name} has no channels_last: tensors stay contiguous"
+        )
+    if facts.unreduced:
+        dtypes = " and ".join(facts.unreduced)
+        saying = f"{facts.collective} reduces no {dtypes}: it is gathered, and reduced on the host"
+        opened.reduce_on_host(facts.unreduced, saying)
 
 
 def _make_active(backend: Backend, journal: Journal) -> None:

@@ -62,5 +62,5 @@ def _load_others(report: Callable[[str], None]) -> None:
             continue
         try:
             extension.load()()
-        except Exception as error:  # it may raise anything, and `import torch` must survive it
+        except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
             report(f"torch's device extension {extension.name!r} fails to load: {error}")

@@ -7,6 +7,7 @@ from morph.device import (
     amp,
     distributed,
     dynamo,
+    exhaustion,
     library,
     modules,
     parallel,
@@ -40,6 +41,7 @@ def install(backend: Backend, views: Views, journal: Journal) -> None:
         distributed,
         parallel,
         dynamo,
+        exhaustion,
     )
     for part in parts:
         part.install(words, journal)

@@ -7,7 +7,7 @@ compiler, a smaller one in Python.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from morph.errors import MorphError
@@ -29,6 +29,22 @@ class Seam(Protocol):
 
         Args:
             device_type: The target as torch names it: "npu", "xpu".
+        """
+
+    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
+        """Let operators that refuse a memory format compute without one, until the seam is disengaged.
+
+        Args:
+            operators: Their names: "aten::empty.memory_format".
+            saying: The line that is said when that happens first.
+        """
+
+    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
+        """Reduce dtypes on the host that the vendor's library refuses.
+
+        Args:
+            dtypes: torch's names of them: "float64".
+            saying: The line that is said when that happens first.
         """
 
     def disengage(self) -> None:

@@ -1,4 +1,4 @@
-// The Python module: engage(device_type), disengage() and caught().
+// The Python module: engage(device_type), the ways around what a vendor lacks, disengage() and caught().
 #include "seam.h"
 
 #include <Python.h>
@@ -21,6 +21,8 @@ constexpr Part parts[] = {
     {engage_device_objects, disengage_device_objects},
     {engage_storage, disengage_storage},
     {engage_tensor_methods, disengage_tensor_methods},
+    {[] {}, disengage_formats},
+    {[] {}, disengage_reductions},
 };
 
 std::vector<Part> engaged;
@@ -66,6 +68,24 @@ PyObject* engage(PyObject*, PyObject* name) {
   });
 }
 
+// Calls `change(names, saying)` with a tuple of strings and a string.
+template <void (*change)(const std::vector<std::string>&, const std::string&)>
+PyObject* work_around(PyObject*, PyObject* arguments) {
+  PyObject* given = nullptr;
+  const char* saying = nullptr;
+  if (!PyArg_ParseTuple(arguments, "O!s", &PyTuple_Type, &given, &saying)) return nullptr;
+  std::vector<std::string> names;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(given); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GetItem(given, i));
+    if (name == nullptr) return nullptr;
+    names.emplace_back(name);
+  }
+  return guarded([&] {
+    change(names, saying);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* disengage(PyObject*, PyObject*) {
   return guarded([] {
     take_out();
@@ -89,6 +109,9 @@ PyObject* caught(PyObject*, PyObject*) {
 
 PyMethodDef functions[] = {
     {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
+    {"leave_out_formats", work_around<leave_out_formats>, METH_VARARGS,
+     "Has operators compute without the memory formats that they refuse."},
+    {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},
     {nullptr, nullptr, 0, nullptr},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Literal
 
@@ -28,6 +28,14 @@ class NativeSeam:
     def engage(self, device_type: str) -> None:
         """Make CUDA a name of ``device_type``."""
         self._module.engage(device_type)
+
+    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
+        """Has operators of the target compute without the memory formats that they refuse."""
+        self._module.leave_out_formats(tuple(operators), saying)
+
+    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
+        """Has collectives of the target gather these dtypes and reduce them on the host."""
+        self._module.reduce_on_host(tuple(dtypes), saying)
 
     def disengage(self) -> None:
         """Put back every pointer, registration and kernel."""

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace c10 {
 class OperatorHandle;
@@ -30,6 +31,15 @@ void initialize_target();
 // Calls that reached the seam, by operator name.
 void count(const c10::OperatorHandle& op);
 std::map<std::string, uint64_t> counted();
+
+// Has these operators of the target compute without a memory format that they refuse, and says `saying` when that
+// happens first. They take it again when the seam is disengaged.
+void leave_out_formats(const std::vector<std::string>& operators, const std::string& saying);
+void disengage_formats();
+
+// Has the collectives of the target reduce these dtypes on the host, since the vendor's library refuses them.
+void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying);
+void disengage_reductions();
 
 void engage_guard();
 void disengage_guard();

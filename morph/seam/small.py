@@ -6,6 +6,7 @@ replaced, because torch asks for CUDA's runtime before it dispatches. Out of rea
 
 * ``torch.device("cuda")`` stays a CUDA device, equal to no tensor's;
 * generators, streams and events of "cuda", and pinned memory for it;
+* memory formats that the backend's operators refuse, dtypes that its collectives refuse;
 * ``x.cuda()`` and ``x.is_cuda`` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import collections
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -45,6 +46,12 @@ class PythonSeam:
         except BaseException:
             self.disengage()
             raise
+
+    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
+        """Does nothing: a kernel in Python for every allocation would cost each program too much."""
+
+    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
+        """Does nothing: torch tells Python nothing of the operation of a reduction."""
 
     def disengage(self) -> None:
         """Remove the kernels and put the attributes back."""

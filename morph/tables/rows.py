@@ -67,6 +67,8 @@ class Facts:
         native: Packages that support this vendor themselves, and so must see the real device.
         rebound: Names that the vendor rebinds at run time, whose values are never cached.
         literals: Whether comparisons with CUDA literals in opted-in source accept this backend's spelling.
+        formatless: Operators that refuse a memory format such as channels_last, and so get none.
+        unreduced: Dtypes that the collectives' library does not reduce; torch's names of them.
     """
 
     name: str
@@ -89,6 +91,8 @@ class Facts:
     native: tuple[str, ...] = ()
     rebound: tuple[str, ...] = ()
     literals: bool = True
+    formatless: tuple[str, ...] = ()
+    unreduced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ def test_the_argument_overrides_the_environment(platform: Platform) -> None:
         ("raise OSError('libascendcl.so: cannot open shared object file')", "OSError: libascendcl.so"),
         ("import no_such_dependency", "ModuleNotFoundError: No module named 'no_such_dependency'"),
         ("x = 1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit('no license')", "SystemExit: no license"),
     ],
 )
 def test_a_broken_vendor_is_one_line_and_the_next_is_tried(

@@ -77,6 +77,48 @@ for wrap in (
     torch.testing.assert_close(step(wrap), expected)
 """
 
+# 2**-40 is lost in float32
+DOUBLES = """
+dist.init_process_group("nccl")
+small = 2.0 ** -40
+
+def part(*values):
+    return torch.tensor(values, dtype=torch.float64).cuda()
+
+def reduced(operation):
+    own = part(rank + 1 + small, 2.0)
+    assert dist.all_reduce(own, op=operation) is None
+    return own.tolist()
+
+kinds = dist.ReduceOp
+assert reduced(kinds.SUM) == [3 + 2 * small, 4]
+assert reduced(kinds.AVG) == [1.5 + small, 2]
+assert reduced(kinds.MIN) == [1 + small, 2]
+assert reduced(kinds.MAX) == [2 + small, 2]
+assert reduced(kinds.PRODUCT) == [(1 + small) * (2 + small), 4]
+
+later = part(rank + small)
+work = dist.all_reduce(later, async_op=True)
+assert work.wait() and work.is_completed()
+assert later.tolist() == [1 + 2 * small]
+
+to_first = part(1 + small)
+dist.reduce(to_first, 0)
+assert rank != 0 or to_first.tolist() == [2 + 2 * small]
+assert rank != 1 or to_first.tolist() == [1 + small]
+
+mine = part(0.0)
+dist.reduce_scatter_tensor(mine, part(1 + small, 5))
+assert mine.tolist() == [[2 + 2 * small], [10]][rank]
+dist.reduce_scatter(mine, [part(3 + small), part(7)])
+assert mine.tolist() == [[6 + 2 * small], [14]][rank]
+
+model = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64).cuda()
+parallel = torch.nn.parallel.DistributedDataParallel(model, device_ids=[index])
+parallel(part(rank + small, 1).view(1, 2)).sum().backward()
+assert model.weight.grad.tolist() == [[0.5 + small, 1]]
+"""
+
 END = """
 dist.destroy_process_group()
 print("rank", rank, "is done", flush=True)
@@ -109,3 +151,8 @@ def test_collectives(platform: Platform, backend: str) -> None:
 @pytest.mark.platforms("cpu", "npu")
 def test_meshes_and_parallel_modules(platform: Platform) -> None:
     on_two_ranks(platform, MESHES)
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_reductions_in_double_precision(platform: Platform) -> None:
+    on_two_ranks(platform, DOUBLES)

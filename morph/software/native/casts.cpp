@@ -11,9 +11,9 @@ namespace {
 using at::Tensor;
 using std::optional;
 
-void refuse_channels_last(optional<at::MemoryFormat> format) {
+bool known(optional<at::MemoryFormat> format) {
   bool plain = !format || *format == at::MemoryFormat::Contiguous || *format == at::MemoryFormat::Preserve;
-  TORCH_CHECK(plain || settings().channels_last, "Only contiguous_format or preserve_format is supported.");
+  return plain || settings().channels_last;
 }
 
 bool narrows(const Tensor& self, optional<at::ScalarType> dtype, optional<c10::Device> target) {
@@ -23,14 +23,14 @@ bool narrows(const Tensor& self, optional<at::ScalarType> dtype, optional<c10::D
 
 Tensor to_copy(const Tensor& self, optional<at::ScalarType> dtype, optional<at::Layout> layout,
                optional<c10::Device> target, optional<bool> pin, bool non_blocking, optional<at::MemoryFormat> format) {
-  refuse_channels_last(format);
+  TORCH_CHECK(known(format), "Only contiguous_format or preserve_format is supported.");
   if (narrows(self, dtype, target)) dtype = at::kFloat;  // torch prints every tensor by way of float64
   return at::native::_to_copy(self, dtype, layout, target, pin, non_blocking, format);
 }
 
+// The vendor's takes every format, and makes what it does not know contiguous.
 Tensor clone(const Tensor& self, optional<at::MemoryFormat> format) {
-  refuse_channels_last(format);
-  return at::native::clone(self, format);
+  return at::native::clone(self, known(format) ? format : at::MemoryFormat::Contiguous);
 }
 
 }  // namespace

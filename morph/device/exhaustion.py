@@ -1,0 +1,48 @@
+"""What an error says when a device has no memory left: programs look for CUDA's words in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from morph.device.words import Words
+from morph.journal import Journal
+
+
+def install(words: Words, journal: Journal) -> None:
+    """Have the error that a vendor raises for exhausted memory begin as CUDA's does.
+
+    It is told when an error is made, so that `str()`, `args` and a pickle of it agree.
+
+    Args:
+        words: Whose vendor's words are translated.
+        journal: Records every rebinding.
+    """
+    vendors = getattr(words.backend.namespace, "OutOfMemoryError", torch.OutOfMemoryError)
+    for kind in dict.fromkeys((torch.OutOfMemoryError, vendors)):
+        journal.set_attribute(kind, "__init__", _initialize(kind, words.backend.name.upper()))
+
+
+def in_cudas_words(text: str, word: str) -> str:
+    """Return ``text`` in CUDA's words if it begins with "``word`` out of memory", else as it is.
+
+    The vendor's own words stay at the end of the first line, for a program that looks for these.
+
+    >>> in_cudas_words("NPU out of memory. Tried to allocate 2.00 GiB", "NPU")
+    'CUDA out of memory. Tried to allocate 2.00 GiB (NPU out of memory)'
+    """
+    said = f"{word} out of memory"
+    if not text.startswith(said):
+        return text
+    translated = "CUDA out of memory" + text.removeprefix(said)
+    return re.sub(r"$", f" ({said})", translated, count=1, flags=re.MULTILINE)
+
+
+def _initialize(kind: Any, word: str) -> Any:
+    def __init__(self: Any, *args: Any) -> None:
+        translated = (in_cudas_words(each, word) if isinstance(each, str) else each for each in args)
+        super(kind, self).__init__(*translated)
+
+    return __init__

@@ -1,0 +1,104 @@
+// Operators of the target that refuse a memory format such as channels_last compute without one; said once.
+#include "seam.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <cstdio>
+#include <list>
+#include <unordered_map>
+
+namespace seam {
+namespace {
+
+using c10::DispatchKey;
+using c10::MemoryFormat;
+using torch::jit::Stack;
+using Kernels = std::unordered_map<const void*, c10::SafeKernelFunction>;
+
+// Never destroyed: at exit other threads may still dispatch.
+std::list<torch::Library>& libraries = *new std::list<torch::Library>;
+std::string& line = *new std::string;
+std::atomic<bool> said{false};
+
+Kernels& kernels(bool of_autograd) {
+  static Kernels* both = new Kernels[2];
+  return both[of_autograd];
+}
+
+bool is_refused(MemoryFormat format) {
+  return format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d;
+}
+
+void say_once() {
+  if (!said.exchange(true)) std::fprintf(stderr, "morph: %s\n", line.c_str());
+}
+
+// Takes the format out of the arguments, and returns the one that is refused.
+MemoryFormat without_format(const c10::OperatorHandle& op, Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  auto last = op.schema().argumentIndexWithName("memory_format");
+  c10::IValue& value = stack[stack.size() - arguments.size() + size_t(*last)];
+  if (value.isNone() || !is_refused(value.toMemoryFormat())) return MemoryFormat::Preserve;
+  MemoryFormat format = value.toMemoryFormat();
+  bool optional = arguments[size_t(*last)].type()->kind() == c10::TypeKind::OptionalType;
+  value = optional ? c10::IValue() : c10::IValue(MemoryFormat::Contiguous);
+  return format;
+}
+
+// What was moved to the host gets the format there.
+void format_on_host(Stack& stack, MemoryFormat format) {
+  if (!stack.back().isTensor()) return;
+  at::Tensor result = stack.back().toTensor();
+  if (result.device().type() == target()) return say_once();
+  stack.back() = result.contiguous(format);
+}
+
+template <bool of_autograd>
+void compute(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  MemoryFormat format = without_format(op, *stack);
+  kernels(of_autograd).at(&op.operator_name()).callBoxed(op, keys, stack);
+  if (is_refused(format)) format_on_host(*stack, format);
+}
+
+template <bool of_autograd>
+void wrap(const c10::OperatorHandle& op, DispatchKey key) {
+  if (!op.hasKernelForDispatchKey(key)) return;
+  kernels(of_autograd).emplace(&op.operator_name(), op.getComputedKernelForDispatchKey(key));
+  libraries.emplace_back(torch::Library::IMPL, "aten", key, __FILE__, __LINE__)
+      .impl(c10::toString(op.operator_name()).c_str(), torch::CppFunction::makeFromBoxedFunction<&compute<of_autograd>>());
+}
+
+// torch warns when a kernel takes another's place; here that is what is meant, and undone later.
+struct Quiet final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+}  // namespace
+
+void leave_out_formats(const std::vector<std::string>& operators, const std::string& saying) {
+  Quiet quiet;
+  c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+  disengage_formats();
+  line = saying;
+  auto key = c10::computeDispatchKey({}, {}, c10::Device(target()));
+  auto autograd = c10::getAutogradKeyFromBackend(c10::toBackendComponent(key));
+  for (const auto& name : operators) {
+    auto dot = std::min(name.find('.'), name.size());
+    auto overload = dot < name.size() ? name.substr(dot + 1) : "";
+    auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name.substr(0, dot).c_str(), overload.c_str());
+    TORCH_CHECK(op.schema().argumentIndexWithName("memory_format"), name, " takes no memory format");
+    wrap<false>(op, key);
+    wrap<true>(op, autograd);
+  }
+}
+
+void disengage_formats() {
+  while (!libraries.empty()) libraries.pop_back();
+  kernels(false).clear();
+  kernels(true).clear();
+}
+
+}  // namespace seam

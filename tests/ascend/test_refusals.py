@@ -1,0 +1,48 @@
+"""What torch_npu refuses and morph does in another way.
+
+A test that fails here means that the vendor has mended it: the table's entry and the way around it can go.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.platforms import Platform
+
+pytestmark = pytest.mark.platforms("npu")
+LAST = torch.channels_last
+
+
+MOVES = {
+    "aten::_to_copy": (lambda x: x.to(memory_format=LAST), "Only contiguous_format or preserve_format"),
+    "aten::contiguous": (lambda x: x.contiguous(memory_format=LAST), "only supported contiguous"),
+    "aten::empty.memory_format": (
+        lambda x: torch.empty(x.shape, device="npu", memory_format=LAST),
+        "Only c10::MemoryFormat::Contiguous",
+    ),
+    "gelu, by the last": (
+        lambda x: functional.gelu(x.permute(0, 3, 1, 2)),
+        "Only c10::MemoryFormat::Contiguous",
+    ),
+}
+
+
+@pytest.mark.parametrize("operator", MOVES)
+def test_memory_formats(operator: str) -> None:
+    move, said = MOVES[operator]
+    with pytest.raises(RuntimeError, match=said):
+        move(torch.rand(2, 3, 4, 5, device="npu"))
+
+
+@pytest.mark.parametrize("collective", ["all_reduce(x)", "reduce(x, 0)", "reduce_scatter_tensor(x, x)"])
+def test_reductions_of_float64(collective: str, platform: Platform) -> None:
+    program = f"""
+import torch, torch_npu, torch.distributed as dist
+dist.init_process_group("hccl", store=dist.HashStore(), rank=0, world_size=1)
+x = torch.ones(2, dtype=torch.float64).npu()
+dist.{collective}
+"""
+    done = platform.run(program, morph=False, check=False)
+    assert "Unsupported data type at::kDouble" in done.stderr
