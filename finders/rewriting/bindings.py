@@ -1,4 +1,4 @@
-"""What the names, attributes and functions of a file are bound to."""
+"""The values that a file binds its names, attributes and functions to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = _FUNCTIONS | ast.ClassDef | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _EMPTY = ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop
 Value = ast.AST | None
-"""What a name is bound to: an expression, a ``Starred`` one for an item of it, or None for something else."""
+"""The value of a name: an expression, a ``Starred`` one for an item of it, or None for something else."""
 
 _UNBOUND: list[Value] = []
 
@@ -34,14 +34,14 @@ class Scope:
 
 
 class Bindings:
-    """What the names, attributes and functions of a file are bound to.
+    """The values that a file binds its names, attributes and functions to.
 
     It walks instead of visiting, since a long chain of ``elif`` or ``+`` nests deeper than Python calls can.
 
     Attributes:
         nodes: All nodes, in the order of the text.
         all_names: Every name that the file binds, with ``*`` for what an import brings unnamed.
-        changed: The names of what has something taken out by value, or is asked for a place in it.
+        changed: The names of collections that an item is removed from, or whose index is looked up.
     """
 
     def __init__(self, tree: ast.AST) -> None:
@@ -60,7 +60,7 @@ class Bindings:
 
     @property
     def outermost(self) -> dict[str, list[Value]]:
-        """What the names of the module are bound to."""
+        """The values of the module's names."""
         return self._module.names
 
     def of(self, node: ast.AST) -> list[Value]:

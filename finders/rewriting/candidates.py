@@ -1,4 +1,4 @@
-"""Which backends may turn out to be the program's, told before torch is imported."""
+"""The backends that a program may get, as known before torch is imported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def literals(name: str | None, module: str = "__main__") -> Literals | None:
     Accepting the spelling of a backend that is not chosen in the end changes nothing: no device is called so.
 
     Args:
-        name: The backend that is asked for; None leaves the choice to morph.
+        name: The requested backend; None leaves the choice to morph.
         module: The name that the module is found by. Modules of torch itself are not rewritten, nor
             are those of packages that speak a vendor's language natively for that vendor.
 

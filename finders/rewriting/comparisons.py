@@ -58,7 +58,7 @@ def rewrite(tree: ast.AST, literals: Literals, remembered: dict[str, int] | None
 
 
 class Rewriting:
-    """What is to be rewritten of a syntax tree.
+    """The changes to one syntax tree.
 
     Args:
         tree: What ``apply`` changes in place.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from morph.finders.rewriting.literals import Literals
 
     class Decides(Protocol):
-        """Who decides what is rewritten."""
+        """The part of the rewriter that chooses the code to rewrite."""
 
         def literals(self, path: str, frame: FrameType | None) -> Literals | None:
             """Return what the comparisons of what ``frame`` compiles are to accept as well."""

@@ -70,7 +70,7 @@ class Rewriter:
         """Return what the comparisons of what ``frame`` compiles are to accept as well.
 
         Args:
-            path: The file that the source is said to be of.
+            path: The file name that the source is compiled with.
             frame: Of whoever compiles it.
         """
         if frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in TORCH:
@@ -92,7 +92,7 @@ class Rewriter:
         return self._literals_of(package)
 
     def _keep_apart(self, module: ModuleType) -> None:
-        """Have pytest keep its bytecode of what is rewritten in a folder of its own."""
+        """Make pytest keep the bytecode of rewritten modules in a separate folder."""
         if self._own_cache_dir is not None or not hasattr(module, "get_cache_dir"):
             return
         own = self._own_cache_dir = module.get_cache_dir

@@ -16,7 +16,7 @@ from morph.finders.rewriting.bindings import Bindings
 
 
 class Facts(enum.IntFlag):
-    """What is known of an expression."""
+    """The kind of value that an expression has, as far as it is known."""
 
     DEVICE = enum.auto()  # a torch.device, whose str() spells it
     SPELLING = enum.auto()  # text that spells a device
@@ -39,7 +39,7 @@ DISPLAYS = ast.Tuple | ast.List | ast.Set
 
 
 class Flow:
-    """What is known of the expressions of one file.
+    """The kinds of values that the expressions of one file have.
 
     Args:
         tree: The file's syntax tree.

@@ -1,4 +1,4 @@
-"""What stands in rewritten code for an operand: CUDA's spelling of it, without a name of morph's.
+"""The code that replaces an operand: it gives CUDA's spelling of it, and names nothing of morph's.
 
 It is written out where it is needed, so that a function's code is all that it takes to run it: under other
 globals, or from a pickle in a process without morph.
@@ -26,7 +26,7 @@ _WITHOUT_NAMES = (
 
 
 class Form(enum.Enum):
-    """What is spelled: a text, or each of a collection."""
+    """The values that are translated: a text, or each item of a collection."""
 
     ONE = _ONE
     MANY = _MANY

@@ -48,7 +48,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """What comparisons against CUDA literals are to accept as well.
+    """The vendors' words that comparisons with CUDA literals accept.
 
     Attributes:
         words: CUDA's words with what each backend in question says instead.
@@ -66,7 +66,7 @@ class Literals:
 
     @property
     def tag(self) -> str:
-        """What tells bytecode rewritten for these literals from any other; letters and digits only."""
+        """The part of a file name that marks bytecode rewritten for these literals; all alphanumeric."""
         vendors = "".join(word.vendor for word in self.words)
         return f"morph{FORMAT}{re.sub('[^A-Za-z0-9]', '', vendors)}"
 

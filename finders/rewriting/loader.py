@@ -96,14 +96,14 @@ def _set_data(self: Any, path: Any, data: Any, *, _mode: int = 0o666) -> None:
 
 
 def _is_bytecode(loader: Any, path: Any) -> bool:
-    """Tell whether it is bytecode that may be of something rewritten."""
+    """Return whether it is bytecode, perhaps of a rewritten module."""
     if type(path) is not str or not path.endswith(".pyc") or not isinstance(loader, SourceFileLoader):
         return False
     return path != loader.path and not is_never_rewritten(loader.path, loader.name.partition(".")[0])
 
 
 def _elsewhere(loader: SourceFileLoader, path: str) -> str:
-    """Return where the bytecode of a module that mentions CUDA is; asked for no other, since it imports."""
+    """Return the bytecode file of a module that mentions CUDA; it imports, so no other module may use it."""
     literals = _literals_of_file(loader.path) if _literals_of_file else None
     return tagged(path, literals) if literals else path
 

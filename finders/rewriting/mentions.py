@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Whether source or bytecode can be about CUDA at all; most cannot."""
+"""A quick test whether source or bytecode can mention CUDA at all; most does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXTS = tuple(word.decode() for word in WORDS)
 
 
 def mentions_cuda(content: Any) -> bool:
-    """Tell whether the text or bytes of a file, or a syntax tree, can hold a CUDA literal at all."""
+    """Return whether the text or bytes of a file, or a syntax tree, can hold a CUDA literal at all."""
     if isinstance(content, str):
         return any(word in content for word in _TEXTS)
     if isinstance(content, bytes | bytearray):

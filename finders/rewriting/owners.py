@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Whose code a file is: the top-level module that it belongs to, however it is loaded."""
+"""The top-level module that a file belongs to, however it is loaded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def owner_of(path: str) -> str | None:
 
 
 def is_never_rewritten(path: str, package: str) -> bool:
-    """Tell, at once, whether a file is Python's own or torch's, as most that a program loads are.
+    """Return, without delay, whether a file is Python's own or torch's, as most files are.
 
     Args:
         path: The file.

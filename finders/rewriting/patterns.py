@@ -15,11 +15,11 @@ class Patterns:
         self._found: dict[int, tuple[ast.Constant, list[Word]]] = {}
 
     def __bool__(self) -> bool:
-        """Tell whether there are any."""
+        """Return whether there are any."""
         return bool(self._found)
 
     def accept(self, patterns: Iterable[ast.pattern], words: list[Word]) -> None:
-        """Have CUDA's words in ``patterns``, at any depth, accept the vendors' ``words``."""
+        """Make CUDA's words in ``patterns``, at any depth, accept the vendors' ``words``."""
         for pattern in [inner for each in patterns for inner in ast.walk(each)]:
             match pattern:
                 case ast.MatchValue(value=ast.Constant() as literal) if words[0].is_cuda(literal):

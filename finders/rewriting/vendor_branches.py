@@ -1,4 +1,4 @@
-"""Which vendors' devices a file tells from CUDA's itself."""
+"""The vendors whose devices a file itself distinguishes from CUDA's."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _DECIDING = METHODS | EQUALITIES | MEMBERSHIPS | {"get", "pop", "setdefault"}
 
 
 def to_translate(flow: Flow, words: Iterable[Word]) -> list[Word]:
-    """Return the words that comparisons of a file are to accept.
+    """Return the words that the comparisons of a file accept.
 
-    A file that compares with a vendor's own word, or looks something up by it, has been written with that
-    device in mind: it is to take that branch and no other. A list beside CUDA's word tells nothing apart.
+    A file that compares with a vendor's own word, or looks something up by it, was written for that device
+    too: it takes that branch and no other. A list that holds CUDA's word as well distinguishes nothing.
     """
-    heard = {"cuda"}  # devices are compared without it too
-    told: set[Word] = set()
+    used = {"cuda"}  # devices are compared without it too
+    compared: set[Word] = set()
     for node in flow.bindings.nodes:
         if isinstance(node, ast.Constant | ast.Attribute):
-            heard.update(word.cuda for word in words if word.is_cuda(node))
+            used.update(word.cuda for word in words if word.is_cuda(node))
         else:
             for literal in _deciding(node, flow):
-                told.update(word for word in words if _tells(literal, word))
-    return [word for word in words if word not in told and word.cuda in heard]
+                compared.update(word for word in words if _tells(literal, word))
+    return [word for word in words if word not in compared and word.cuda in used]
 
 
 def _deciding(node: ast.AST, flow: Flow) -> Iterator[ast.AST]:
-    """Yield what ``node`` decides by."""
+    """Yield the operands that ``node`` decides by."""
     match node:
         case ast.Compare(left=left, comparators=comparators):
             operands = [left, *comparators]

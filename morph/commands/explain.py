@@ -81,8 +81,8 @@ def _rows_of_torch(name: str, backend: str | None) -> tuple[str, dict[str, Row]]
     full = None if "cuda" in name.split(".")[:-1] else names.full_name(name)
     if full is None:
         raise MorphError(_unknown(name))
-    asked = [backend] if backend else table.backend_names()
-    return full, {each: names.row(full, table.load(each).facts) for each in asked}
+    backends = [backend] if backend else table.backend_names()
+    return full, {each: names.row(full, table.load(each).facts) for each in backends}
 
 
 def _fields(row: Row, backend: str) -> dict[str, Any]:
@@ -117,8 +117,8 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
     shown = columns("backend", "status", "evidence", "served by")
     for each, row in rows.items():
         served = row.target or row.adapter
-        told = "\n".join(escape(text) for text in (served, row.note) if text)
-        shown.add_row(each, row.status.value, _evidence(row.name, each), told)
+        notes = "\n".join(escape(text) for text in (served, row.note) if text)
+        shown.add_row(each, row.status.value, _evidence(row.name, each), notes)
     screen = console()
     screen.print(f"[bold]{escape(name)}[/]")
     screen.print(shown)

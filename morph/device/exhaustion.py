@@ -1,4 +1,4 @@
-"""What an error says when a device has no memory left: programs look for CUDA's words in it."""
+"""CUDA's words in the error for exhausted memory, which programs look for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Have the error that a vendor raises for exhausted memory begin as CUDA's does.
+    """Make the error that a vendor raises for exhausted memory begin as CUDA's does.
 
-    It is told when an error is made, so that `str()`, `args` and a pickle of it agree.
+    The text is changed when an error is made, so that ``str()``, ``args`` and a pickle of it agree.
 
     Args:
-        words: Whose vendor's words are translated.
+        words: Knows the backend whose words are translated.
         journal: Records every rebinding.
     """
     vendors = getattr(words.backend.namespace, "OutOfMemoryError", torch.OutOfMemoryError)
@@ -33,11 +33,11 @@ def in_cudas_words(text: str, word: str) -> str:
     >>> in_cudas_words("NPU out of memory. Tried to allocate 2.00 GiB", "NPU")
     'CUDA out of memory. Tried to allocate 2.00 GiB (NPU out of memory)'
     """
-    said = f"{word} out of memory"
-    if not text.startswith(said):
+    vendors = f"{word} out of memory"
+    if not text.startswith(vendors):
         return text
-    translated = "CUDA out of memory" + text.removeprefix(said)
-    return re.sub(r"$", f" ({said})", translated, count=1, flags=re.MULTILINE)
+    translated = "CUDA out of memory" + text.removeprefix(vendors)
+    return re.sub(r"$", f" ({vendors})", translated, count=1, flags=re.MULTILINE)
 
 
 def _initialize(kind: Any, word: str) -> Any:

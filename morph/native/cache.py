@@ -44,7 +44,7 @@ def prepare(folder: pathlib.Path) -> None:
 def is_sound(library: pathlib.Path) -> bool:
     """Return whether the library is there, whole, and could have been written by nobody else."""
     try:
-        record = _record(library).read_text(encoding="ascii")
+        record = _record(library).read_text(encoding="utf-8")
         return _is_ours(library.parent) and _is_ours(library) and record == _digest(library)
     except (OSError, ValueError):
         return False

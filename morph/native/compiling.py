@@ -107,7 +107,7 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
 
 
 def _identity(command: list[str]) -> str:
-    """Return what a compiler is known by: another one, or another release of it, is asked again."""
+    """Return the identity of a compiler, which differs for another compiler and another release."""
     path = pathlib.Path(shutil.which(command[0]) or command[0]).resolve()
     return f"{shlex.join(command)} {path} {path.stat().st_mtime_ns}"
 

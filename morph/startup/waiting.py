@@ -29,7 +29,7 @@ def begin(*, required: bool) -> None:
     """Activate morph when torch is imported, serve packages, and rewrite modules when they are read.
 
     Args:
-        required: Whether torch is not to be imported without a backend that was asked for.
+        required: Whether the import of torch fails if the requested backend cannot be used.
     """
     packages.install(ConfiguredScope())
     torch_finder.required = required
@@ -107,7 +107,7 @@ class TorchFinder:
     There is one instance, ``torch_finder``.
 
     Attributes:
-        required: Whether torch is not to be imported without a backend that was asked for.
+        required: Whether the import of torch fails if the requested backend cannot be used.
     """
 
     def __init__(self) -> None:
