@@ -90,6 +90,8 @@ def test_a_worker_that_hangs_is_killed(bare_worker, monkeypatch):
 
 
 def test_a_failure_to_start_is_told_with_its_output(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").write_text("")
     platform = platforms.platform("cpu", {"PYTHONPATH": str(tmp_path)})
     with pytest.raises(pytest.fail.Exception, match="No module named"):
         Worker(platform, tmp_path / "log", morph=False).call(passing, {"value": 3})
