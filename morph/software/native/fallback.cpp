@@ -15,6 +15,13 @@ namespace {
 using at::Tensor;
 using c10::IValue;
 
+// TorchScript's lists have a type of their own making: equal to the dispatcher's, and not the same object, which is
+// all that IValue::isOptionalTensorList looks at.
+bool is_optional_tensor_list(const IValue& value) {
+  return value.isList() && !value.isTensorList() &&
+         value.toList().elementType()->isSubtypeOf(*c10::OptionalType::ofTensor());
+}
+
 template <typename Function>
 IValue each_tensor(const IValue& value, Function function) {
   if (value.isTensor()) return function(value.toTensor());
@@ -23,10 +30,10 @@ IValue each_tensor(const IValue& value, Function function) {
     for (const Tensor& tensor : value.toTensorList()) list.push_back(function(tensor));
     return list;
   }
-  if (value.isOptionalTensorList()) {
+  if (is_optional_tensor_list(value)) {
     c10::List<std::optional<Tensor>> list;
-    for (std::optional<Tensor> tensor : value.toOptionalTensorList())
-      list.push_back(tensor ? std::optional<Tensor>(function(*tensor)) : std::nullopt);
+    for (const IValue& tensor : value.toListRef())
+      list.push_back(tensor.isNone() ? std::nullopt : std::optional<Tensor>(function(tensor.toTensor())));
     return list;
   }
   return value;
@@ -37,9 +44,9 @@ void consider(Call& call, at::ArrayRef<IValue> arguments) {
     if (value.isTensor()) call.consider(value.toTensor());
     if (value.isTensorList())
       for (const Tensor& tensor : value.toTensorList()) call.consider(tensor);
-    if (value.isOptionalTensorList())
-      for (const std::optional<Tensor>& tensor : value.toOptionalTensorVector())
-        if (tensor) call.consider(*tensor);
+    if (is_optional_tensor_list(value))
+      for (const IValue& tensor : value.toListRef())
+        if (!tensor.isNone()) call.consider(tensor.toTensor());
     if (value.isDevice()) call.consider(value.toDevice());
   }
 }

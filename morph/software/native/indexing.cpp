@@ -14,10 +14,11 @@ using torch::jit::Stack;
 
 void check_indices(const Tensor& self, const IValue& indices) {
   c10::Device place = self.device();
-  auto allowed = [&](const std::optional<Tensor>& index) {
-    return !index || !index->defined() || index->is_cpu() || index->device() == place;
+  auto allowed = [&](const IValue& index) {
+    return index.isNone() || !index.toTensor().defined() || index.toTensor().is_cpu() ||
+           index.toTensor().device() == place;
   };
-  auto all = indices.toOptionalTensorVector();
+  auto all = indices.toListRef();
   TORCH_CHECK(std::all_of(all.begin(), all.end(), allowed), "indices should be either on ", c10::kCPU,
               " or on the same device as the indexed tensor (", place, ")");
 }

@@ -86,6 +86,25 @@ def test_scripts_see_the_device():
     assert choose(torch.ones(1)).device.type == "cpu"
 
 
+@ignoring_deprecation
+def test_scripts_index_by_masks():
+    @torch.jit.script
+    def clear(x, mask):
+        # type: (Tensor, Tensor) -> Tuple[Tensor, Tensor]
+        cleared = x.clone()
+        cleared[mask] = -1.0
+        return cleared, x[mask, :1]
+
+    x, mask = torch.arange(6.0, device="cuda").view(3, 2), torch.tensor([True, False, True], device="cuda")
+    cleared, taken = clear(x, mask)
+    assert cleared.is_cuda
+    assert cleared.tolist() == [[-1, -1], [2, 3], [-1, -1]]
+    assert taken.is_cuda
+    assert taken.tolist() == [[0], [4]]
+    with pytest.raises(RuntimeError, match="indices should be either on cpu or on the same device"):
+        clear(x.cpu(), mask)
+
+
 @pytest.mark.parametrize("traced", [False, True])
 @ignoring_deprecation
 def test_scripts_are_saved_with_their_device(traced):
