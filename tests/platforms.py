@@ -66,7 +66,7 @@ class Platform:
         *arguments: object,
         morph: bool = True,
         check: bool = True,
-        timeout: float = 120,
+        timeout: float = 300,
         environment: Mapping[str, str] | None = None,
         cwd: pathlib.Path | None = None,
     ) -> subprocess.CompletedProcess[str]:

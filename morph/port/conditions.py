@@ -8,8 +8,6 @@ from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.scan.uses import Kind
 
-EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
-
 
 def is_guarded(source: Source, node: cst.CSTNode) -> bool:
     """Return whether ``node`` is evaluated only where there is an accelerator."""
@@ -33,16 +31,6 @@ def _device_numbers(source: Source, argument: cst.Arg) -> tuple[str, ...]:
     call = source.parent(argument)
     names = source.names(call.func) if isinstance(call, cst.Call) else []
     return next((facts().device_numbers[name] for name in names if name in facts().device_numbers), ())
-
-
-def demands(source: Source, statement: cst.CSTNode) -> bool:
-    """Return whether a statement only stops the program where there is no CUDA."""
-    match statement:
-        case cst.SimpleStatementLine(body=[cst.Assert(test=test)]):
-            return source.says_available(test)
-        case cst.If(test=cst.UnaryOperation(operator=cst.Not(), expression=test), orelse=None, body=body):
-            return source.says_available(test) and _stops(source, body)
-    return False
 
 
 def is_demanded(source: Source, node: cst.CSTNode) -> bool:
@@ -76,21 +64,3 @@ def _asks(source: Source, test: cst.BaseExpression) -> bool:
             compared = [*source.uses_at(left, Kind.COMPARISON), *source.uses_at(right, Kind.COMPARISON)]
             return any(use.name == '"cuda"' for use in compared)
     return source.says_available(test)
-
-
-def _stops(source: Source, body: cst.BaseSuite) -> bool:
-    match body:
-        case cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[*_, last])]):
-            return _is_exit(source, last)
-        case cst.SimpleStatementSuite(body=[*_, last]):
-            return _is_exit(source, last)
-    return False
-
-
-def _is_exit(source: Source, statement: cst.BaseSmallStatement) -> bool:
-    match statement:
-        case cst.Raise():
-            return True
-        case cst.Expr(value=cst.Call(func=function)):
-            return bool(EXITS & {*source.names(function)})
-    return False

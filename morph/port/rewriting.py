@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from morph.port.calls import Calls
-from morph.port.conditions import demands, is_demanded, is_divisor, is_guarded
+from morph.port.conditions import is_demanded, is_divisor, is_guarded
 from morph.port.environment import chosen_everywhere
 from morph.port.expressions import arguments, has_comment, is_none, parenthesised, parse
 from morph.port.replacements import Replacement, facts
@@ -96,20 +96,10 @@ class Rewriter(cst.CSTTransformer):
         self.done.add(use)
         return statement
 
-    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
-        """Remove a statement that requires CUDA."""
-        if demands(self._source, original_node) and not isinstance(
-            self._source.parent(original_node), cst.If
-        ):
-            self._statements.remove(updated_node)
-        return updated_node
-
     def leave_SimpleStatementLine(
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.BaseStatement:
         """Run a statement only with an accelerator, or remove it, where an expression in it needs that."""
-        if demands(self._source, original_node):
-            self._statements.remove(updated_node)
         return self._statements.line(original_node, updated_node)
 
     def leave_IndentedBlock(
