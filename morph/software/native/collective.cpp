@@ -49,6 +49,13 @@ TensorLists carried(const TensorLists& lists) {
   return all;
 }
 
+// NCCL takes a whole and its part in any shapes, gloo in one dimension.
+Tensor in_memory(const Tensor& host) { return host.as_strided({host.numel()}, {1}); }
+
+void check_parts(const Tensor& input, const Tensor& output) {
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "input tensor must be the same type as the output tensor.");
+}
+
 Tensors flat(const TensorLists& lists) {
   Tensors all;
   for (const Tensors& list : lists) all.insert(all.end(), list.begin(), list.end());
@@ -207,7 +214,10 @@ class HostBackend final : public c10d::Backend {
     return begun({inner_->allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
-    Tensor host_output = checked({output})[0], host_input = checked({input})[0];
+    check_parts(input, output);
+    TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
+                      "output tensor size must be equal to world_size times input tensor size");
+    Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(checked({input})[0]);
     return begun({inner_->_allgather_base(host_output, host_input, options)}, {output});
   }
   intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
@@ -237,8 +247,11 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
                                            const c10d::ReduceScatterOptions& options) override {
+    check_parts(input, output);
+    TORCH_CHECK_VALUE(input.numel() == output.numel() * getSize(),
+                      "input tensor must be the same size as output size times world size");
     Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
-    Tensor host_input = reduction.scaled(checked({input})[0]), host = checked({output})[0];
+    Tensor host_input = in_memory(reduction.scaled(checked({input})[0])), host = in_memory(checked({output})[0]);
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
     return begun({inner_->_reduce_scatter_base(host, host_input, with)}, {output}, reduction.ending({host}));

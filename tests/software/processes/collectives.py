@@ -6,6 +6,7 @@ import functools
 import operator
 from collections.abc import Callable
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
@@ -123,6 +124,15 @@ def scattered_reductions(rank: int, size: int) -> None:
             dist.reduce_scatter(part.zero_(), list(whole.chunk(size)), op=operation)
             same(part, expected, f"reduce_scatter {dtype}")
             assert torch.equal(whole, before), "what goes in stays"
+    in_rows, part = of(rank, numel=6 * size).view(size, 2, 3).cuda(), torch.empty(6, device="cuda")
+    dist.reduce_scatter_tensor(part, in_rows)
+    total = combined(size, torch.float32, operator.add, 6 * size)
+    same(part, total.chunk(size)[rank], "reduce_scatter_tensor in rows")
+    whole = torch.empty(size, 2, 3, device="cuda")
+    dist.all_gather_into_tensor(whole, part)
+    same(whole.flatten(), total, "all_gather_into_tensor in rows")
+    with pytest.raises(ValueError, match="must be the same size as output size times world size"):
+        dist.reduce_scatter_tensor(part, torch.zeros(6 * size + 1, device="cuda"))
     uneven = [of(rank + each, numel=each + 1).cuda() for each in range(size)]
     part = torch.empty(rank + 1, device="cuda")
     dist.reduce_scatter(part, uneven)
