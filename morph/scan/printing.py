@@ -120,7 +120,7 @@ def _print_unread(report: Report, screen: Console) -> None:
     if report.unparsed:
         screen.print("\n[bold]not read[/]\n")
     for each in report.unparsed:
-        text = f"  {printable(str(each.file))}:{each.line}: {printable(each.message)}"
+        text = f"{printable(str(each.file))}:{each.line}: {printable(each.message)}"
         screen.print(text, soft_wrap=True, markup=False)
     if report.left_out:
         names = ", ".join(printable(str(each)) for each in report.left_out[:LEFT_OUT])

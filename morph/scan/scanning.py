@@ -28,6 +28,7 @@ from morph.scan.variables import variables
 
 Finder = Callable[[Resolution], Iterable[Found]]
 OF_CUDA: tuple[Finder, ...] = (names, texts, methods, variables, attention)
+EVERYTHING = (*OF_CUDA, differences)
 BEGINNING = Place(1, 1, 1, 1)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OSError)
 MENTIONS = tuple(
@@ -96,7 +97,7 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
     if file.suffix == NOTEBOOK:
         source = source_of(source)
     tree = parsed(source, str(file))
-    return _uses(tree, decoded(source)) if mentions_any(source) else []
+    return uses_of(Resolution(tree), decoded(source), EVERYTHING) if mentions_any(source) else []
 
 
 def parsed(source: bytes, path: str) -> ast.Module:
@@ -114,10 +115,6 @@ def decoded(source: bytes) -> str:
     """Return the text of a module in the encoding that it declares, with its line ends unchanged."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     return source.decode(encoding)
-
-
-def _uses(tree: ast.Module, text: str) -> list[Use]:
-    return uses_of(Resolution(tree), text, (*OF_CUDA, differences))
 
 
 def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +16,8 @@ from morph.tables.rows import Status
 
 CAUSES, FILES, LINES = 7, 4, 2
 """The most that are shown of causes and files, and the most lines of a cause."""
-VERDICTS = {"works": "green", "differs": "yellow", "missing": "red", "to look at": "bold red"}
+LOOK, MISSING = "to look at", "- missing"
+VERDICTS = {"works": "green", "differs": "yellow", LOOK: "bold red", MISSING: "red"}
 
 
 def print_summary(report: Report, causes: Sequence[Cause], screen: Console) -> None:
@@ -55,27 +56,26 @@ def sentence(report: Report, causes: Sequence[Cause]) -> str:
 
 
 def _by_backend(report: Report) -> Table:
-    verdicts = {
-        name: Counter(_verdict(finding.answers[name]) for finding in report.findings)
-        for name in report.backends
-    }
     table = Table(box=None, pad_edge=False)
     table.add_column("uses", width=max(map(len, VERDICTS)))
+    numbers = []
     for name in report.backends:
         table.add_column(name, justify="right", min_width=5)
+        numbers.append(Counter(_verdicts(finding.answers[name] for finding in report.findings)))
     for verdict, style in VERDICTS.items():
-        table.add_row(verdict, *(_number(verdicts[name][verdict], style) for name in report.backends))
+        table.add_row(verdict, *(_number(each[verdict], style) for each in numbers))
     return table
-
-
-def _verdict(answer: Answer) -> str:
-    if answer.look:
-        return "missing" if answer.status is Status.MISSING else "to look at"
-    return "differs" if answer.differs else "works"
 
 
 def _number(number: int, style: str) -> str:
     return f"[{style}]{number}[/]" if number else "0"
+
+
+def _verdicts(answers: Iterable[Answer]) -> Iterator[str]:
+    for answer in answers:
+        yield LOOK if answer.look else "differs" if answer.differs else "works"
+        if answer.look and answer.status is Status.MISSING:
+            yield MISSING
 
 
 def _places(causes: Iterable[Cause]) -> int:

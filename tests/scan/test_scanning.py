@@ -13,8 +13,9 @@ import pytest
 
 from morph.scan.files import NothingToScanError, files, locate
 from morph.scan.report import Report
+from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
-from morph.scan.scanning import mentions_any, scan, uses_of_file, uses_of_tree
+from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
 from morph.scan.uses import Kind, Use
 from morph.tables import table
 from tests.platforms import Platform, describe
@@ -36,6 +37,7 @@ OF_TORCH = {
         (32, "torch.backends.cuda.matmul.allow_tf32", ""),
         (32, "torch.cuda.get_device_capability", ""),
         (32, "torch.cuda.get_device_capability", "capability-check"),
+        (92, "torch.compile", "compiled"),
         (164, "torch.cuda.is_available", ""),
         (169, "torch.cuda.is_available", ""),
     ],
@@ -93,7 +95,7 @@ def test_files_that_are_not_walked_have_nothing_to_find() -> None:
     assert len(passed) > 50
     for file in passed:
         text = file.read_text(encoding="utf-8")
-        assert uses_of_tree(ast.parse(text), text) == []
+        assert uses_of(Resolution(ast.parse(text)), text, EVERYTHING) == []
 
 
 @pytest.mark.platforms("simulated-npu")
