@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
+from morph.scan.report import DIFFERENT, MISSING
+from morph.scan.rules import rules
+from tests.commands import screens
 from tests.platforms import REPOSITORY, describe
 
 NEEDED = {"importlib_metadata", "lazy_importer", "platformdirs", "rich", "zipp"}
@@ -81,7 +84,7 @@ class Job:
     """Runs the action's steps as a runner of GitHub's does, except that it only records other actions."""
 
     def __init__(self, folder: pathlib.Path, **inputs: str) -> None:
-        self.action = yaml.safe_load((REPOSITORY / "action.yml").read_text())
+        self.action = self.read()
         defaults = {name: each["default"] for name, each in self.action["inputs"].items()}
         self.values = {f"inputs.{name}": value for name, value in {**defaults, **inputs}.items()}
         self.values["github.action_path"] = str(REPOSITORY)
@@ -91,6 +94,12 @@ class Job:
         self.workspace.mkdir(exist_ok=True)
         (folder / "python").write_text(PYTHON)
         (folder / "python").chmod(0o755)
+
+    @staticmethod
+    def read() -> dict[str, Any]:
+        """Returns the action's description."""
+        found: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
+        return found
 
     def run(self) -> list[tuple[str, int]]:
         """Returns the steps of commands that were run, with their exit status, up to one that failed."""
@@ -175,3 +184,25 @@ def test_what_there_is_to_look_at_need_not_fail(tmp_path: pathlib.Path) -> None:
     (job.workspace / "train.py").write_text(SOURCE)
     assert job.run() == [("install", 0), ("check", 0)]
     assert job.values["steps.check.outputs.status"] == "1"
+
+
+def test_the_readme_names_every_rule() -> None:
+    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    [listed] = re.findall(r"`ignore` takes these rules: (.*?)\.\n", text, re.DOTALL)
+    assert re.findall(r"`([\w-]+)`", listed) == sorted({MISSING, DIFFERENT, *rules()})
+
+
+def test_the_readme_shows_the_recorded_screen() -> None:
+    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^\$ morph check train.py\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert screens.recorded("check").startswith(shown)
+
+
+def test_the_workflow_of_the_readme_takes_inputs_of_the_action() -> None:
+    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    workflow, hooks = map(yaml.safe_load, shown)
+    _, step = workflow["jobs"]["check"]["steps"]
+    assert set(step["with"]) <= set(Job.read()["inputs"])
+    [hook] = hooks["repos"][0]["hooks"]
+    assert hook["id"] == yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())[0]["id"]

@@ -8,9 +8,11 @@ import json
 import pathlib
 import subprocess
 import textwrap
+import time
 
 import pytest
 
+from morph.scan.causes import causes
 from morph.scan.files import NothingToScanError, files, locate
 from morph.scan.report import Report
 from morph.scan.resolution import Resolution
@@ -217,3 +219,17 @@ def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
     assert looked == {*names} - {"npu", "rocm", "cpu"}
     compared = [each for each in scanned(file).findings if each.use.kind is Kind.COMPARISON and not each.look]
     assert [each.answers["npu"].note for each in compared] == ["accepts 'npu' and 'hccl' too"]
+
+
+def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
+    def seconds(functions: int) -> float:
+        file = tmp_path / f"program{functions}.py"
+        body = "    if torch.cuda.get_device_capability() >= (8, 0):\n        x.cuda(), cupy.sum(x)\n"
+        file.write_text("import torch, cupy\n" + "".join(f"def f{n}(x):\n{body}" for n in range(functions)))
+        began = time.process_time()
+        report = scanned(file)
+        assert [len(cause.findings) for cause in causes(report) if cause.look] == [functions, 1]
+        return time.process_time() - began
+
+    seconds(10)  # reads the tables
+    assert seconds(4000) < 10 * seconds(1000)
