@@ -40,6 +40,8 @@ def print_report(report: Report, everything: bool = False) -> None:
         screen.print("\n[bold]every use[/]\n")
         print_uses(report, screen)
     _print_unread(report, screen)
+    if not (found or everything or report.unparsed or report.left_out):
+        return
     end = "" if everything or not report.findings else "; --all shows every use and place"
     screen.print("\n" + wrapped(sentence(report, found) + end, screen.width), soft_wrap=True, markup=False)
 

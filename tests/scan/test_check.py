@@ -76,6 +76,14 @@ def test_text(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-2:] == [end, "file not read; --all shows every use and place"]
 
 
+def test_a_report_with_nothing_to_say_is_its_summary(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "plain.py").write_text("x = 1\n")
+    shown = printed(capsys, "plain.py")
+    assert shown == ["0 uses of CUDA in 0 of 1 file, 0 to look at, 0 with differences"]
+
+
 def test_every_use_is_shown_where_it_is_asked_for(
     folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
