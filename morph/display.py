@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -50,6 +51,28 @@ def printable(text: str, keep: str = "") -> str:
 def escaped(text: str) -> str:
     """Return printable text that is no markup of rich's either."""
     return escape(printable(text))
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str = "", lines: int | None = None) -> str:
+    """Return printable text in lines, which words, names and paths are not broken for.
+
+    Args:
+        text: The text.
+        width: The width of a line, which a long word may exceed.
+        first: What the first line begins with.
+        rest: What the other lines begin with.
+        lines: The most lines; what is left of the text is then an ellipsis.
+    """
+    return textwrap.fill(
+        printable(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        max_lines=lines,
+        placeholder=" …",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def counted(count: int, what: str) -> str:

@@ -21,6 +21,7 @@ PAGES = (
     "aliases/README.md",
     "aliases/surfaces/README.md",
     "morph/launcher/README.md",
+    "morph/scan/README.md",
     "morph/seam/README.md",
     "morph/software/README.md",
     "tests/README.md",

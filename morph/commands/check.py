@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from morph.errors import MorphError
+from morph.errors import ConfigurationError, MorphError
 
 if TYPE_CHECKING:
+    from morph.configuration import Settings
+    from morph.scan.exclusion import Pattern
     from morph.scan.report import Report
 
 EXAMPLE = "check --backend npu train.py"
 FOUND = 1
+DESCRIPTION = """\
+Without --all, causes have some of their places. Folders that are hidden, a virtual environment, or the
+output of a build or package manager are left out, unless they are named. The table [tool.morph.check] of
+pyproject.toml ([check] in morph.toml) takes lists of exclude, backends and ignore."""
 EPILOG = """\
 Exit status: 0 if there is nothing to look at, 1 if there is, if a name is missing on a requested
-backend, or if a file cannot be read, 2 if the command line is invalid."""
+backend, or if a file cannot be read, 2 if the command line is invalid. Differences, and what is
+ignored, do not count."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,28 +34,89 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("paths", nargs="*", metavar="PATH", help="a file, or a folder with everything below it")
     add("-p", "--package", action="append", default=[], metavar="NAME", help="an installed package")
     add("--backend", action="append", metavar="NAME", help="check only this backend; can be repeated")
-    add("--json", action="store_true", help="print JSON instead of text")
+    excluded = "leave out a name ('tests', '*_pb2.py') or a path ('csrc/**/old'); can be repeated"
+    add("--exclude", action="append", default=[], metavar="PATTERN", help=excluded)
+    ignored = "leave out findings of this rule, or of names like 'torch.cuda.nvtx.*'; can be repeated"
+    add("--ignore", action="append", default=[], metavar="RULE", help=ignored)
+    add("--all", action="store_true", help="print every place of each cause, and every use")
+    add("--json", action="store_true", help="print JSON instead of text, with every use")
     add("--sarif", metavar="FILE", help="also write SARIF 2.1.0; - is standard output")
+    parser.description = f"{parser.description} {DESCRIPTION}"
     parser.epilog = EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the findings, and return the exit status."""
-    from morph.display import looking
-    from morph.scan.files import NothingToScanError, files
-    from morph.scan.scanning import scan
-    from morph.tables import table
+    """Print the findings, and return the exit status.
+
+    Raises:
+        MorphError: If a path, a package, a backend or a rule does not exist.
+    """
+    from morph import configuration
 
     if not arguments.paths and not arguments.package:
-        raise NothingToScanError("give a file, a folder, or a package (-p NAME)")
-    backends = [table.load(name).facts.name for name in arguments.backend or table.backend_names()]
-    with looking("scanning") as progress:
-        report = scan(files(arguments.paths, arguments.package), backends, progress)
+        raise MorphError("give a file, a folder, or a package (-p NAME)")
+    report = _scanned(arguments, configuration.effective(_folder(arguments.paths)))
     _write(report, arguments)
     return FOUND if report.look else 0
 
 
+def _scanned(arguments: argparse.Namespace, settings: Settings) -> Report:
+    import dataclasses
+
+    from morph.display import looking
+    from morph.scan.files import chosen, locate
+    from morph.scan.scanning import scan
+
+    places = [*map(pathlib.Path, arguments.paths), *map(locate, arguments.package)]
+    choice = chosen(places, [*_patterns(arguments.exclude, places, settings)])
+    backends, ignored = _backends(arguments, settings), _ignored(arguments, settings)
+    with looking("scanning") as progress:
+        report = scan(choice.files, backends, progress, ignored)
+    return dataclasses.replace(report, left_out=tuple(choice.left_out))
+
+
+def _folder(paths: Iterable[str]) -> pathlib.Path:
+    """Return the folder around all paths, from which on a project's configuration is looked for."""
+    common = pathlib.Path(os.path.commonpath([os.path.abspath(path) for path in paths] or [os.getcwd()]))
+    return common if common.is_dir() else common.parent
+
+
+def _patterns(texts: Iterable[str], places: Iterable[pathlib.Path], settings: Settings) -> Iterator[Pattern]:
+    """Yield the patterns of what to leave out: from here, from each place, and from the project's folder."""
+    from morph.scan.exclusion import Pattern
+
+    roots = [os.getcwd(), *map(os.path.abspath, places)]
+    yield from (Pattern(text, root) for text in texts for root in roots)
+    said = settings.check.get("exclude")
+    if said:
+        roots.append(os.path.dirname(os.path.abspath(said.place)))
+        yield from (Pattern(text, root) for text in said.value for root in roots)
+
+
+def _backends(arguments: argparse.Namespace, settings: Settings) -> list[str]:
+    from morph.tables import table
+
+    said = settings.check.get("backends")
+    names = arguments.backend or (said.value if said else table.backend_names())
+    return [table.load(name).facts.name for name in dict.fromkeys(names)]
+
+
+def _ignored(arguments: argparse.Namespace, settings: Settings) -> list[str]:
+    from morph.scan.ignoring import UnknownRuleError, check
+
+    check(arguments.ignore)
+    said = settings.check.get("ignore")
+    if said is None:
+        return list(arguments.ignore)
+    try:
+        check(said.value)
+    except UnknownRuleError as error:
+        raise ConfigurationError(said.place, said.key, str(error)) from None
+    return [*arguments.ignore, *said.value]
+
+
 def _write(report: Report, arguments: argparse.Namespace) -> None:
+    from morph.scan.document import as_json
     from morph.scan.printing import print_report
     from morph.scan.sarif import sarif
 
@@ -59,7 +129,7 @@ def _write(report: Report, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(as_json(report), indent=1))
     else:
-        print_report(report)
+        print_report(report, everything=arguments.all)
 
 
 def _save(text: str, file: str) -> None:
@@ -67,37 +137,3 @@ def _save(text: str, file: str) -> None:
         pathlib.Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise MorphError(f"cannot write {file}: {error.strerror}") from None
-
-
-def as_json(report: Report) -> dict[str, Any]:
-    """Return the content that ``--json`` prints."""
-    return {
-        "backends": report.backends,
-        "files": report.files,
-        "uses": [
-            {
-                "file": str(finding.file),
-                "line": finding.use.place.line,
-                "column": finding.use.place.column,
-                "end_line": finding.use.place.end_line,
-                "end_column": finding.use.place.end_column,
-                "name": finding.use.name,
-                "kind": finding.use.kind.name.lower(),
-                "rule": finding.use.rule or None,
-                "look": finding.look,
-                "remedy": finding.remedy,
-                "backends": {
-                    name: {
-                        "status": answer.status.value if answer.status else None,
-                        "note": answer.note,
-                        "look": answer.look,
-                    }
-                    for name, answer in finding.answers.items()
-                },
-            }
-            for finding in report.findings
-        ],
-        "unparsed": [
-            {"file": str(each.file), "line": each.line, "message": each.message} for each in report.unparsed
-        ],
-    }

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from morph import variables
@@ -46,11 +46,13 @@ class Settings:
         backend: The backend's name; None leaves the choice to morph.
         scope: Whose code sees CUDA.
         listed: Each value with its source.
+        check: What a file says of ``morph check``, by its key: ``"exclude"``.
     """
 
     backend: str | None
     scope: Scope
     listed: tuple[Setting, ...] = ()
+    check: Mapping[str, Setting] = field(default_factory=dict)
 
 
 def effective(start: pathlib.Path | None = None) -> Settings:
@@ -77,9 +79,12 @@ def _effective(
     names = None if opted_in[0].value is None else [name for each in opted_in for name in each.value]
     tables = [each for each in _tables(sources) if names is None or each.key.split(".")[1] in names]
     asked = _backend(sources)
-    _check_backend(asked)
+    _check_backends(asked, [asked.value])
+    checks = _of_check(sources)
+    if "backends" in checks:
+        _check_backends(checks["backends"], checks["backends"].value)
     chosen = _handed_down(scope) if scope and not packages else _scope(names, tables)
-    return Settings(asked.value, chosen, (asked, *opted_in, *tables))
+    return Settings(asked.value, chosen, (asked, *opted_in, *tables, *checks.values()), checks)
 
 
 def _of_variables(backend: str | None, packages: str | None) -> Source:
@@ -96,12 +101,22 @@ def _backend(sources: Sequence[Source]) -> Setting:
     return Setting("backend", said.backend, said.places.get("backend", DEFAULT))
 
 
-def _check_backend(asked: Setting) -> None:
+def _check_backends(asked: Setting, names: Iterable[str | None]) -> None:
     try:
-        if asked.value is not None:
-            table.load(asked.value)
+        for name in names:
+            if name is not None:
+                table.load(name)
     except UnknownBackendError as error:
         raise ConfigurationError(asked.place, asked.key, str(error)) from None
+
+
+def _of_check(sources: Sequence[Source]) -> Mapping[str, Setting]:
+    keys = dict.fromkeys(key for source in sources for key in source.check)
+    said = {key: next(source for source in sources if key in source.check) for key in keys}
+    return {
+        key: Setting(f"check.{key}", tuple(source.check[key]), source.places[f"check.{key}"])
+        for key, source in said.items()
+    }
 
 
 def _packages(sources: Sequence[Source]) -> Iterator[Setting]:

@@ -77,8 +77,24 @@ def _tables(value: Any, key: Key, place: Place) -> None:
             _checker(_PACKAGE_KEYS, path, place)(setting, path, place)
 
 
+def _of_check(value: Any, key: Key, place: Place) -> None:
+    for each, setting in _table(value, key, place).items():
+        _checker(_CHECK_KEYS, (*key, each), place)(setting, (*key, each), place)
+
+
+def _texts(value: Any, key: Key, place: Place) -> None:
+    if any(not text for text in _names(value, key, place)):
+        _fail(key, "an empty text means nothing", place)
+
+
 Checker = Callable[[Any, Key, Place], None]
-_KEYS: dict[str, Checker] = {"backend": _text, "packages": _packages, "package": _tables}
+_KEYS: dict[str, Checker] = {
+    "backend": _text,
+    "packages": _packages,
+    "package": _tables,
+    "check": _of_check,
+}
+_CHECK_KEYS: dict[str, Checker] = {"exclude": _texts, "backends": _texts, "ignore": _texts}
 _PACKAGE_KEYS: dict[str, Checker] = {"view": _view, "served": _served, "literals": _truth}
 
 

@@ -28,12 +28,14 @@ class Source:
         backend: The backend's name; None if not set.
         packages: The top-level packages that see CUDA; None if not set.
         tables: The settings for single packages.
+        check: The settings of ``morph check``.
     """
 
     places: Mapping[str, str]
     backend: str | None = None
     packages: tuple[str, ...] | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    check: Mapping[str, Any] = field(default_factory=dict)
 
 
 def of_project(start: pathlib.Path) -> Source | None:
@@ -125,13 +127,15 @@ def _source(document: Any, path: pathlib.Path, lines: list[str], above: tuple[st
         return f"{path}:{line_of(lines, (*above, *key))}"
 
     check(document, place)
-    tables = document.get("package", {})
-    keys: list[tuple[str, ...]] = [(key,) for key in document if key != "package"]
+    tables, checks = document.get("package", {}), document.get("check", {})
+    keys: list[tuple[str, ...]] = [(key,) for key in document if key not in ("package", "check")]
     keys += [("package", name, key) for name in tables for key in tables[name]]
+    keys += [("check", key) for key in checks]
     packages = document.get("packages")
     return Source(
         {".".join(key): place(key) for key in keys},
         document.get("backend"),
         None if packages is None else tuple(packages),
         tables,
+        checks,
     )

@@ -25,6 +25,7 @@ def attention(resolution: Resolution) -> Iterator[Found]:
             yield Found(node, name, Kind.LOOK, rule)
     for statement in resolution.imports:
         yield from _of_import(statement, named)
+        yield from _of_required(resolution, statement, named)
     yield from _attributes(resolution)
     reported: set[ast.AST] = set()
     for call in resolution.nodes(ast.Call):
@@ -110,7 +111,7 @@ def _of_chain(resolution: Resolution, node: ast.expr) -> Iterator[tuple[str, str
 
 @functools.cache
 def _covering(name: str) -> tuple[str, ...]:
-    return tuple(rule.name for rule in rules().values() if rule.covers(name))
+    return tuple(rule.name for rule in rules().values() if not rule.differs and rule.covers(name))
 
 
 def _of_import(statement: ast.Import | ast.ImportFrom, named: set[str]) -> Iterator[Found]:
@@ -121,6 +122,19 @@ def _of_import(statement: ast.Import | ast.ImportFrom, named: set[str]) -> Itera
             yield Found(alias, package, Kind.LOOK, _packages().name)
         if not any(each == name or each.startswith(f"{name}.") for each in named):
             yield from (Found(alias, name, Kind.LOOK, rule) for rule in _covering(name))
+
+
+def _of_required(
+    resolution: Resolution, statement: ast.Import | ast.ImportFrom, named: set[str]
+) -> Iterator[Found]:
+    """Yield the modules that the module cannot be imported without, unless the file uses their names."""
+    if not isinstance(resolution.scopes.parents.get(statement), ast.Module):
+        return
+    for alias, name in imported_names(statement):
+        root = name.partition(".")[0]
+        for rule in rules().values():
+            if root in rule.imports and not any(each.startswith(f"{root}.") for each in named):
+                yield Found(alias, root, Kind.LOOK, rule.name)
 
 
 @functools.cache

@@ -7,8 +7,10 @@ import os
 import pathlib
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from morph.errors import MorphError
+from morph.scan.exclusion import BUILT, Pattern, excluded, is_own_source
 from morph.scan.notebooks import NOTEBOOK
 
 PYTHON = (".py", ".pyw")
@@ -21,18 +23,37 @@ class NothingToScanError(MorphError):
     """A path or a package does not exist."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The files that a scan reads, and what it leaves out.
+
+    Attributes:
+        files: Each once, in the order of the paths.
+        left_out: What matches the user's patterns, and folders that look like the output of a build.
+    """
+
+    files: list[pathlib.Path]
+    left_out: list[pathlib.Path] = field(default_factory=list)
+
+
 def files(paths: Iterable[str], packages: Iterable[str] = ()) -> list[pathlib.Path]:
-    """Return the files to scan, each once, in the order of the paths.
+    """Return the files to scan, each once, in the order of the paths; see ``chosen``."""
+    return chosen([*map(pathlib.Path, paths), *map(locate, packages)]).files
+
+
+def chosen(places: Iterable[pathlib.Path], patterns: Sequence[Pattern] = ()) -> Choice:
+    """Choose the files to scan.
 
     Args:
-        paths: Files, which are read whatever their names, and folders.
-        packages: Dotted names of importable packages or modules.
+        places: Files, which are read whatever their names, and folders.
+        patterns: What to leave out, even if it is one of the places.
 
     Raises:
-        NothingToScanError: If one of them does not exist.
+        NothingToScanError: If a place does not exist.
     """
-    places = [*map(pathlib.Path, paths), *map(locate, packages)]
-    return list(dict.fromkeys(file for place in places for file in _files_of(place)))
+    left_out: list[pathlib.Path] = []
+    found = (file for place in places for file in _files_of(place, patterns, left_out))
+    return Choice(list(dict.fromkeys(found)), list(dict.fromkeys(left_out)))
 
 
 def read(file: pathlib.Path) -> bytes:
@@ -84,26 +105,30 @@ def locate(name: str) -> pathlib.Path:
     return pathlib.Path(place)
 
 
-def _files_of(place: pathlib.Path) -> Iterator[pathlib.Path]:
-    if os.path.isdir(place):
-        yield from _files_below(place)
-    elif os.path.exists(place):
-        yield place
-    else:
+def _files_of(
+    place: pathlib.Path, patterns: Sequence[Pattern], left_out: list[pathlib.Path]
+) -> Iterator[pathlib.Path]:
+    if not os.path.exists(place):
         raise NothingToScanError(f"there is no file or folder {str(place)!r} to scan")
+    if excluded(place, patterns):
+        left_out.append(place)
+    elif os.path.isdir(place):
+        yield from _files_below(place, patterns, left_out)
+    else:
+        yield place
 
 
-def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+def _files_below(
+    folder: pathlib.Path, patterns: Sequence[Pattern], left_out: list[pathlib.Path]
+) -> Iterator[pathlib.Path]:
     unlisted: list[OSError] = []
     for path, folders, names in os.walk(folder, onerror=unlisted.append):
         here = pathlib.Path(path)
-        folders[:] = sorted(name for name in folders if _is_source(here / name))
-        yield from (here / name for name in sorted(names) if name.endswith(READ))
+        own = [name for name in sorted(folders) if is_own_source(here / name)]
+        left_out += (here / name for name in sorted({*folders} & {*BUILT} - {*own}))
+        sources = [name for name in sorted(names) if name.endswith(READ)]
+        unwanted = {name for name in (*own, *sources) if patterns and excluded(here / name, patterns)}
+        left_out += (here / name for name in sorted(unwanted))
+        folders[:] = [name for name in own if name not in unwanted]
+        yield from (here / name for name in sources if name not in unwanted)
     yield from (pathlib.Path(error.filename) for error in unlisted)  # reading them says why
-
-
-def _is_source(folder: pathlib.Path) -> bool:
-    """Return whether a folder is of source: not hidden, a cache, or a virtual environment."""
-    if folder.name.startswith(".") or folder.name in ("__pycache__", "node_modules"):
-        return False
-    return not os.path.exists(folder / "pyvenv.cfg")

@@ -1,131 +1,131 @@
-"""A report as text: the uses in each file, with a column for each backend, then those needing attention."""
+"""A report as text: a summary, then what is to look at and what differs, by their causes."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 
-from morph.display import console, counted, escaped
-from morph.scan.report import Finding, Report
-from morph.scan.rules import rules
-from morph.scan.statuses import Answer
-from morph.tables.rows import Status
+from morph.display import console, counted, printable, wrapped
+from morph.scan.causes import Cause, causes
+from morph.scan.listing import print_uses
+from morph.scan.report import DIFFERENT, Report
+from morph.scan.summary import print_summary, sentence
 
-LOOK, WORKS = "look", "-"
-WORDS = {
-    Status.SAME: "yes",
-    Status.RENAMED: "yes",
-    Status.ADAPTED: "yes",
-    Status.EMULATED: "emul",
-    Status.NOOP: "noop",
-    Status.MISSING: "no",
-}
-STYLES = {"yes": "green", WORKS: "green", "emul": "yellow", "noop": "yellow", "no": "red", LOOK: "bold red"}
-LEGEND = (
-    "yes: served by the device's own; emul: emulated by morph; noop: does nothing; no: missing; "
-    "look: to look at, see below"
-)
-LINE_WIDTH, WORD_WIDTH, WIDEST_USE = 6, 5, 36
+WIDTH = 80  # columns, without a terminal
+FILES, DIFFERENCES, LEFT_OUT = 3, 8, 5
+"""The most that are shown of a cause's files, of differences, and of what is left out."""
 
 
-def print_report(report: Report) -> None:
-    """Print a report on standard output."""
+def print_report(report: Report, everything: bool = False) -> None:
+    """Print a report on standard output.
+
+    Args:
+        report: The report.
+        everything: Whether to print every place, every difference, and every use.
+    """
     screen = console()
-    for file, findings in itertools.groupby(report.findings, lambda finding: finding.file):
-        screen.print(f"[bold]{escaped(str(file))}[/]", soft_wrap=True)
-        screen.print(_table(list(findings), report, screen))
-    if len(report.backends) > 1 and report.findings:
-        screen.print(f"\n{LEGEND}")
-    _print_what_to_look_at(report, screen)
-    screen.print(f"\n{summary(report)}")
+    if not screen.is_terminal:
+        screen.width = WIDTH
+    found = causes(report)
+    print_summary(report, found, screen)
+    looked = [each for each in found if each.look]
+    _Printer(screen, report, everything).print("to look at", looked)
+    differing = [each for each in found if not each.look]
+    shown = differing if everything else differing[:DIFFERENCES]
+    _Printer(screen, report, everything).print("works, with differences", shown)
+    if len(shown) < len(differing):
+        screen.print(f"and {counted(len(differing) - len(shown), 'more difference')}")
+    if everything and report.findings:
+        screen.print("\n[bold]every use[/]\n")
+        print_uses(report, screen)
+    _print_unread(report, screen)
+    if not (found or everything or report.unparsed or report.left_out):
+        return
+    end = "" if everything or not report.findings else "; --all shows every use and place"
+    screen.print("\n" + wrapped(sentence(report, found) + end, screen.width), soft_wrap=True, markup=False)
 
 
-def summary(report: Report) -> str:
-    """Return the report in one line."""
-    looked = [finding for finding in report.findings if finding.look]
-    differing = [finding for finding in report.findings if finding.differs and not finding.look]
-    files = {finding.file for finding in report.findings}
-    uses = counted(len(report.findings), "use")
-    parts = [
-        f"{uses} of CUDA in {len(files)} of {counted(report.files, 'file')}",
-        f"{len(differing)} with differences",
-        f"{len(looked)} to look at",
-    ]
-    parts += [f"{counted(len(report.unparsed), 'file')} not read"] if report.unparsed else []
-    return ", ".join(parts)
+class _Printer:
+    """Prints causes; what is the same for several of them is said with the first.
+
+    Args:
+        screen: Where to.
+        report: The report that they are of.
+        everything: Whether to print every place.
+    """
+
+    def __init__(self, screen: Console, report: Report, everything: bool) -> None:
+        self._screen, self._report, self._everything = screen, report, everything
+        self._said: dict[str, str] = {}
+
+    def print(self, title: str, causes: Sequence[Cause]) -> None:
+        """Print causes below a title."""
+        if causes:
+            self._line(f"\n{title}", "bold")
+        for cause in causes:
+            self._print_cause(cause)
+
+    def _print_cause(self, cause: Cause) -> None:
+        rule = f" ({cause.rule})" if cause.rule not in (cause.title, DIFFERENT) else ""
+        count = f"{counted(len(cause.findings), 'place')} in {counted(len(cause.lines), 'file')}"
+        self._line(f"\n{printable(cause.title)}{rule}: {count}", "bold")
+        self._once(cause.says, cause)
+        self._print_notes(cause)
+        self._once(f"do: {cause.remedy}" if cause.remedy else "", cause)
+        self._print_places(cause)
+
+    def _print_notes(self, cause: Cause) -> None:
+        notes = [self._note(backends, note, cause) for note, backends in cause.notes.items()]
+        before = self._said.setdefault("\n".join(notes), cause.title)
+        if len(notes) > 1 and before != cause.title:
+            notes = [f"on each backend as for {before}"]
+        for note in notes:
+            self._indented(note)
+
+    def _note(self, backends: Sequence[str], note: str, cause: Cause) -> str:
+        is_all = len(backends) == len(self._report.backends)
+        where = "every backend" if is_all and len(backends) > 1 else ", ".join(backends)
+        return f"{where}: {note}" if note != cause.says else f"on {where}"
+
+    def _once(self, text: str, cause: Cause) -> None:
+        if text and self._said.setdefault(text, cause.title) == cause.title:
+            self._indented(text)
+
+    def _print_places(self, cause: Cause) -> None:
+        files = list(cause.lines.items())
+        shown = files if self._everything else files[: FILES if cause.look else 1]
+        for file, lines in shown:
+            self._print_place(str(file), [str(line) for line in lines])
+        if len(shown) < len(files):
+            self._line(f"    and in {counted(len(files) - len(shown), 'more file')}")
+
+    def _print_place(self, file: str, lines: list[str]) -> None:
+        """Print the lines of a file, unless asked for all as many as fit."""
+        shown = f"    {printable(file)}:{lines[0]}"
+        room = self._screen.width - len(" and 1000 more")
+        for number, line in enumerate(lines[1:], 1):
+            if not self._everything and len(shown) + 2 + len(line) > room:
+                shown += f" and {len(lines) - number} more"
+                break
+            shown += f", {line}"
+        self._line(shown)
+
+    def _indented(self, text: str) -> None:
+        self._line(wrapped(text, self._screen.width, "  ", "    "))
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._screen.print(text, style=style, soft_wrap=True, markup=False)
 
 
-def _table(findings: list[Finding], report: Report, screen: Console) -> Table:
-    shown = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    shown.add_column("line", justify="right", width=LINE_WIDTH, no_wrap=True)
-    if len(report.backends) == 1:
-        shown.add_column("use", overflow="fold", width=min(WIDEST_USE, _longest(report.findings)))
-        shown.add_column(report.backends[0], width=len("emulated"))
-        shown.add_column("", overflow="fold")
-    else:
-        room = screen.width - LINE_WIDTH - 2 - len(report.backends) * WORD_WIDTH
-        shown.add_column("use", overflow="fold", width=min(room, _longest(report.findings)))
-        for name in report.backends:
-            shown.add_column(name, width=WORD_WIDTH - 1, no_wrap=True)
-    for finding in findings:
-        shown.add_row(*_row(finding))
-    return shown
-
-
-def _longest(findings: Iterable[Finding]) -> int:
-    return max(len(finding.use.name) for finding in findings)
-
-
-def _row(finding: Finding) -> Iterator[str]:
-    yield str(finding.use.place.line)
-    yield escaped(finding.use.name)
-    answers = list(finding.answers.values())
-    if len(answers) == 1:
-        [answer] = answers
-        word = answer.status.value if answer.status else _word(answer)
-        yield f"[{STYLES[_word(answer)]}]{word}[/]"
-        yield escaped(answer.note)
-    else:
-        yield from (f"[{STYLES[_word(answer)]}]{_word(answer)}[/]" for answer in answers)
-
-
-def _word(answer: Answer) -> str:
-    if answer.status is None:
-        return LOOK if answer.look else WORKS
-    return WORDS[answer.status]
-
-
-def _print_what_to_look_at(report: Report, screen: Console) -> None:
-    found = [finding for finding in report.findings if finding.look]
-    if found or report.unparsed:
-        screen.print("\n[bold]to look at[/]")
-    for finding in found:
-        for text in _said(finding):
-            _print_line(f"{escaped(str(finding.file))}:{finding.use.place.line}: {text}", screen)
-    for name in dict.fromkeys(finding.use.rule for finding in found if finding.use.rule):
-        screen.print(Padding(escaped(f"{name}: {rules()[name].remedy}"), (0, 0, 0, 2), expand=False))
+def _print_unread(report: Report, screen: Console) -> None:
+    if report.unparsed:
+        screen.print("\n[bold]not read[/]\n")
     for each in report.unparsed:
-        _print_line(f"{escaped(str(each.file))}:{each.line}: {escaped(each.message)}", screen)
-
-
-def _print_line(text: str, screen: Console) -> None:
-    """Print a text: one line for another program, wrapped for a person."""
-    screen.print(text, soft_wrap=not screen.is_terminal)
-
-
-def _said(finding: Finding) -> Iterator[str]:
-    """Yield the remarks on a use; backends that lack it for the same reason share one."""
-    name, rule = escaped(finding.use.name), finding.use.rule
-    reasons: dict[str, list[str]] = {}
-    for backend, answer in finding.answers.items():
-        if answer.look:
-            reasons.setdefault(answer.note, []).append(backend)
-    for reason, backends in reasons.items():
-        if rule:
-            yield f"{name}: {escaped(reason)} ({rule})"
-        else:
-            yield f"{name} is missing on {', '.join(backends)}: {escaped(reason)}"
+        text = f"{printable(str(each.file))}:{each.line}: {printable(each.message)}"
+        screen.print(text, soft_wrap=True, markup=False)
+    if report.left_out:
+        names = ", ".join(printable(str(each)) for each in report.left_out[:LEFT_OUT])
+        more = len(report.left_out) - LEFT_OUT
+        text = f"left out: {names}{f' and {more} more' if more > 0 else ''}"
+        screen.print("\n" + wrapped(text, screen.width, "", "  "), soft_wrap=True, markup=False)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
 from morph.scan.uses import Use
-from morph.tables.rows import Status
 
-DIFFERENCES = (Status.EMULATED, Status.NOOP, Status.MISSING)
-"""The statuses of names that differ from CUDA's."""
+MISSING = "missing-name"
+DIFFERENT = "different-name"
+"""The rules of the findings that a table makes."""
+UNPARSED = "unparsed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,15 @@ class Finding:
 
     @property
     def differs(self) -> bool:
-        """Whether a backend emulates it, does nothing, or lacks it."""
-        return any(each.status in DIFFERENCES for each in self.answers.values())
+        """Whether a backend emulates it, does nothing, lacks it, or does otherwise than CUDA."""
+        return any(each.differs for each in self.answers.values())
+
+    @property
+    def rule(self) -> str:
+        """The rule that found it; empty where it works everywhere as on CUDA."""
+        if self.use.rule:
+            return self.use.rule
+        return MISSING if self.look else DIFFERENT if self.differs else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +76,16 @@ class Report:
         files: The number of files read.
         findings: In the order of files and lines.
         unparsed: The files that could not be read as Python.
+        ignored: The number of findings that the user does not want to see.
+        left_out: The files and folders that were not read because the user, or a convention, says so.
     """
 
     backends: tuple[str, ...]
     files: int
     findings: tuple[Finding, ...]
     unparsed: tuple[Unparsed, ...]
+    ignored: int = 0
+    left_out: tuple[pathlib.Path, ...] = ()
 
     @property
     def look(self) -> bool:

@@ -79,7 +79,8 @@ class Resolution:
 
     def spelled(self, node: ast.expr) -> list[str]:
         """Return the dotted names that ``node`` may stand for by attributes alone, with no call between."""
-        return [] if self._is_of_result(node) else self.names(node)
+        found = self.names(node)
+        return [] if found and self._is_of_result(node) else found
 
     def _is_of_result(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):

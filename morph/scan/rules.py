@@ -6,9 +6,11 @@ import functools
 import importlib.resources
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from morph.tables.rows import Facts
 
 _SHOWN = 40
 
@@ -25,6 +27,8 @@ class Rule:
     says: str
     remedy: str
     works_on: tuple[str, ...] = ()
+    on: Mapping[str, str] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     text: str = ""
@@ -32,6 +36,8 @@ class Rule:
     keywords: tuple[str, ...] = ()
     compares: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
 
@@ -43,6 +49,17 @@ class Rule:
     def _names(self) -> re.Pattern[str]:
         forms = (re.escape(name).replace(r"\*", r"\w*") for name in self.names)
         return re.compile(rf"({'|'.join(forms)})(\..*)?")
+
+    def is_said_of(self, name: str, used: Container[str]) -> bool:
+        """Return whether the rule finds a dotted name in a file that uses the names ``used``."""
+        return self.covers(name) and (not self.beside or any(each in used for each in self.beside))
+
+    def difference(self, facts: Facts) -> str:
+        """Return how a backend differs, for a rule that finds differences; empty if it does not."""
+        if facts.name in self.differs:
+            return self.differs[facts.name]
+        held = (text for key, text in self.differs.items() if _holds(facts, *key.split(".")))
+        return next(held, "")
 
     def about(self, keywords: Iterable[str | None], texts: Iterable[str]) -> str | None:
         """Return the argument that makes the rule apply to a call of one of ``calls``.
@@ -67,14 +84,21 @@ class Rule:
         return next((each for each in self.packages if name == each or name.startswith(f"{each}.")), None)
 
 
+def _holds(facts: Facts, key: str, value: str = "") -> bool:
+    held = getattr(facts, key, ())
+    return value in held if value else bool(held)
+
+
 @functools.cache
 def rules() -> Mapping[str, Rule]:
     """Return the rules by their names."""
     text = importlib.resources.files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     sections = tomllib.loads(text)
-    return {name: _rule(name, section) for name, section in sections.items()}
+    devices = sections.pop("on")
+    return {name: _rule(name, section, devices) for name, section in sections.items()}
 
 
-def _rule(name: str, section: Mapping[str, Any]) -> Rule:
+def _rule(name: str, section: Mapping[str, Any], devices: Mapping[str, Mapping[str, str]]) -> Rule:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in section.items()}
-    return Rule(name, **values)
+    on = devices[values.pop("on")] if "on" in values else {}
+    return Rule(name, on=on, **values)

@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from morph import __version__
-from morph.scan.report import DIFFERENCES, Finding, Report, Unparsed
+from morph.scan.causes import Cause
+from morph.scan.report import DIFFERENT, MISSING, UNPARSED, Finding, Report, Unparsed
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
 from morph.scan.uses import Place
 from morph.tables import table
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-MISSING = "missing-name"
-DIFFERENT = "different-name"
-UNPARSED = "unparsed"
 ROOT = "SRCROOT"
 _OWN_RULES = {
     MISSING: ("error", "a name that a backend does not serve"),
@@ -54,7 +52,7 @@ def _rules() -> Iterator[dict[str, Any]]:
     for name, (level, says) in _OWN_RULES.items():
         yield _rule(name, level, says, "see `python -m morph explain` on the name")
     for rule in rules().values():
-        yield _rule(rule.name, "warning", rule.says, rule.remedy)
+        yield _rule(rule.name, "note" if rule.differs else "warning", rule.says, rule.remedy)
 
 
 def _rule(name: str, level: str, says: str, remedy: str) -> dict[str, Any]:
@@ -69,10 +67,13 @@ def _rule(name: str, level: str, says: str, remedy: str) -> dict[str, Any]:
 
 def _result(finding: Finding, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
     use = finding.use
-    rule = use.rule or (MISSING if finding.look else DIFFERENT)
-    level = "warning" if use.rule else _OWN_RULES[rule][0]
+    level = _OWN_RULES[finding.rule][0] if finding.rule in _OWN_RULES else _level(finding)
     text = f"{use.name}: {_said(finding)}"
-    return _located(rule, level, text, finding.file, use.place, ids, root)
+    return _located(finding.rule, level, text, finding.file, use.place, ids, root)
+
+
+def _level(finding: Finding) -> str:
+    return "warning" if finding.look else "note"
 
 
 def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
@@ -81,12 +82,17 @@ def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[st
 
 
 def _said(finding: Finding) -> str:
-    """Return the remarks on a use for each backend, only for differences from CUDA."""
-    if finding.use.rule:
-        message = next(answer.note for answer in finding.answers.values() if answer.look)
-        return f"{message}; {finding.remedy}"
-    answers = finding.answers.items()
-    return "; ".join(_on_backend(name, answer) for name, answer in answers if answer.status in DIFFERENCES)
+    """Return what is said of a use, with the backends on which it is not as on CUDA."""
+    if not finding.use.rule:
+        answers = finding.answers.items()
+        return "; ".join(_on_backend(name, answer) for name, answer in answers if answer.differs)
+    cause = Cause(finding.rule, (finding,))
+    notes = [f"{note} ({_titles(names)})" for note, names in cause.notes.items() if note != cause.says]
+    return "; ".join([cause.says, *notes, cause.remedy])
+
+
+def _titles(backends: list[str]) -> str:
+    return ", ".join(table.load(name).facts.title for name in backends)
 
 
 def _on_backend(name: str, answer: Answer) -> str:

@@ -12,18 +12,23 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from morph.scan.attention import attention
+from morph.scan.differences import differences
 from morph.scan.files import CUDA, check_regular, read
+from morph.scan.ignoring import is_ignored
 from morph.scan.methods import methods
 from morph.scan.names import names, package_names
 from morph.scan.notebooks import NOTEBOOK, source_of
-from morph.scan.report import Finding, Report, Unparsed
+from morph.scan.report import UNPARSED, Finding, Report, Unparsed
 from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
 from morph.scan.statuses import answer
 from morph.scan.texts import texts
-from morph.scan.uses import Kind, Place, Places, Use
+from morph.scan.uses import Found, Kind, Place, Places, Use
 from morph.scan.variables import variables
 
+Finder = Callable[[Resolution], Iterable[Found]]
+OF_CUDA: tuple[Finder, ...] = (names, texts, methods, variables, attention)
+EVERYTHING = (*OF_CUDA, differences)
 BEGINNING = Place(1, 1, 1, 1)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OSError)
 MENTIONS = tuple(
@@ -43,6 +48,7 @@ MENTIONS = tuple(
             "nsys",
         ),
         *("ncu", "triton", "torch.ops", "import ops", "load_library", "cpp_extension", "sanitizer"),
+        *("torch.compile", "import compile", "channels_last", "torch.distributed", "import distributed"),
     )
 )
 """Texts, in lower case; a file without any of them, or the name of a package, has nothing to find."""
@@ -52,6 +58,7 @@ def scan(
     files: Sequence[pathlib.Path],
     backends: Iterable[str],
     progress: Callable[[str], None] = lambda text: None,
+    ignored: Sequence[str] = (),
 ) -> Report:
     """Scan ``files`` for uses of CUDA.
 
@@ -59,6 +66,7 @@ def scan(
         files: The files to read.
         backends: The backends to answer for.
         progress: Called with the file that is about to be read.
+        ignored: The rules, and patterns of names, whose findings are left out.
     """
     names, findings, problems = tuple(backends), [], []
     for number, file in enumerate(files, 1):
@@ -69,7 +77,10 @@ def scan(
             problems.append(unparsed(file, error))
             continue
         findings += [Finding(file, use, {name: answer(use, name) for name in names}) for use in uses]
-    return Report(names, len(files), tuple(findings), tuple(problems))
+    kept = [each for each in findings if not is_ignored(each, ignored)] if ignored else findings
+    told = [] if UNPARSED in ignored else problems
+    hidden = len(findings) - len(kept) + len(problems) - len(told)
+    return Report(names, len(files), tuple(kept), tuple(told), hidden)
 
 
 def uses_of_file(file: pathlib.Path) -> list[Use]:
@@ -86,7 +97,7 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
     if file.suffix == NOTEBOOK:
         source = source_of(source)
     tree = parsed(source, str(file))
-    return uses_of_tree(tree, decoded(source)) if mentions_any(source) else []
+    return uses_of(Resolution(tree), decoded(source), EVERYTHING) if mentions_any(source) else []
 
 
 def parsed(source: bytes, path: str) -> ast.Module:
@@ -107,14 +118,21 @@ def decoded(source: bytes) -> str:
 
 
 def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:
-    """Return the uses in a module's tree, in the order of its lines."""
+    """Return the uses of CUDA in a module's tree, in the order of its lines."""
     return uses_of(Resolution(tree), text)
 
 
-def uses_of(resolution: Resolution, text: str) -> list[Use]:
-    """Return the uses in a module whose names are resolved, in the order of its lines."""
+def uses_of(
+    resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CUDA
+) -> list[Use]:
+    """Return the uses in a module whose names are resolved, in the order of its lines.
+
+    Args:
+        resolution: The module.
+        text: Its source.
+        finders: What finds them; those of CUDA's unless given.
+    """
     places = Places(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text))
-    finders = (names, texts, methods, variables, attention)
     found = (each for finder in finders for each in finder(resolution))
     uses = {Use(places.of(each.node), *each[1:], isinstance(each.node, ast.alias)) for each in found}
     return sorted(uses, key=lambda use: (use.place, use.kind.value, use.name))

@@ -10,6 +10,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _WORDS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _SILENT = (ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.arg)  # bind nothing; most nodes
+_LEAVES = (ast.Constant, ast.Name, ast.alias)  # have nothing below them but words; half of the nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ class Scopes:
         while waiting:
             node, scope = waiting.pop()
             self._record(node, scope)
+            if isinstance(node, _LEAVES):
+                continue
             children = [*_children(node, scope)]
             for child, _ in children:
                 self.parents[child] = node

@@ -7,12 +7,15 @@ import functools
 
 from morph.backends.visibility import CUDA_VARIABLE
 from morph.scan.names import is_known, package_of
-from morph.scan.rules import rules
+from morph.scan.rules import Rule, rules
 from morph.scan.uses import Kind, Use
 from morph.tables import table
 from morph.tables.decisions import decide
 from morph.tables.rows import Row, Status, Table
 from morph.tables.variables import Variable
+
+DIFFERENCES = (Status.EMULATED, Status.NOOP, Status.MISSING)
+"""The statuses of names that differ from CUDA's."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,14 +32,25 @@ class Answer:
     note: str = ""
     look: bool = False
 
+    @property
+    def differs(self) -> bool:
+        """Whether the backend emulates it, does nothing, lacks it, or does otherwise than CUDA."""
+        return self.status in DIFFERENCES or (self.status is None and not self.look and bool(self.note))
+
 
 def answer(use: Use, backend: str) -> Answer:
     """Return the answer of ``backend`` for ``use``."""
-    if use.rule:
-        rule = rules()[use.rule]
-        works = backend in rule.works_on or table.load(backend).facts.device_type in use.beside
-        return Answer(None, "" if works else rule.packages.get(use.name, rule.says), look=not works)
-    return _answer(use.name, use.kind, backend)
+    return _of_rule(rules()[use.rule], use, backend) if use.rule else _answer(use.name, use.kind, backend)
+
+
+def _of_rule(rule: Rule, use: Use, backend: str) -> Answer:
+    facts = table.load(backend).facts
+    if rule.differs:
+        return Answer(None, rule.difference(facts))
+    if backend in rule.works_on or facts.device_type in use.beside:
+        return Answer(None)
+    note = rule.on.get(backend) or rule.packages.get(use.name, rule.says)
+    return Answer(None, note, look=True)
 
 
 @functools.cache

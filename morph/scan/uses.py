@@ -21,6 +21,7 @@ class Kind(enum.Enum):
     COMPARISON = "a comparison with a text of CUDA's"
     VARIABLE = "an environment variable"
     LOOK = "what a person must look at"
+    NOTE = "what works, though not everywhere as on CUDA"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -50,28 +50,96 @@ def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
     assert "morph: there is no package 'no_such_package' to scan\n" in errors
 
 
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """Returns the lines that are printed."""
+    status(*words)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
 def test_text(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(".") == 1
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    count = len(table.backend_names())
-    assert ["2", "torch.cuda.synchronize", *["yes"] * count] in [line.split() for line in lines]
-    assert ["4", "torch.cuda.get_device_capability", *["look"] * count] in [line.split() for line in lines]
-    assert "look.py:4: torch.cuda.get_device_capability: a decision by the generation of an NVIDIA GPU" in [
-        line.partition(" (")[0] for line in lines
+    lines = printed(capsys, ".")
+    numbers = ["1" if name == "rocm" else "2" for name in table.backend_names()]
+    end = "7 uses of CUDA in 2 of 3 files, 2 to look at (2 causes), 0 with differences, 1"
+    assert lines[:2] == [end, "file not read"]
+    assert ["to", "look", "at", *numbers] in [line.split() for line in lines]
+    assert "     1      1  capability-check: ask for what is needed instead:" in lines
+    begin = lines.index("capability-check: 1 place in 1 file")
+    assert lines[begin + 1 : begin + 6] == [
+        "  a decision by the generation of an NVIDIA GPU",
+        "  on every backend",
+        "  do: ask for what is needed instead: torch.cuda.is_bf16_supported(), or try it;",
+        "    other devices have other numbers, or none",
+        "    look.py:4",
     ]
-    assert any(line.startswith("look.py:5: torch.cuda.gds is missing on ") for line in lines)
+    assert "torch.cuda.gds (missing-name): 1 place in 1 file" in lines
     assert "broken.py:2: '(' was never closed" in lines
-    assert lines[-1] == "7 uses of CUDA in 2 of 3 files, 0 with differences, 2 to look at, 1 file not read"
+    assert lines[-2:] == [end, "file not read; --all shows every use and place"]
 
 
-def test_text_of_one_backend_says_what_is_different(
+def test_a_report_with_nothing_to_say_is_its_summary(
     folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status("--backend", "cpu", "served.py")
-    lines = capsys.readouterr().out.splitlines()
-    [line] = [line for line in lines if "torch.cuda.synchronize" in line]
-    note = "torch.cuda itself drives the software device"
+    (folder / "plain.py").write_text("x = 1\n")
+    shown = printed(capsys, "plain.py")
+    assert shown == ["0 uses of CUDA in 0 of 1 file, 0 to look at, 0 with differences"]
+
+
+def test_every_use_is_shown_where_it_is_asked_for(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [line.split() for line in printed(capsys, "--all", ".")]
+    count = len(table.backend_names())
+    assert ["2", "torch.cuda.synchronize", *["yes"] * count] in lines
+    assert ["4", "torch.cuda.get_device_capability", *["look"] * count] in lines
+    [line] = [each for each in printed(capsys, "--all", "--backend", "cpu", "served.py") if "synchr" in each]
+    note = "torch.cuda itself drives the software"  # "device" is in the next line
     assert line.split() == ["2", "torch.cuda.synchronize", "same", *note.split()]
+
+
+def test_one_cause_is_said_once(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(40):
+        lines = "".join(f"cupy.f{line}()\nimport cupy\n" for line in range(30))
+        (folder / f"numbered{number}.py").write_text(f"{lines}import xformers\n")
+    shown = printed(capsys, ".")
+    assert len(shown) < 70
+    assert max(map(len, shown)) <= terminal.WIDTH
+    assert "  1200     40  cupy: arrays; use torch, or numpy on the host" in shown
+    begin = shown.index("cupy (nvidia-package): 1200 places in 40 files")
+    assert shown[begin + 2] == "  every backend: arrays; use torch, or numpy on the host"
+    assert shown[begin + 4] == "    numbered0.py:2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26 and 17 more"
+    assert shown[begin + 7] == "    and in 37 more files"
+    assert sum("take a path of the program without it" in line for line in shown) == 1
+    everything = printed(capsys, "--all", ".")
+    listed = ", ".join(str(line) for line in range(2, 61, 2))
+    assert {f"    numbered{number}.py:{listed}" for number in range(40)} <= {*everything}
+
+
+def test_a_cause_is_what_the_tables_say(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = "import torch\ntorch.cuda.gds.GdsFile\ntorch.cuda.gds.gds_register_buffer\n"
+    (folder / "gds.py").write_text(source)
+    status("--json", "gds.py")
+    report = json.loads(capsys.readouterr().out)
+    [cause] = [each for each in report["causes"] if each["look"]]
+    assert cause["title"] == "torch.cuda.gds.GdsFile and 1 more"
+    assert (cause["rule"], cause["places"], cause["files"]) == ("missing-name", 2, 1)
+    assert [use["cause"] for use in report["uses"] if use["look"]] == [report["causes"].index(cause)] * 2
+    assert [note["backends"] for note in cause["notes"]] == [["npu", "mlu", "musa", "xpu"], ["cpu"]]
+
+
+def test_kernels_have_what_each_backend_has_for_them(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "kernel.py").write_text(
+        "import torch, triton\n@triton.jit\ndef f(x): pass\n"
+        "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension('a', ['a.cu'])\n"
+        "f = torch.compile(f)\nx.to(memory_format=torch.channels_last)\n"
+    )
+    said = printed(capsys, "kernel.py")
+    assert "  npu: triton-ascend compiles it, where that is installed" in said
+    assert "  musa: there is no nvcc; kernels are written in MUSA C (torch_musa has a" in said
+    assert "  cpu: inductor compiles it for the CPU, without triton" in said
+    assert "  npu: tensors stay contiguous, with the same values" in said
+    assert status("--backend", "xpu", "--ignore", "cuda-extension", "kernel.py") == 0
 
 
 def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +158,7 @@ def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
         "status": "missing",
         "note": "there is no GPUDirect Storage; read into pinned memory and copy",
         "look": True,
+        "differs": True,
     }
 
 
@@ -129,5 +198,5 @@ def test_a_terminal_of_80_columns(folder: pathlib.Path) -> None:
     """Looked at as a person would: nothing is cut off or wider than the terminal, and there is progress."""
     shown, progress, _ = terminal.run("check", "look.py", "served.py")
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
-    assert "torch.cuda.get_device_capability look look look look look look" in shown
+    assert "capability-check: 1 place in 1 file" in shown
     assert "scanning: 2 of 2, served.py" in progress

@@ -103,7 +103,7 @@ def test_names_are_printed_as_one_plain_line(
         main(["check", "."])
     output = capsys.readouterr().out
     assert printable(output, keep="\n") == output
-    assert f"\n{printable(name)}:3: cupy: " in output
+    assert f"\n    {printable(name)}:3\n" in output
     assert f"\nx{printable(name)}:1: '(' was never closed\n" in output
     shown, progress, status = terminal.run("check", ".", cwd=folder)
     assert status == 1

@@ -8,13 +8,16 @@ import json
 import pathlib
 import subprocess
 import textwrap
+import time
 
 import pytest
 
+from morph.scan.causes import causes
 from morph.scan.files import NothingToScanError, files, locate
 from morph.scan.report import Report
+from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
-from morph.scan.scanning import mentions_any, scan, uses_of_file, uses_of_tree
+from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
 from morph.scan.uses import Kind, Use
 from morph.tables import table
 from tests.platforms import Platform, describe
@@ -36,6 +39,7 @@ OF_TORCH = {
         (32, "torch.backends.cuda.matmul.allow_tf32", ""),
         (32, "torch.cuda.get_device_capability", ""),
         (32, "torch.cuda.get_device_capability", "capability-check"),
+        (92, "torch.compile", "compiled"),
         (164, "torch.cuda.is_available", ""),
         (169, "torch.cuda.is_available", ""),
     ],
@@ -93,7 +97,7 @@ def test_files_that_are_not_walked_have_nothing_to_find() -> None:
     assert len(passed) > 50
     for file in passed:
         text = file.read_text(encoding="utf-8")
-        assert uses_of_tree(ast.parse(text), text) == []
+        assert uses_of(Resolution(ast.parse(text)), text, EVERYTHING) == []
 
 
 @pytest.mark.platforms("simulated-npu")
@@ -215,3 +219,17 @@ def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
     assert looked == {*names} - {"npu", "rocm", "cpu"}
     compared = [each for each in scanned(file).findings if each.use.kind is Kind.COMPARISON and not each.look]
     assert [each.answers["npu"].note for each in compared] == ["accepts 'npu' and 'hccl' too"]
+
+
+def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
+    def seconds(functions: int) -> float:
+        file = tmp_path / f"program{functions}.py"
+        body = "    if torch.cuda.get_device_capability() >= (8, 0):\n        x.cuda(), cupy.sum(x)\n"
+        file.write_text("import torch, cupy\n" + "".join(f"def f{n}(x):\n{body}" for n in range(functions)))
+        began = time.process_time()
+        report = scanned(file)
+        assert [len(cause.findings) for cause in causes(report) if cause.look] == [functions, 1]
+        return time.process_time() - began
+
+    seconds(10)  # reads the tables
+    assert seconds(4000) < 10 * seconds(1000)
