@@ -27,6 +27,7 @@ PAGES = (
     "tests/README.md",
     "tests/ascend/README.md",
     "tests/programs/README.md",
+    "tests/programs/repositories.md",
     "benchmarks/README.md",
 )
 

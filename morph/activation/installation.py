@@ -15,7 +15,7 @@ from morph.finders.rewriting.finder import rewriter
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
-from morph.seam import Seam
+from morph.seam import Seam, sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)
     _work_around(opened, backend)
+    if backend.table.facts.sparse_products == "by index":
+        journal.on_undo(sparse.multiply_by_index(backend.device_type))
     return opened
 
 

@@ -69,6 +69,7 @@ class Facts:
         literals: Whether comparisons with CUDA literals in opted-in source accept this backend's spelling.
         formatless: Operators that refuse a memory format such as channels_last, and so get none.
         unreduced: Dtypes that the collectives' library does not reduce; torch's names of them.
+        sparse_products: "by index" where the device multiplies no sparse matrix by a dense one.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Facts:
     literals: bool = True
     formatless: tuple[str, ...] = ()
     unreduced: tuple[str, ...] = ()
+    sparse_products: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,3 +46,9 @@ dist.{collective}
 """
     done = platform.run(program, morph=False, check=False)
     assert "Unsupported data type at::kDouble" in done.stderr
+
+
+def test_products_of_a_sparse_and_a_dense_matrix() -> None:
+    sparse = torch.eye(3).to_sparse().npu()
+    with pytest.raises(RuntimeError, match="aten::addmm"):
+        torch.spmm(sparse, torch.ones(3, 2, device="npu"))
