@@ -40,7 +40,7 @@ OTHER_WORDS = {
     "torch.xpu.Event.sycl_event": {"torch.cuda.Event.cuda_event"},
     "torch.xpu.Stream.sycl_queue": {"torch.cuda.Stream.cuda_stream"},
 }
-"""Targets whose last part is neither CUDA's nor that with the vendor's name for CUDA's, and what they serve."""
+"""Targets whose last part is not CUDA's, even with the vendor's name for CUDA's, and what they serve."""
 
 _SENSORS = {f"torch.cuda.{name}" for name in ("clock_rate", "memory_usage", "temperature", "utilization")}
 OTHER_ADAPTERS = {
@@ -101,8 +101,8 @@ def test_targets_are_called_what_cuda_calls_them(backend: Table) -> None:
     """So that no row names another function of the vendor's that exists as well."""
     rows = [row for row in backend.rows.values() if row.status in (Status.RENAMED, Status.ADAPTED)]
     others = [row for row in rows if _said(row.name, backend) != _said(str(row.target), backend)]
-    found = {row.name: str(row.target) for row in others}
-    assert {name: target for name, target in found.items() if name not in OTHER_WORDS.get(target, set())} == {}
+    targets = {row.name: str(row.target) for row in others}
+    assert {name: to for name, to in targets.items() if name not in OTHER_WORDS.get(to, set())} == {}
 
 
 @every_table

@@ -181,7 +181,7 @@ def test_a_file_is_written_with_python_s_own_rights(file: pathlib.Path) -> None:
     assert (file.parent / "data.bin").stat().st_mode == (file.parent / "own.bin").stat().st_mode
 
 
-@pytest.mark.parametrize("runner", ["IPython.core.interactiveshell", "_pytest.doctest", "sybil", "xdoctest.core"])
+@pytest.mark.parametrize("runner", ["IPython.core.interactiveshell", "_pytest.doctest", "xdoctest.core"])
 def test_what_runs_a_user_s_cells_compiles_for_the_program(runner: str) -> None:
     assert owner_of_text(frame_of(runner)) == "__main__"
     assert owner_of_text(frame_of(f"my.{runner}")) == f"my.{runner}"

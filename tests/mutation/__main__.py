@@ -23,11 +23,8 @@ def main() -> int:
     counted = [mutant for mutant in mutants if mutant not in equivalent]
     with copy() as where:
         survivors = [mutant for mutant in counted if not _is_killed(where, mutant, options.verbose)]
-    killed = len(counted) - len(survivors)
-    figure = f"{100 * killed / len(counted):.0f} %" if counted else "none"
-    minutes = (time.monotonic() - start) / 60
-    print(f"{' '.join(options.paths)}: killed {killed} of {len(counted)} ({figure}), seed {options.seed}, ", end="")
-    print(f"{len(equivalent)} listed as equivalent, {minutes:.0f} minutes")
+    print(_figures(options, len(counted), len(survivors), len(equivalent)), end=", ")
+    print(f"{(time.monotonic() - start) / 60:.0f} minutes")
     return 1 if survivors else 0
 
 
@@ -52,6 +49,13 @@ def _options() -> argparse.Namespace:
         if not files(path):
             parser.error(f"no module or table at {path}")
     return options
+
+
+def _figures(options: argparse.Namespace, counted: int, survivors: int, equivalent: int) -> str:
+    killed = counted - survivors
+    share = f"{100 * killed / counted:.0f} %" if counted else "none"
+    said = f"{' '.join(options.paths)}: killed {killed} of {counted} ({share}), seed {options.seed}"
+    return f"{said}, {equivalent} listed as equivalent"
 
 
 def _equivalent() -> set[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""The changed versions of a file: of a module by the operators, of a table by exchanging what two rows name."""
+"""The changed versions of a file: of a module by operators, of a table by exchanging what two rows name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import difflib
 import itertools
-import pathlib
 import random
 import re
 from collections.abc import Iterable
@@ -107,7 +106,10 @@ def _rows(file: str, text: str) -> list[Place]:
 def _mutant(file: str, change: tuple[str, int], chosen: random.Random) -> Mutant | None:
     text = (REPOSITORY / file).read_text()
     name, number = change
-    changed = _exchanged(text, int(name), number) if name.isdigit() else mutate_code(text, operators()[name], number)
+    if name.isdigit():
+        changed = _exchanged(text, int(name), number)
+    else:
+        changed = mutate_code(text, operators()[name], number)
     return _described(file, text, changed) if changed not in (None, text) and _parses(file, changed) else None
 
 
@@ -131,7 +133,8 @@ def _exchanged(text: str, first: int, second: int) -> str:
 
 def _described(file: str, text: str, changed: str) -> Mutant:
     old, new = text.splitlines(), changed.splitlines()
-    blocks = [code for code in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    blocks = [code for code in codes if code[0] != "equal"]
     before = _joined(line for block in blocks for line in old[block[1] : block[2]])
     after = _joined(line for block in blocks for line in new[block[3] : block[4]])
     return Mutant(file, blocks[0][1] + 1, before, after, changed)

@@ -11,12 +11,12 @@ from cosmic_ray.operators.operator import Operator
 
 Span = tuple[tuple[int, int], tuple[int, int]]
 
-# An opposite for each, and the boundary for orders; `is` for `==` would only tell how Python keeps its strings.
+# An opposite for each, and the boundary for orders; `is` for `==` would tell only how Python keeps strings.
 _COSMIC_RAY = (
     *(f"ReplaceComparisonOperator_{pair}" for pair in ("Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is")),
     *(f"ReplaceComparisonOperator_{pair}" for pair in ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt")),
-    *(f"ReplaceBinaryOperator_{pair}" for pair in ("Add_Sub", "Sub_Add", "Mul_Add", "Div_Mul", "FloorDiv_Mul")),
-    *(f"ReplaceBinaryOperator_{pair}" for pair in ("Mod_Add", "BitOr_BitAnd", "BitAnd_BitOr")),
+    *(f"ReplaceBinaryOperator_{pair}" for pair in ("Add_Sub", "Sub_Add", "Mul_Add", "Div_Mul")),
+    *(f"ReplaceBinaryOperator_{pair}" for pair in ("FloorDiv_Mul", "BitOr_BitAnd", "BitAnd_BitOr")),
     *("ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_USub_UAdd"),
     *("AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
     *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer", "NumberReplacer"),
@@ -98,4 +98,4 @@ def _is_call(node: Any) -> bool:
 
 
 def _code(node: Any, code: str) -> Any:
-    return parso.parse(node.get_first_leaf().prefix + code)
+    return parso.parse(node.get_first_leaf().prefix + code)  # type: ignore[no-untyped-call]

@@ -89,8 +89,8 @@ def copy() -> Iterator[Copy]:
 
 def _copy_tree(target: pathlib.Path) -> None:
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split("\0")
-    for name in filter(None, names):
+    done = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    for name in filter(None, done.stdout.split("\0")):
         if os.path.lexists(REPOSITORY / name):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(REPOSITORY / name, target / name, follow_symlinks=False)

@@ -1,0 +1,30 @@
+"""A served module that a program has kept is torch's own again once morph is deactivated."""
+
+from __future__ import annotations
+
+from tests import platforms
+
+PROGRAM = """
+from morph import activation
+activation.arm("cpu")
+import torch
+import torch.cuda as kept
+
+kept.during = 1
+assert kept.during == 1 and "during" in vars(kept) and "during" in dir(kept)
+del kept.during
+assert not hasattr(kept, "during") and "during" not in vars(kept)
+
+import morph
+morph.deactivate()
+kept.afterwards = 2
+import torch.cuda
+assert torch.cuda.afterwards == kept.afterwards == 2
+del kept.afterwards
+assert not hasattr(torch.cuda, "afterwards") and not hasattr(kept, "afterwards")
+assert vars(kept) is vars(torch.cuda)
+"""
+
+
+def test_what_is_set_and_deleted_afterwards_is_torchs() -> None:
+    platforms.platform("cpu", {}).run(PROGRAM, morph=False)
