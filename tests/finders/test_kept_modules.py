@@ -14,6 +14,12 @@ kept.during = 1
 assert kept.during == 1 and "during" in vars(kept) and "during" in dir(kept)
 del kept.during
 assert not hasattr(kept, "during") and "during" not in vars(kept)
+try:
+    del kept.never
+except AttributeError:
+    pass
+else:
+    raise AssertionError("there is no such name")
 
 import morph
 morph.deactivate()
