@@ -176,8 +176,12 @@ def test_a_zip_file_is_read_through_another_s_wrapper_after_the_end(
 
 
 def test_a_file_is_written_with_python_s_own_rights(file: pathlib.Path) -> None:
-    SourceFileLoader("sample", str(file)).set_data(str(file.parent / "data.bin"), b"cuda")
-    (file.parent / "own.bin").write_bytes(b"cuda")
+    before = os.umask(0)
+    try:
+        SourceFileLoader("sample", str(file)).set_data(str(file.parent / "data.bin"), b"cuda")
+        (file.parent / "own.bin").write_bytes(b"cuda")
+    finally:
+        os.umask(before)
     assert (file.parent / "data.bin").stat().st_mode == (file.parent / "own.bin").stat().st_mode
 
 
