@@ -8,12 +8,13 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 NAMES = ("cpu", "npu", "simulated-npu")
 # the vendors whose device tests run on the simulated device, and few others
 EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
+CHOICE = "MORPH_TEST_PLATFORMS"
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
 
 
@@ -120,6 +121,12 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     if name == "cpu":
         environment["MORPH_DEVICES"] = "2"  # as the others have
     return Platform(name, environment)
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Returns those platforms that `MORPH_TEST_PLATFORMS` leaves, whose names are separated by commas."""
+    wanted = os.environ.get(CHOICE, "").split(",")
+    return [name for name in names if name in wanted or wanted == [""]]
 
 
 def build_software_device() -> None:

@@ -10,7 +10,7 @@ from morph.finders.scope import TORCH
 from morph.tables import table
 
 
-def literals(name: str | None, module: str = "__main__") -> Literals | None:
+def literals(name: str | None, module: str) -> Literals | None:
     """Return what a module's comparisons against CUDA literals are to accept as well; None for nothing.
 
     Accepting the spelling of a backend that is not chosen in the end changes nothing: no device is called so.

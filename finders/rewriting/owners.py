@@ -26,9 +26,7 @@ _OWN = tuple(
 )
 _PYTHON = os.path.join(os.path.dirname(os.path.abspath(os.__file__)), "")
 _INSTALLED = ("site-packages", "dist-packages")
-_RUNNERS = frozenset(
-    {"IPython", "ipykernel", "_pytest", "doctest", "xdoctest", "sybil"}
-)  # of the user's cells
+_RUNNERS = frozenset({"IPython", "ipykernel", "_pytest", "xdoctest", "sybil"})  # of the user's cells
 
 
 def owner_of(path: str) -> str | None:

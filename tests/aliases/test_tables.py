@@ -22,15 +22,53 @@ from tests.aliases.signatures import Signature
 NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
 COVERING = (Status.MISSING, Status.SAME, Status.NOOP)
 OTHER_WORDS = {
-    "mlu": {
-        "torch.backends.mlu.cnfft_plan_cache",
-        "torch.mlu.CnrtError",
-        "torch_mlu._MLUC._mlu_getAllocatorBackend",
+    "torch.mlu.ExternalStream": {"torch.cuda.get_stream_from_external"},
+    "torch.musa.ExternalStream": {"torch.cuda.get_stream_from_external"},
+    "torch.npu.ExternalStream": {"torch.cuda.get_stream_from_external"},
+    "torch.backends.mlu.cnfft_plan_cache": {"torch.backends.cuda.cufft_plan_cache"},
+    "torch.mlu.CnrtError": {"torch.cuda.CudaError"},
+    "torch.mlu.cnrt": {"torch.cuda.cudart"},
+    "torch_mlu._MLUC": {"torch.cuda.use_mem_pool", "torch.cuda.memory.use_mem_pool"},
+    "torch_mlu._MLUC._mlu_getAllocatorBackend": {
+        "torch.cuda.get_allocator_backend",
+        "torch.cuda.memory.get_allocator_backend",
     },
-    "xpu": {"torch.xpu.Event.sycl_event", "torch.xpu.Stream.sycl_queue"},
-    "musa": {"torch.musa.core._utils._get_musa_device_index"},
+    "torch.musa.core._utils._get_musa_device_index": {
+        "torch.cuda._get_device_index",
+        "torch.cuda._utils._get_device_index",
+    },
+    "torch.xpu.Event.sycl_event": {"torch.cuda.Event.cuda_event"},
+    "torch.xpu.Stream.sycl_queue": {"torch.cuda.Stream.cuda_stream"},
 }
-"""Targets whose last part is neither CUDA's nor that with the vendor's name in place of CUDA's."""
+"""Targets whose last part is not CUDA's, even with the vendor's name for CUDA's, and what they serve."""
+
+_SENSORS = {f"torch.cuda.{name}" for name in ("clock_rate", "memory_usage", "temperature", "utilization")}
+OTHER_ADAPTERS = {
+    "initialise_graph": {"torch.cuda.CUDAGraph.__init__"},
+    "new_graph": {"torch.cuda.CUDAGraph.__new__"},
+    "new_event": {"torch.cuda.Event.__new__"},
+    "initialise_allocator": {"torch.cuda.CUDAPluggableAllocator.__init__"},
+    "initialise_pool": {"torch.cuda.MemPool.__init__"},
+    "snapshot_of_pool": {"torch.cuda.MemPool.snapshot"},
+    "enter_stream_context": {"torch.cuda.StreamContext.__init__"},
+    "annotate": {f"torch.cuda.nvtx.{name}" for name in ("mark", "range_push", "range_start")},
+    "rounded": _SENSORS,
+    "can_use_fused_attention": {
+        "torch.backends.cuda.can_use_efficient_attention",
+        "torch.backends.cuda.can_use_flash_attention",
+    },
+    "current_raw_stream": {"torch._C._cuda_getCurrentRawStream"},
+    "current_stream": {"torch._C._cuda_getCurrentStream"},
+    "default_stream": {"torch._C._cuda_getDefaultStream"},
+    "exchange_device": {"torch._C._cuda_maybeExchangeDevice"},
+    "cudnn_is_available": {"torch.backends.cudnn.is_available"},
+    "cudnn_version": {"torch.backends.cudnn.version"},
+    "is_built": {"torch.cuda._is_compiled"},
+    "plan_caches": {"torch.backends.cuda.cufft_plan_cache"},
+    "switches.convolution": {"torch.backends.cudnn.conv"},
+    "TOOLKIT_VERSION": {"torch.version.cuda"},
+}
+"""What serves several names, or has a name of its own, and the names that it may serve."""
 
 every_table = pytest.mark.parametrize("backend", TABLES, ids=lambda backend: backend.facts.name)
 
@@ -61,14 +99,31 @@ def test_targets_exist_at_the_vendor(backend: Table) -> None:
 @every_table
 def test_targets_are_called_what_cuda_calls_them(backend: Table) -> None:
     """So that no row names another function of the vendor's that exists as well."""
-    renames = [row for row in backend.rows.values() if row.status is Status.RENAMED]
-    others = {row.target for row in renames if _said(row.name, backend) != _said(str(row.target), backend)}
-    assert others == OTHER_WORDS.get(backend.facts.name, set())
+    rows = [row for row in backend.rows.values() if row.status in (Status.RENAMED, Status.ADAPTED)]
+    others = [row for row in rows if _said(row.name, backend) != _said(str(row.target), backend)]
+    targets = {row.name: str(row.target) for row in others}
+    assert {name: to for name, to in targets.items() if name not in OTHER_WORDS.get(to, set())} == {}
 
 
-def _said(name: str, backend: Table) -> str:
-    """Return the last part of a name without CUDA's, or the vendor's, own."""
-    return name.rpartition(".")[2].lower().replace("cuda", "").replace(backend.facts.name, "")
+@every_table
+def test_adapters_are_called_what_cuda_calls_them(backend: Table) -> None:
+    """So that no row names another function of morph's that takes the same calls."""
+    adapters = {row.name: row.adapter.partition(":")[2] for row in backend.rows.values() if row.adapter}
+    others = {
+        name: adapter
+        for name, adapter in adapters.items()
+        if _said(adapter, backend, "_") != _said(name, backend, "_")
+    }
+    assert {name: to for name, to in others.items() if name not in OTHER_ADAPTERS.get(to, set())} == {}
+
+
+def _said(name: str, backend: Table, *dropped: str) -> str:
+    """Return the last part of a name without CUDA's, or the vendor's, own; a constructor's with its class."""
+    *_, owner, last = ["", *name.split(".")]
+    said = f"{owner}.{last}" if last.startswith("__") else last
+    for word in ("cuda", backend.facts.name, *dropped):
+        said = said.lower().replace(word, "")
+    return said
 
 
 @every_table

@@ -109,6 +109,36 @@ def test_no_two_of_a_table_fight_over_one_variable(name: str) -> None:
     assert not targets or "CUDA_LAUNCH_BLOCKING" in backend.environment
 
 
+OTHER_WORDS = {
+    "CUDA_LAUNCH_BLOCKING": {"ASCEND_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "UR_L0_SERIALIZE"},
+    "CUDA_MODULE_LOADING": {"CN_MODULE_LOADING"},
+    "CUBLAS_WORKSPACE_CONFIG": {"MUBLAS_WORKSPACE_CONFIG"},
+    "NCCL_DEBUG": {"ASCEND_MODULE_LOG_LEVEL", "CNCL_LOG_LEVEL", "CCL_LOG_LEVEL"},
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": {"TORCH_ALLOW_TF32_CNMATMUL_OVERRIDE"},
+    **{
+        f"TORCH_NCCL_{name}": {f"CNCL_{name}"}
+        for name in ("ASYNC_ERROR_HANDLING", "BLOCKING_WAIT", "DESYNC_DEBUG")
+    },
+}
+
+
+@pytest.mark.parametrize("name", table.backend_names())
+def test_variables_are_called_what_cuda_calls_them(name: str) -> None:
+    """So that no row carries a value to another of the vendor's variables."""
+    backend = table.load(name)
+    words = ("CUDA", "NCCL", name.upper(), backend.facts.collective.upper())
+    others = {
+        variable: each.target
+        for variable, each in backend.environment.items()
+        if each.target and _without(words, variable) != _without(words, each.target)
+    }
+    assert {each: to for each, to in others.items() if to not in OTHER_WORDS.get(each, set())} == {}
+
+
+def _without(words: tuple[str, ...], variable: str) -> list[str]:
+    return [part for part in variable.split("_") if part not in words]
+
+
 PROGRAM = """
     from morph import activation
 

@@ -13,7 +13,7 @@ import torch
 
 from morph import display
 from morph.commands import info
-from morph.diagnosis import Activation, Device, Package, Presence, Survey
+from morph.diagnosis import Activation, Device, Package, Presence, Survey, processes
 from morph.diagnosis.findings import Severity, findings
 from tests.commands import screens, terminal
 from tests.platforms import Platform, describe
@@ -47,6 +47,35 @@ def test_the_vendor_s_device_is_shown(
     info._print(_survey(found))
     shown = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
     assert screens.steady(shown) == screens.steady(screens.recorded("info"))
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [({}, "no accelerator's device is available"), ({"MORPH_BACKEND": "cpu"}, "MORPH_BACKEND selects it")],
+)
+def test_why_a_machine_without_an_accelerator_gets_the_cpu(
+    platform: Platform, variables: dict[str, str], reason: str
+) -> None:
+    found = json.loads(command(platform, "info", "--json", **variables).stdout)
+    assert (found["activation"]["backend"], found["reason"]) == ("cpu", reason)
+    assert len(found["activation"]["devices"]) == 2
+    absences = {each["name"]: each["absence"] for each in found["backends"]}
+    assert absences["mlu"] == "torch_mlu is not installed"
+    assert (absences["rocm"], absences["cpu"]) == ("this torch is not built for it", None)
+    [pynvml] = [each for each in found["packages"] if each["name"] == "pynvml"]
+    assert pynvml["problem"].startswith("OSError: libnvidia-ml.so.1: ")
+
+
+@pytest.mark.parametrize(
+    ("said", "last"), [("Traceback\nSystemExit: gone\n", "SystemExit: gone"), ("", "exit status -9")]
+)
+def test_the_last_words_of_a_vendor_that_ends_the_process(
+    monkeypatch: pytest.MonkeyPatch, said: str, last: str
+) -> None:
+    ended = subprocess.CompletedProcess[str]([], -9, "no answer\n", said)
+    monkeypatch.setattr(processes, "run", lambda *words: ended)
+    assert processes.ask("npu") == {"devices": 0, "absence": f"looking for it ended with: {last}"}
 
 
 def _survey(found: dict[str, Any]) -> Survey:

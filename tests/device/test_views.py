@@ -19,7 +19,15 @@ from morph import backends
 from tests.platforms import ACCELERATORS
 
 USERS = ("__main__", "__mp_main__", "__console__", "train", "sam2.build", "morph_user", "torchvision.ops")
-PREDICATES = ("torch.cuda.is_available()", "torch.cuda.device_count() > 0", "torch.backends.cuda.is_built()")
+PREDICATES = (
+    "torch.cuda.is_available()",
+    "torch.cuda.device_count() > 0",
+    "torch.cuda._is_compiled()",
+    "torch.backends.cuda.is_built()",
+    "torch.backends.cudnn.is_available()",
+    "torch.backends.cudnn.version() is not None",
+    "torch.distributed.is_nccl_available()",
+)
 AVAILABLE = PREDICATES[0]
 
 
@@ -40,7 +48,7 @@ def truthful() -> list[str]:
 
 def test_user_code_sees_cuda() -> None:
     for module in USERS:
-        assert [asking(module, each)() for each in PREDICATES] == [True] * 3, module
+        assert [asking(module, each)() for each in PREDICATES] == [True] * len(PREDICATES), module
     assert asking("train", "torch.version.cuda")() is not None
 
 
@@ -48,7 +56,7 @@ def test_user_code_sees_cuda() -> None:
 def test_torch_the_vendor_and_those_that_speak_its_language_are_told_the_truth() -> None:
     for name in ("torch", "functorch", *truthful()):
         for module in (name, f"{name}.inner.module"):
-            assert [asking(module, each)() for each in PREDICATES] == [False] * 3, module
+            assert [asking(module, each)() for each in PREDICATES] == [False] * len(PREDICATES), module
     assert asking("torch.utils", "torch.version.cuda")() is None
 
 

@@ -30,6 +30,8 @@ def test_names_are_told_and_the_modules_are_as_before_afterwards() -> None:
     try:
         assert pynvml.NVML_SUCCESS == 0
         assert not hasattr(pynvml, "absent")
+        assert not hasattr(pynvml, "__absent")
+        assert not hasattr(pynvml, "absent__")
         assert importlib.util.find_spec("pynvml.smi") is None
         assert (repr(pynvml).startswith("<module 'pynvml' from"), isinstance(pynvml, ModuleType)) == (
             True,
@@ -37,8 +39,8 @@ def test_names_are_told_and_the_modules_are_as_before_afterwards() -> None:
         assert pickle.loads(pickle.dumps(pynvml.NVMLError(3))).value == 3
     finally:
         journal.undo()
-    told = ["NVML_SUCCESS", "absent", "smi", "NVMLError"]
-    assert [name for name in asked if name.startswith("pynvml.")][:4] == [f"pynvml.{name}" for name in told]
-    assert not [name for name in asked if "__" in name]
+    told = ["NVML_SUCCESS", "absent", "__absent", "absent__", "smi", "NVMLError"]
+    assert [name for name in asked if name.startswith("pynvml.")][:6] == [f"pynvml.{name}" for name in told]
+    assert not [name for name in asked if ".__" in name and name.endswith("__")]
     assert type(pynvml) is ModuleType
     assert sys.meta_path == path

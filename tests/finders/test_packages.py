@@ -106,6 +106,48 @@ def test_torch_is_served_nothing_that_it_names_itself(checkout: Checkout) -> Non
     )
 
 
+def test_metadata_is_served_to_who_has_opted_in_and_to_what_is_served(checkout: Checkout) -> None:
+    checkout.run(
+        """
+        import importlib.metadata
+        from morph.finders.packages.finder import packages
+        from morph.finders.scope import Policy, Scope
+        packages.uninstall()
+        packages.install(Scope({"mine": Policy()}))
+
+        def sees(module):
+            names = {"__name__": module}
+            exec("import importlib.metadata as m; found = [*m.distributions(name='specimen-ml')]", names)
+            return bool(names["found"])
+
+        assert sees("mine") and sees("mine.of") and sees("specimen.inner")
+        assert not sees("other") and not sees("morph.scope") and not sees("other.specimen")
+        """
+    )
+
+
+def test_a_served_module_is_the_same_after_an_interruption(
+    checkout: Checkout,
+) -> None:
+    checkout.run(
+        """
+        import morph
+        from morph import activation
+
+        def imported(backend):
+            activation.arm(backend)
+            import torch
+            import specimen
+            morph.deactivate()
+            return specimen
+
+        first = imported("cpu")
+        assert imported("cpu") is first
+        """,
+        morph=False,
+    )
+
+
 def test_metadata_agrees_whoever_asks(checkout: Checkout) -> None:
     done = checkout.run(
         """

@@ -12,7 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from importlib.machinery import PathFinder, SourceFileLoader
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, ModuleType
 from typing import Any
 from zipimport import zipimporter
 
@@ -22,6 +22,7 @@ from _pytest.assertion import rewrite
 from morph.finders.rewriting.finder import Rewriter
 from morph.finders.rewriting.literals import Literals, Word
 from morph.finders.rewriting.loader import tagged
+from morph.finders.rewriting.owners import owner_of_text
 from morph.finders.scope import Scope
 from tests.finders.rewriting import NPU
 
@@ -161,6 +162,41 @@ def test_package_in_a_zip_file(tmp_path: pathlib.Path) -> None:
     module = load(tmp_path / "archive.zip" / "inside")
     assert module.on_gpu("npu") is True
     assert module.__loader__.get_source("sample") == SOURCE
+
+
+def test_a_zip_file_is_read_through_another_s_wrapper_after_the_end(
+    tmp_path: pathlib.Path, rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("inside/sample.py", SOURCE)
+    ours = zipimporter.get_code
+    monkeypatch.setattr(zipimporter, "get_code", lambda self, fullname: ours(self, fullname))
+    rewriter.uninstall()
+    assert load(tmp_path / "archive.zip" / "inside").on_gpu("npu") is False
+
+
+def test_a_file_is_written_with_python_s_own_rights(file: pathlib.Path) -> None:
+    before = os.umask(0)
+    try:
+        SourceFileLoader("sample", str(file)).set_data(str(file.parent / "data.bin"), b"cuda")
+        (file.parent / "own.bin").write_bytes(b"cuda")
+    finally:
+        os.umask(before)
+    assert (file.parent / "data.bin").stat().st_mode == (file.parent / "own.bin").stat().st_mode
+
+
+@pytest.mark.parametrize("runner", ["IPython.core.interactiveshell", "_pytest.doctest", "xdoctest.core"])
+def test_what_runs_a_user_s_cells_compiles_for_the_program(runner: str) -> None:
+    assert owner_of_text(frame_of(runner)) == "__main__"
+    assert owner_of_text(frame_of(f"my.{runner}")) == f"my.{runner}"
+
+
+def frame_of(module: str) -> FrameType:
+    names: dict[str, Any] = {"__name__": module, "sys": sys}
+    exec("frame = sys._getframe()", names)
+    found = names["frame"]
+    assert isinstance(found, FrameType)
+    return found
 
 
 def test_data_files_are_read_as_they_are(file: pathlib.Path) -> None:

@@ -9,7 +9,7 @@ from tests.platforms import Platform
 from tests.worker import Worker, Workers
 
 
-@pytest.fixture(scope="session", params=["simulated-npu", "npu", "simulated-xpu"])
+@pytest.fixture(scope="session", params=platforms.chosen(["simulated-npu", "npu", "simulated-xpu"]))
 def machine(request: pytest.FixtureRequest) -> Platform:
     """The simulated npu, the real torch_npu over the soft CANN and the simulated xpu, unless tests choose."""
     if request.param == "npu":

@@ -27,6 +27,13 @@ def test_an_unknown_surface_names_those_there_are() -> None:
         surfaces.load("torch_npu-1")
 
 
+def test_a_surface_is_written_as_it_was_read() -> None:
+    for file in importlib.resources.files("morph.aliases.surfaces").iterdir():
+        if file.name.endswith(".json"):
+            text = file.read_text(encoding="utf-8")
+            assert surfaces.dumps(surfaces.load(file.name.removesuffix(".json"))) == text
+
+
 def test_all_surfaces_together_are_small() -> None:
     folder = importlib.resources.files("morph.aliases.surfaces")
     sizes = [len(each.read_bytes()) for each in folder.iterdir() if each.name.endswith(".json")]

@@ -1,0 +1,73 @@
+"""torch's device extensions: kept back while torch initialises; those of other vendors come afterwards."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import importlib_metadata
+import pytest
+
+from morph.backends.autoload import VARIABLE, Autoload
+from tests.platforms import REPOSITORY
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the extensions that have been loaded, of a vendor with a table and of two others."""
+    names: list[str] = []
+
+    def failing() -> Callable[[], None]:
+        raise exceptions.pop()
+
+    exceptions: list[BaseException] = [SystemExit("no device"), RuntimeError("no driver")]
+    extensions = [
+        SimpleNamespace(name="torch_npu", module="torch_npu", load=lambda: lambda: names.append("torch_npu")),
+        SimpleNamespace(name="broken", module="torch_broken.of", load=failing),
+        SimpleNamespace(name="leaving", module="torch_leaving", load=failing),
+        SimpleNamespace(name="other", module="torch_other", load=lambda: lambda: names.append("other")),
+    ]
+    found = {"torch.backends": extensions}
+    monkeypatch.setattr(importlib_metadata, "entry_points", lambda group: found.get(group, []))
+    return names
+
+
+@pytest.mark.parametrize(("setting", "loads"), [(None, True), ("1", True), ("0", False)])
+def test_extensions_are_loaded_later_if_the_user_lets_torch_load_them(
+    monkeypatch: pytest.MonkeyPatch, loaded: list[str], setting: str | None, loads: bool
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
+    autoload, said = Autoload(), list[str]()
+    autoload.suspend()
+    assert os.environ[VARIABLE] == "0"
+    autoload.resume(said.append)
+    assert os.environ.get(VARIABLE) == setting
+    assert loaded == ["other"] * loads
+    assert said == [
+        "torch's device extension 'broken' fails to load: no driver",
+        "torch's device extension 'leaving' fails to load: no device",
+    ] * loads
+
+
+@pytest.mark.parametrize(("hip", "installed"), [("'7.0'", True), ("None", False)])
+def test_what_torch_is_built_for_is_known_without_importing_it(
+    tmp_path: pathlib.Path, hip: str, installed: bool
+) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise AssertionError('torch is imported')\n")
+    (tmp_path / "torch" / "version.py").write_text(f"hip = {hip}\n")
+    program = (
+        "from morph.backends import Backend\nfrom morph.tables import table\n"
+        "print(Backend(table.load('rocm')).installed)\n"
+    )
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"{installed}\n", "")
