@@ -52,3 +52,16 @@ def test_products_of_a_sparse_and_a_dense_matrix() -> None:
     sparse = torch.eye(3).to_sparse().npu()
     with pytest.raises(RuntimeError, match="aten::addmm"):
         torch.spmm(sparse, torch.ones(3, 2, device="npu"))
+
+
+def test_products_of_sparse_matrices_go_with_morph(platform: Platform) -> None:
+    program = """
+import torch, torch_npu, morph
+sparse, dense = torch.eye(3).to_sparse().npu(), torch.ones(3, 2).npu()
+with morph.activated("npu"):
+    assert torch.spmm(sparse, dense).cpu().tolist() == [[1, 1]] * 3
+torch.spmm(sparse, dense)
+"""
+    done = platform.run(program, morph=False, check=False)
+    assert done.returncode == 1
+    assert "aten::addmm" in done.stderr

@@ -47,3 +47,10 @@ def test_nothing_that_is_overwritten_is_read() -> None:
     nans = torch.full((3, 4), torch.nan, device="cuda")
     result = torch.sparse.addmm(nans, sparse().cuda(), torch.ones(5, 4, device="cuda"), beta=0)
     assert not result.isnan().any()
+
+
+@pytest.mark.platforms("npu")
+def test_a_sparse_matrixs_own_gradient_is_refused() -> None:
+    matrix = sparse().cuda().requires_grad_()
+    with pytest.raises(NotImplementedError, match="gradient of a sparse matrix does not exist on 'npu'"):
+        (matrix @ torch.ones(5, 4, device="cuda")).sum().backward()
