@@ -100,6 +100,16 @@ LOADERS = {
     "shell = InteractiveShell.instance(colors='NoColor')\n"
     "shell.run_line_magic('run', 'kinds.py')\n"
     "kind, Device = shell.user_ns['kind'], shell.user_ns['Device']",
+    "autoreload": "from IPython.core.interactiveshell import InteractiveShell\n"
+    "import os, shutil\n"
+    "shutil.copy('kinds.py', 'edited.py'); os.utime('edited.py', (1, 1))\n"
+    "shell = InteractiveShell.instance(colors='NoColor')\n"
+    "setup = '%load_ext autoreload\\n%autoreload 2\\nimport edited; from edited import *'\n"
+    "shell.run_cell(setup).raise_error()\n"
+    "text = open('kinds.py').read(); open('edited.py', 'w').write(text + 'edits = 1')\n"
+    "shell.run_cell('kind(Device(\"cpu\"))').raise_error()\n"
+    "kind, Device = shell.user_ns['kind'], shell.user_ns['Device']\n"
+    "assert shell.user_ns['edited'].edits == 1",
     "keywords": "exec(compile(mode='exec', filename='kinds.py', source=open('kinds.py').read()))",
     "expression": "from kinds import Device\n"
     "kind = eval(compile('lambda device: \"gpu\" if device.type == \"cuda\" else \"cpu\"', '<x>', 'eval'))",
@@ -165,7 +175,7 @@ def python(folder: pathlib.Path, *arguments: str, **variables: str) -> str:
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_module_is_rewritten_for_processes_that_rewrite(loader: str, folder: pathlib.Path) -> None:
-    needed = {"IPython", "%run"} & {loader} and "IPython" or loader
+    needed = "IPython" if loader in {"IPython", "%run", "autoreload"} else loader
     if needed in {
         "IPython",
         "beartype",
