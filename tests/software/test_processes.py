@@ -145,6 +145,17 @@ def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
     assert state == "True False"
 
 
+@pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
+def test_a_backward_pass_runs_in_the_thread_that_asks_for_it(machine: Platform) -> None:
+    program = """
+import threading, torch
+x = torch.ones(2, device="npu", requires_grad=True)
+x.register_hook(lambda gradient: print(threading.current_thread() is threading.main_thread()))
+x.sum().backward()
+"""
+    assert machine.run(program, morph=False).stdout == "True\n"
+
+
 # torch's threads can meet the end of the interpreter, which aborts one process in fifty on the real package
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:

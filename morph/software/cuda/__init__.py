@@ -53,7 +53,6 @@ def place_hip(machine: Machine, journal: Journal) -> None:
 def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> None:
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
-    _run_backward_in_its_caller(journal)
     _offer_profiling(journal)
     _place_members({**refusals.names(), **runtime.names(machine)}, journal)
     for name, version in versions.items():
@@ -66,17 +65,6 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     _know_storage_classes(journal)
     collectives.register(journal)
     compilation.place(journal)
-
-
-def _run_backward_in_its_caller(journal: Journal) -> None:
-    """Keep this thread's backward passes off autograd's threads for devices.
-
-    Such a thread would have an OpenMP team of its own beside the caller's, and both wait by spinning: on two
-    cores a step of a transformer's layer took 1.7 times as long as on the CPU.
-    """
-    before = torch._C._is_multithreading_enabled()
-    torch._C._set_multithreading_enabled(False)
-    journal.on_undo(lambda: torch._C._set_multithreading_enabled(before))
 
 
 def _offer_profiling(journal: Journal) -> None:
