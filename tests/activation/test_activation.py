@@ -43,6 +43,24 @@ def test_armed_and_activated_by_the_import(platform: Platform) -> None:
     script(platform, f"{text}\n{textwrap.dedent(SPELLINGS)}")
 
 
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("waits", ["morph.wait_for_torch()", "activation.arm('cpu')"])
+def test_deactivated_before_torch_is_imported(platform: Platform, waits: str) -> None:
+    text = f"""
+        import sys
+        import morph
+        from morph import activation
+        path = list(sys.meta_path)
+        {waits}
+        assert sys.meta_path != path and "torch" not in sys.modules
+        morph.deactivate()
+        assert sys.meta_path == path
+        import torch
+        assert not morph.status().active and not torch.cuda.is_available()
+    """
+    platform.run(textwrap.dedent(text), morph=False, environment={"MORPH_BACKEND": "cpu"})
+
+
 def test_says_one_line_at_start(platform: Platform) -> None:
     stderr = script(platform, "import morph; morph.activate(BACKEND); morph.activate(BACKEND)")
     said = [line for line in stderr.splitlines() if line.startswith("morph: ")]

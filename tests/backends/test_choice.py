@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+from morph.activation import choice
+from morph.journal import Journal
 from tests.platforms import Platform
 
 WHICH = "import torch, morph; print(morph.status().backend)"
@@ -133,3 +135,13 @@ def test_devices_that_only_nvidia_has_are_said_to_be_ignored(platform: Platform)
     done = platform.run(text, morph=False, environment=environment)
     assert done.stdout.split() == ["npu"]
     assert "GPU-8932f937 names no Huawei Ascend devices and is ignored" in done.stderr
+
+
+def test_only_the_chosen_backend_says_what_it_ignores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "why_absent", lambda backend: None if backend.name == "mlu" else "absent")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937")
+    journal, said = Journal(), list[str]()
+    assert choice.choose(None, journal, said.append).name == "mlu"
+    journal.undo()
+    (ignored,) = [line for line in said if "GPU-8932f937" in line]
+    assert "names no Cambricon devices and is ignored" in ignored
