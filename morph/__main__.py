@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__":
-    if not sys.flags.safe_path:
+    if not getattr(sys.flags, "safe_path", False):  # which Python 3.10 lacks
         del sys.path[0]  # the current folder, which Python put there only to find morph
     from morph.launcher.command import main
 

@@ -21,6 +21,11 @@ def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
     return f"; did you mean {prefix}{close[0]}?" if close else ""
 
 
+def add_note(error: BaseException, note: str) -> None:
+    """Add a line below the error in its traceback, by PEP 678, which Python 3.10 does not have yet."""
+    error.__notes__ = [*getattr(error, "__notes__", []), note]  # type: ignore[attr-defined]
+
+
 class UnknownBackendError(MorphError):
     """The requested backend has no table."""
 

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 # morph's dependencies and their dependencies, by import name; torch belongs to the program
 DEPENDENCIES = frozenset({"filelock", "importlib_metadata", "platformdirs", "psutil", "wrapt", "zipp"})
-DEPENDENCIES |= {"lazy_importer", "markdown_it", "mdurl", "pygments", "rich"}
+DEPENDENCIES |= {"exceptiongroup", "lazy_importer", "markdown_it", "mdurl", "pygments", "rich", "tomli"}
 
 waiting: "list[Any]" = []  # removes the finder that waits for torch from ``sys.meta_path``
 
 _changing = _thread.allocate_lock()
 _before: "list[Any]" = []
+
+
+def is_path_safe() -> bool:
+    """Return whether Python keeps the program's folder off the path (``-P``, since Python 3.11)."""
+    return getattr(sys.flags, "safe_path", False)
 
 
 def put_first(finder: "Any") -> None:

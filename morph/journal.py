@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, MutableMapping
 from typing import Any
+
+if sys.version_info < (3, 11):
+    from exceptiongroup import ExceptionGroup
 
 _ABSENT = object()
 

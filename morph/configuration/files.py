@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from morph import has_other_rights
+from morph import has_other_rights, toml
 from morph.configuration.checking import check
 from morph.configuration.lines import line_of, line_of_syntax_error
 from morph.errors import ConfigurationError
@@ -100,8 +99,8 @@ def read(path: pathlib.Path) -> Source | None:
         return None
     text = _text(path)
     try:
-        document: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document: Any = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         if path.name == PROJECT and "[tool.morph" not in text:  # other tools will report the error
             return None
         raise ConfigurationError(

@@ -1,10 +1,11 @@
-"""The line numbers of the keys of a TOML file, which ``tomllib`` does not report."""
+"""The line numbers of the keys of a TOML file, which its reader does not report."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
+
+from morph import toml
 
 _PART = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -23,7 +24,7 @@ def line_of(lines: Sequence[str], key: tuple[str, ...]) -> int:
     return min((number for depth, number in depths if depth == deepest), default=1)
 
 
-def line_of_syntax_error(error: tomllib.TOMLDecodeError, text: str) -> int:
+def line_of_syntax_error(error: toml.TOMLDecodeError, text: str) -> int:
     """Return the number of the line that is not TOML; the last line if ``text`` ends too early."""
     found = re.search(r"line (\d+)", str(error))
     return int(found[1]) if found else len(text.splitlines())

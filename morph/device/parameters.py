@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import inspect
 import operator
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 import wrapt
 
+from morph import toml
 from morph.device.holders import holders
 from morph.device.words import Words
 from morph.finders.finder import on_import
@@ -37,7 +37,7 @@ def install(words: Words, journal: Journal) -> None:
 def table() -> Mapping[str, Mapping[str, str]]:
     """Return the table: "module:qualified name" to parameter to kind."""
     text = importlib.resources.files(__package__).joinpath("parameters.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return toml.loads(text)
 
 
 def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Words, journal: Journal) -> None:

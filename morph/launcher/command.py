@@ -10,7 +10,7 @@ from dataclasses import replace
 from morph import commands
 from morph.announcement import LAUNCHER
 from morph.errors import did_you_mean
-from morph.importing import own_imports
+from morph.importing import is_path_safe, own_imports
 from morph.launcher.options import Options
 from morph.launcher.program import Program
 
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _drop_own_path() -> None:
     """Remove the folder that ``python -m`` or the console script put on the path for morph itself."""
-    if not sys.flags.safe_path:
+    if not is_path_safe():
         del sys.path[0]
 
 

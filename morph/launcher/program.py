@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from morph.announcement import LAUNCHER
 from morph.commands import COMMANDS
 from morph.errors import did_you_mean
+from morph.importing import is_path_safe
 from morph.launcher.tracebacks import call_as_outermost, show_from
 from morph.startup.beside import modules_beside
 
@@ -54,7 +55,7 @@ class Program:
     def modules(self) -> list[str]:
         """Return the names of the program's top-level modules, those beside it included."""
         named = [self.what.partition(".")[0]] if self.kind == "module" else []
-        beside = [] if sys.flags.safe_path else modules_beside(self.folder())
+        beside = [] if is_path_safe() else modules_beside(self.folder())
         return ["__main__", *named, *beside]
 
     def run(self, literals: Literals | None) -> None:
@@ -127,7 +128,7 @@ _RUNNERS: dict[str, Callable[[Program, dict[str, Any], Literals | None], None]] 
 
 def insert_path(folder: str) -> None:
     """Put the program's folder first on ``sys.path``, unless Python was told not to (``-P``)."""
-    if not sys.flags.safe_path:
+    if not is_path_safe():
         sys.path.insert(0, folder)
 
 

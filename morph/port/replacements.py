@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from morph import toml
 
 DEVICE = "{device}"
 _INNER_MODULE = re.compile(
@@ -96,7 +97,7 @@ class Facts:
 def facts() -> Facts:
     """Return the contents of ``replacements.toml``."""
     text = importlib.resources.files(__package__).joinpath("replacements.toml").read_text(encoding="utf-8")
-    sections = tomllib.loads(text)
+    sections = toml.loads(text)
     return Facts(
         {name: _replacement(row) for name, row in sections["torch"].items()},
         tuple(sections["kept"]),

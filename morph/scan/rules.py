@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
-import tomllib
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from morph import toml
 from morph.tables.rows import Facts
 
 _SHOWN = 40
@@ -93,7 +93,7 @@ def _holds(facts: Facts, key: str, value: str = "") -> bool:
 def rules() -> Mapping[str, Rule]:
     """Return the rules by their names."""
     text = importlib.resources.files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
-    sections = tomllib.loads(text)
+    sections = toml.loads(text)
     devices = sections.pop("on")
     return {name: _rule(name, section, devices) for name, section in sections.items()}
 

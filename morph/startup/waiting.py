@@ -79,10 +79,11 @@ def _with_program(found: Settings) -> Settings:
 def _beside_program() -> Iterable[str]:
     from pathlib import Path
 
+    from morph.importing import is_path_safe
     from morph.startup.beside import modules_beside
 
     script = sys.argv[0] if sys.argv else ""
-    is_script = os.path.isfile(script) and not sys.flags.safe_path
+    is_script = os.path.isfile(script) and not is_path_safe()
     return modules_beside(Path(script).resolve().parent) if is_script else ()
 
 

@@ -49,7 +49,8 @@ def record(
     Raises:
         RecordingError: If a module does not exist.
     """
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         import_torch()  # which must not fail because of another vendor's package
         _import(package)
         recorder = _Recorder(report)

@@ -10,11 +10,11 @@ import functools
 import json
 import pathlib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from morph import toml
 from morph.errors import TableError
 from morph.tables.rows import Row, Status
 
@@ -116,8 +116,8 @@ def load(name: str) -> Package:
 
 def _document(text: str, path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml.loads(text)
+    except toml.TOMLDecodeError as error:
         raise TableError(path, 1, "not TOML", str(error)) from None
 
 

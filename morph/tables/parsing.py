@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from morph import toml
 from morph.errors import TableError
 from morph.tables import variables
 from morph.tables.rows import Facts, Row, Status, Table
@@ -26,8 +26,8 @@ def parse(text: str, path: str) -> Table:
         TableError: If the text or a row of it is malformed.
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         raise TableError(path, _line_of_syntax_error(error), "not TOML", str(error)) from None
     source = _Source(path, text.splitlines())
     facts = _facts(document.pop("backend", {}), source)
@@ -54,7 +54,7 @@ class _Source:
         return max((n for n, line in enumerate(self.lines, 1) if begins.match(line)), default=1)
 
 
-def _line_of_syntax_error(error: tomllib.TOMLDecodeError) -> int:
+def _line_of_syntax_error(error: toml.TOMLDecodeError) -> int:
     found = re.search(r"line (\d+)", str(error))
     return int(found[1]) if found else 1
 

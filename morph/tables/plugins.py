@@ -11,9 +11,12 @@ import functools
 import importlib.resources
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from morph.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 GROUP = "morph.backends"
 

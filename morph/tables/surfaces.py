@@ -8,10 +8,13 @@ import json
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from morph.errors import MorphError, PluginError
 from morph.tables import plugins
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 
 class UnknownSurfaceError(MorphError):

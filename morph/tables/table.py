@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import importlib.resources
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from morph.errors import MorphError, PluginError, UnknownBackendError
 from morph.tables import plugins, surfaces
 from morph.tables.parsing import parse
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 __all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", "problems"]
 

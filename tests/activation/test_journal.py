@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import sys
 import types
 
 import pytest
 
 from morph.journal import Journal
+
+if sys.version_info < (3, 11):
+    from exceptiongroup import ExceptionGroup
 
 
 def test_restores_attributes_by_identity_in_reverse_order() -> None:

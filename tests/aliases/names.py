@@ -39,7 +39,8 @@ def exists(backend: Table, target: str) -> bool:
 def resolved(name: str) -> Any:
     """Returns the object that a dotted name leads to, None if there is none."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # the storages warn when they are looked at
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the storages warn when they are looked at
             return resolve(name)
     except AttributeError:
         return None

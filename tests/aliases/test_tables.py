@@ -272,7 +272,8 @@ def _vendor_signature(backend: Table, target: str) -> Signature | None:
 
 def _signature_of(function: Callable[..., Any]) -> Signature | None:
     try:
-        with warnings.catch_warnings(action="ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return signatures.of(function)
     except (TypeError, ValueError):  # one that is written in C tells nothing
         return None

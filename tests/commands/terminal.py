@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pathlib
 import pty
 import re
+import struct
 import subprocess
 import sys
 import termios
@@ -30,7 +32,7 @@ def run(
         What stands there at the end, without colours; what was shown and taken away before; the exit status.
     """
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, WIDTH))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
     inherited = {**(os.environ if environment is None else environment)}
     inherited.pop("COLUMNS", None)
     variables = {**inherited, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1", "TERM": "xterm"}

@@ -44,7 +44,8 @@ def test_casts_of_a_function_of_ones_own_are_made() -> None:
 
 @pytest.mark.parametrize("spelling", ["torch.cuda.amp.GradScaler()", "torch.amp.GradScaler('cuda')"])
 def test_a_step_that_overflows_is_skipped(spelling: str) -> None:
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
         scaler = eval(spelling)
     model = nn.Linear(2, 1).cuda()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

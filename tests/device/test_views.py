@@ -98,11 +98,11 @@ def test_a_thread_of_a_pool() -> None:
 
 @pytest.mark.platforms(*ACCELERATORS)
 def test_a_caller_in_c() -> None:
-    through = "list(map(__import__('operator').call, [torch.cuda.is_available]))"
+    through = "list(map(__import__('operator').methodcaller('__call__'), [torch.cuda.is_available]))"
     assert asking("train", through)() == [True]
     assert asking("torch.fx", through)() == [False]
     answers: queue.SimpleQueue[object] = queue.SimpleQueue()
-    asked = map(operator.call, [torch.cuda.is_available, lambda: torch.version.cuda])
+    asked = map(operator.methodcaller("__call__"), [torch.cuda.is_available, lambda: torch.version.cuda])
     looked = map(getattr, [torch.version, torch.cuda], ["cuda", "never_asked_before"], [None, "absent"])
     for each in asked, looked:  # by a thread that has no frame of Python's
         feed = collections.deque[None](maxlen=0).extend

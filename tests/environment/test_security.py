@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import pathlib
-import tomllib
 from collections.abc import Mapping
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from morph import toml
 from morph.importing import DEPENDENCIES
 from tests.environment.test_starting import enable
 from tests.installation import FreshEnvironment
@@ -167,7 +167,7 @@ def test_an_interpreter_with_other_rights_than_the_users_is_left_alone(
 
 
 def test_all_that_morph_depends_on_is_known() -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    project = toml.loads((REPOSITORY / "pyproject.toml").read_text())
     waiting, names = list(project["project"]["dependencies"]), set()
     while waiting:
         name = canonicalize_name(Requirement(waiting.pop()).name)

@@ -8,7 +8,6 @@ import dataclasses
 import inspect
 import json
 import pathlib
-import tomllib
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -16,13 +15,14 @@ from typing import Any
 import pytest
 import torch
 
+from morph import toml
 from morph.backends import active, resolve
 from morph.tables import interfaces, table
 from morph.tables.decisions import ROOT, decide
 from morph.tables.interfaces import is_private
 from morph.tables.table import Status
 
-EXERCISES = tomllib.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
+EXERCISES = toml.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 PASSED = ""
 
 
@@ -72,7 +72,8 @@ def run(platform: str, results: pathlib.Path) -> None:
         results: The file that takes the names, each with `PASSED` or what was wrong.
     """
     planned = plan(platform)
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         shown = {name: _outcome(_use, source) for name, source in sorted(planned.uses.items())}
         shown |= {name: _outcome(_same, name, above) for name, above in planned.aliases.items()}
         shown |= {name: _outcome(_refused, name) for name in planned.refusals}

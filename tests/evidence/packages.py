@@ -64,7 +64,8 @@ def run(name: str, results: pathlib.Path) -> None:
     interface, backend = interfaces.load(name), active()
     assert backend is not None
     scenario = importlib.import_module(f"tests.evidence.scenarios.{name}")
-    with warnings.catch_warnings(action="ignore"), Run() as seen:
+    with warnings.catch_warnings(), Run() as seen:
+        warnings.simplefilter("ignore")
         said = set(scenario.run())
     outcomes = {}
     for each in interface.names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+from morph import toml
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
 from tests.platforms import EVERYWHERE, Platform
 
 ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
-GAPS: dict[str, dict[str, list[str]]] = tomllib.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
+GAPS: dict[str, dict[str, list[str]]] = toml.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
 COMMON = "simulated"
 
 

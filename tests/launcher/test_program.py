@@ -13,6 +13,7 @@ import pytest
 
 from tests.launcher.conftest import Folder
 
+SINCE_3_11 = sys.version_info >= (3, 11)
 DESCRIBE = """
 import sys
 own = dict(vars())
@@ -47,7 +48,7 @@ def test_module_attributes_and_path_of_a_script(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    "interpreter", [[], ["-P"], ["-O"], ["-OO"], ["-X", "dev"], ["-X", "utf8"], ["-Wdefault"]]
+    "interpreter", [[], *[["-P"]] * SINCE_3_11, ["-O"], ["-OO"], ["-X", "dev"], ["-X", "utf8"], ["-Wdefault"]]
 )
 @pytest.mark.parametrize(
     "program", [["describe.py"], ["-m", "describe"], ["-m", "package"], ["package"], ["-c", DESCRIBE]]
@@ -110,7 +111,7 @@ def test_siblings_and_changed_directory(folder: Folder) -> None:
         "sys.exit((1, 2))",
         "raise SystemExit(None)",
         "raise KeyboardInterrupt",
-        "raise BaseExceptionGroup('several', [ValueError(1), TypeError(2)])",
+        *["raise BaseExceptionGroup('several', [ValueError(1), TypeError(2)])"] * SINCE_3_11,
         "os._exit(5)",
         "os.kill(os.getpid(), signal.SIGTERM)",
         "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import tomllib
 
+from morph import toml
 from tests.mutation.mutants import Mutant, files, sample
 from tests.mutation.running import Copy, copy
 from tests.platforms import REPOSITORY
@@ -30,7 +30,7 @@ def main() -> int:
 
 def near(file: str) -> tuple[str, ...]:
     """Return the tests that are near a file, by its longest prefix in `near.toml`."""
-    folders = tomllib.loads((_FOLDER / "near.toml").read_text())
+    folders = toml.loads((_FOLDER / "near.toml").read_text())
     prefixes = [name for name in folders if f"{file}/".startswith(f"{name}/")]
     if not prefixes:
         raise SystemExit(f"tests/mutation/near.toml says of no tests that they are near {file}")
@@ -59,7 +59,7 @@ def _figures(options: argparse.Namespace, counted: int, survivors: int, equivale
 
 
 def _equivalent() -> set[tuple[str, str, str]]:
-    listed = tomllib.loads((_FOLDER / "equivalent.toml").read_text()).get("mutant", [])
+    listed = toml.loads((_FOLDER / "equivalent.toml").read_text()).get("mutant", [])
     return {(each["file"], each["before"], each["after"]) for each in listed}
 
 

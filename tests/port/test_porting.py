@@ -10,12 +10,12 @@ import itertools
 import pathlib
 import re
 import tokenize
-import tomllib
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from morph import toml
 from morph.port import prelude
 from morph.port.porting import Ported, port, port_source
 from morph.port.replacements import facts
@@ -25,7 +25,7 @@ from morph.scan.scanning import uses_of_tree
 from tests.platforms import REPOSITORY
 from tests.scan import samples
 
-CASES = tomllib.loads(pathlib.Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))["case"]
+CASES = toml.loads(pathlib.Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))["case"]
 WHOLE = [*(REPOSITORY / "tests" / "programs").glob("[!t]*.py"), *samples.FILES]
 
 

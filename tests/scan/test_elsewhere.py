@@ -8,13 +8,13 @@ import pathlib
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
 
+from morph import toml
 from morph.scan.report import DIFFERENT, MISSING
 from morph.scan.rules import rules
 from tests.commands import screens
@@ -77,7 +77,7 @@ def test_the_hook_installs_what_the_project_requires() -> None:
 
 
 def project() -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    found: dict[str, Any] = toml.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     return found
 
 

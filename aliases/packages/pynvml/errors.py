@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 from typing import Any, NoReturn
 
+from morph.errors import add_note
+
 from .constants import CONSTANTS
 
 _TEXTS = {
@@ -99,7 +101,7 @@ def fail(code: str, reason: str = "") -> NoReturn:
     """Raise the error ``NVML_ERROR_<code>`` with the reason as a note, which its text leaves alone."""
     error = NVMLError(_CODES[code])
     if reason:
-        error.add_note(f"morph: {reason}")
+        add_note(error, f"morph: {reason}")
     raise error
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import wrapt
 
+from morph.errors import add_note
 from morph.software import visible
 from morph.software.cuda import properties
 from morph.software.machine import started
@@ -39,7 +40,7 @@ def memory_usage(device: Any = None) -> int:
 
     properties.of_device(device)
     error = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-    error.add_note("torch.cuda.memory_usage: a CPU does not report how busy its memory is")
+    add_note(error, "torch.cuda.memory_usage: a CPU does not report how busy its memory is")
     raise error
 
 
