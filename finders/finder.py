@@ -131,12 +131,26 @@ class CallingLoader:
 finder = Finder()
 
 
-def on_import(name: str, callback: Callback, journal: Journal) -> None:
-    """Call ``callback(module)`` once ``name`` is imported: now if it is already, else after its execution."""
-    journal.on_undo(lambda: finder.unwatch(name, callback))
-    finder.watch(name, callback)
+def on_import(name: str, callback: Callback, journal: Journal, change: str = "") -> None:
+    """Call ``callback(module)`` once ``name`` is imported: now if it is already, else after its execution.
+
+    A callback that raises is skipped, and ``journal`` keeps the reason: it must not end the import.
+
+    Args:
+        name: The module's name.
+        callback: Changes the module.
+        journal: Records the changes.
+        change: What the callback changes, if not the module as a whole.
+    """
+
+    def call(module: ModuleType) -> None:
+        with journal.tolerating(change or f"{name}: {callback.__qualname__}"):
+            callback(module)
+
+    journal.on_undo(lambda: finder.unwatch(name, call))
+    finder.watch(name, call)
     if name in sys.modules:
-        callback(sys.modules[name])
+        call(sys.modules[name])
 
 
 def _nothing() -> None:

@@ -1,9 +1,10 @@
-"""A record of every rebinding, so that all of them can be undone."""
+"""A record of every rebinding, so that all of them can be undone, and of those that were skipped."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 if sys.version_info < (3, 11):
@@ -21,9 +22,13 @@ class Journal:
     >>> journal.undo()
     >>> module.name
     'old'
+
+    Attributes:
+        skipped: The reason why each change was skipped that what is installed has no place for.
     """
 
     def __init__(self) -> None:
+        self.skipped: dict[str, str] = {}
         self._undo: list[Callable[[], object]] = []
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -53,14 +58,31 @@ class Journal:
         """Call ``callback`` when the journal is undone."""
         self._undo.append(callback)
 
+    @contextlib.contextmanager
+    def tolerating(self, change: str) -> Iterator[None]:
+        """Skip the block, and undo what it did, if it raises because torch or the vendor lacks what it needs.
+
+        Args:
+            change: What the block changes: its key in ``skipped``.
+        """
+        mark = len(self._undo)
+        try:
+            yield
+        except Exception as error:  # `import torch` must survive whatever a misfit raises
+            self._undo_to(mark)
+            self.skipped[change] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
     def undo(self) -> None:
         """Undo everything, newest first; an error in one step does not stop the others.
 
         Raises:
             ExceptionGroup: If steps failed, after all were tried.
         """
+        self._undo_to(0)
+
+    def _undo_to(self, mark: int) -> None:
         errors: list[Exception] = []
-        while self._undo:
+        while len(self._undo) > mark:
             try:
                 self._undo.pop()()
             except Exception as error:

@@ -44,7 +44,8 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
         if has_rows and not isinstance(own[root], PropModule):  # whose flags are members of its class
             serve(own[root], answers, journal, observer)
     # bound before torch.cuda was served: torch's only reference of this kind
-    journal.set_attribute(torch.nn.parallel.comm, "nccl", sys.modules["torch.cuda.nccl"])
+    with journal.tolerating("torch.nn.parallel.comm.nccl"):
+        journal.set_attribute(torch.nn.parallel.comm, "nccl", sys.modules["torch.cuda.nccl"])
     return answers
 
 
@@ -53,23 +54,29 @@ def _add_private(backend: Backend, journal: Journal) -> None:
     for row in backend.table.rows.values():
         parent, _, name = row.name.rpartition(".")
         if parent == PRIVATE and not hasattr(torch._C, name):
-            journal.set_attribute(torch._C, name, resolve(row.adapter.replace(":", ".")))
+            with journal.tolerating(row.name):
+                journal.set_attribute(torch._C, name, resolve(row.adapter.replace(":", ".")))
 
 
 def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
     """Add the members of CUDA's classes, and modules of flags, to the vendor's."""
     for row in backend.table.rows.values():
-        parent, _, member = row.name.rpartition(".")
-        module = sys.modules.get(parent)
-        if row.status is Status.RENAMED and _is_class(parent):
-            owner, _, target = row.target.rpartition(".")
-            journal.set_attribute(resolve(owner), member, _alias(target))
-        elif row.adapter and isinstance(module, PropModule):
-            journal.set_attribute(type(module), member, _flag(answers, row, module))
-        elif row.adapter and _is_class(parent):
-            journal.set_attribute(_served_class(backend, parent), member, _member(row))
-        elif row.status is Status.MISSING and _is_class(parent):
-            _refuse_member(_served_class(backend, parent), member, _Missing(row, backend.name), journal)
+        with journal.tolerating(row.name):
+            _add_member(row, backend, answers, journal)
+
+
+def _add_member(row: Row, backend: Backend, answers: Answers, journal: Journal) -> None:
+    parent, _, member = row.name.rpartition(".")
+    module = sys.modules.get(parent)
+    if row.status is Status.RENAMED and _is_class(parent):
+        owner, _, target = row.target.rpartition(".")
+        journal.set_attribute(resolve(owner), member, _alias(target))
+    elif row.adapter and isinstance(module, PropModule):
+        journal.set_attribute(type(module), member, _flag(answers, row, module))
+    elif row.adapter and _is_class(parent):
+        journal.set_attribute(_served_class(backend, parent), member, _member(row))
+    elif row.status is Status.MISSING and _is_class(parent):
+        _refuse_member(_served_class(backend, parent), member, _Missing(row, backend.name), journal)
 
 
 def _flag(answers: Answers, row: Row, module: PropModule) -> Any:

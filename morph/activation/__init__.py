@@ -42,6 +42,8 @@ class Status:
         seam_problem: Why the native seam could not be built, if the Python seam replaces it.
         noops: How often each name that does nothing on this backend was called.
         caught: How often each operator reached the seam with a CUDA device.
+        skipped: What the installed torch or vendor has no place for, each with the reason. What it serves is
+            as the vendor has it.
     """
 
     active: bool
@@ -52,6 +54,7 @@ class Status:
     seam_problem: str | None = None
     noops: dict[str, int] | None = None
     caught: dict[str, int] | None = None
+    skipped: dict[str, str] | None = None
 
 
 _lock = threading.RLock()
@@ -179,6 +182,7 @@ def status() -> Status:
         seam_problem=current.seam.problem if current.seam else None,
         noops=current.noops(),
         caught=current.seam.caught() if current.seam else {},
+        skipped=dict(current.journal.skipped),
     )
 
 

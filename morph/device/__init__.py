@@ -44,4 +44,5 @@ def install(backend: Backend, views: Views, journal: Journal) -> None:
         exhaustion,
     )
     for part in parts:
-        part.install(words, journal)
+        with journal.tolerating(part.__name__):
+            part.install(words, journal)

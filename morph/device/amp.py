@@ -32,9 +32,11 @@ def install(words: Words, journal: Journal) -> None:
         journal: Records every rebinding.
     """
     for name, without_device in STATE.items():
-        _wrap_state(name, _with_device(words, without_device), words, journal)
+        with journal.tolerating(f"torch.{name}"):
+            _wrap_state(name, _with_device(words, without_device), words, journal)
     for name, general in OF_THE_GPU.items():
-        _wrap_state(name, _of_the_gpu(words, getattr(torch, general)), words, journal)
+        with journal.tolerating(f"torch.{name}"):
+            _wrap_state(name, _of_the_gpu(words, getattr(torch, general)), words, journal)
 
 
 def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> None:

@@ -20,7 +20,8 @@ def install(words: Words, journal: Journal) -> None:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
-    on_import("torch.distributed", lambda module: _serve_nccl(module, words, journal), journal)
+    package = "torch.distributed"
+    on_import(package, lambda module: _serve_nccl(module, words, journal), journal, package)
 
 
 def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:

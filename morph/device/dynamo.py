@@ -27,11 +27,13 @@ def install(words: Words, journal: Journal) -> None:
     """
     variables = "torch._dynamo.variables"
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
-    on_import(f"{variables}.torch", lambda module: _fold_device_count(module, journal), journal)
-    on_import("torch._dynamo.trace_rules", lambda module: _trace_only_when_called(module, journal), journal)
-    on_import(
-        "torch._inductor.compile_fx", lambda module: _do_without_compiler(module, words, journal), journal
-    )
+    hooks: dict[str, Callable[[ModuleType], None]] = {
+        f"{variables}.torch": lambda module: _fold_device_count(module, journal),
+        "torch._dynamo.trace_rules": lambda module: _trace_only_when_called(module, journal),
+        "torch._inductor.compile_fx": lambda module: _do_without_compiler(module, words, journal),
+    }
+    for name, hook in hooks.items():
+        on_import(name, hook, journal, name)
 
 
 def _is_cuda(words: Words) -> Handler:

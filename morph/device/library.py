@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
@@ -28,11 +32,70 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _impl(words: Words) -> Handler:
+    translated = set[str]()  # the kernels for CUDA that are registered under the device's key
+
     def call(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
         name, function, key, options = _impl_arguments(library, *args, **kwargs)
-        return wrapped(name, function, words.dispatch_key(key), **options)
+        target = words.dispatch_key(key)
+        kernel = _Kernel.of(library, name, target)
+        if target == key:
+            return kernel.replacing(translated, lambda: wrapped(name, function, key, **options))
+        if kernel.is_the_devices(translated):
+            return None
+        translated.add(kernel.entry)
+        return wrapped(name, function, target, **options)
 
     return call
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel's place in the dispatcher.
+
+    Attributes:
+        operator: ``"fsdp::chunk_cat"``.
+        key: The dispatch key.
+    """
+
+    operator: str
+    key: str
+
+    @classmethod
+    def of(cls, library: Any, name: Any, key: str) -> _Kernel:
+        text = name if isinstance(name, str) else ".".join(filter(None, _schema_name(name)))
+        return cls(text if "::" in text else f"{library.ns}::{text}", key)
+
+    @property
+    def entry(self) -> str:
+        """Its entry in torch's list of the kernels that Python code has registered."""
+        return f"{self.operator.replace('::', '/')}/{self.key}"
+
+    def is_the_devices(self, translated: Collection[str]) -> bool:
+        """Return whether torch, the vendor or the program has a kernel for the device itself.
+
+        torch's own operators are an exception: a program that registers a kernel for one replaces it.
+        """
+        if self.entry in translated:
+            return False
+        if self.entry in torch.library._impls:
+            return True
+        if self.operator.startswith("aten::") or not torch._C._dispatch_has_kernel(self.operator):
+            return False
+        return torch._C._dispatch_has_kernel_for_dispatch_key(self.operator, self.key)
+
+    def replacing(self, translated: set[str], register: Callable[[], Any]) -> Any:
+        """Register the device's own kernel, in place of one for CUDA if that came first."""
+        if self.entry not in translated:
+            return register()
+        translated.discard(self.entry)
+        torch.library._impls.discard(self.entry)  # torch before 2.8 refuses a second one
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return register()
+
+
+def _schema_name(operator: Any) -> tuple[str, str]:
+    return operator._schema.name, operator._schema.overload_name
 
 
 def _impl_arguments(

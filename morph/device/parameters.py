@@ -58,7 +58,7 @@ def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Wor
         wrapper = wrapt.FunctionWrapper(original, handler(getattr(owner, attribute)), enabled=words.engaged)
         rebind(owner, attribute, wrapper, journal)
 
-    on_import(module_name, replace, journal)
+    on_import(module_name, replace, journal, name)
 
 
 def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:

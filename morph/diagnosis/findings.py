@@ -41,8 +41,7 @@ class Finding:
 
 def findings(found: Survey) -> list[Finding]:
     """Return the problems of the surveyed environment, the worst first."""
-    checks = (_torch, _choice, _vendors, _several, _devices, _releases, _packages, _variables, _startup)
-    every = [finding for check in checks for finding in check(found)]
+    every = [finding for check in _CHECKS for finding in check(found)]
     return sorted(every, key=lambda finding: -finding.severity)
 
 
@@ -70,6 +69,13 @@ def _choice(found: Survey) -> Iterator[Finding]:
             problem += f": {found.activation.seam_problem}"
         remedy = "put that right and start again; until then calls that name a device are slower"
         yield Finding(Severity.WARNING, problem, remedy)
+
+
+def _misfits(found: Survey) -> Iterator[Finding]:
+    """Find the changes that the installed torch or vendor has no place for."""
+    for change, reason in found.activation.skipped.items():
+        problem = f"{change} is not served with torch {found.torch}: {reason}"
+        yield Finding(Severity.NOTE, problem, "nothing to do, if your program does not use it")
 
 
 def _vendors(found: Survey) -> Iterator[Finding]:
@@ -135,3 +141,17 @@ def _startup(found: Survey) -> Iterator[Finding]:
     """Find start-up files that are left over, changed, or writable by others."""
     for problem in environment.state().problems:
         yield Finding(Severity.WARNING, problem, "run morph enable, or morph disable, in this environment")
+
+
+_CHECKS = (
+    _torch,
+    _choice,
+    _misfits,
+    _vendors,
+    _several,
+    _devices,
+    _releases,
+    _packages,
+    _variables,
+    _startup,
+)

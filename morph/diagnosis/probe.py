@@ -37,7 +37,7 @@ def choice() -> dict[str, Any]:
     status = activation.status()
     devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
     seam = {"seam": status.seam, "seam_problem": status.seam_problem}
-    return {"backend": status.backend, **seam, "devices": devices}
+    return {"backend": status.backend, **seam, "devices": devices, "skipped": status.skipped}
 
 
 def _device(properties: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import dataclasses
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import importlib_metadata
@@ -70,6 +70,7 @@ class Activation:
         seam_problem: Why it is not the native one, if that could not be built.
         problem: Why nothing can be chosen, or None.
         devices: The devices that ``torch.cuda`` would show.
+        skipped: What the installed torch or vendor has no place for, each with the reason.
     """
 
     backend: str | None
@@ -77,6 +78,7 @@ class Activation:
     problem: str | None
     devices: tuple[Device, ...]
     seam_problem: str | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,7 @@ def _activation() -> Activation:
         problem=found["absence"] or found.get("problem"),
         devices=devices,
         seam_problem=found.get("seam_problem"),
+        skipped=found.get("skipped") or {},
     )
 
 

@@ -74,3 +74,23 @@ def test_one_failing_step_does_not_keep_the_others_from_being_undone() -> None:
         journal.undo()
     assert owner.name == "old"
     assert isinstance(caught.value.exceptions[0], ZeroDivisionError)
+
+
+def test_a_change_that_does_not_fit_is_skipped_whole_with_its_reason() -> None:
+    owner = types.SimpleNamespace(name="old", kept="old")
+    journal = Journal()
+    journal.set_attribute(owner, "kept", "new")
+    with journal.tolerating("torch.misfit"):
+        journal.set_attribute(owner, "name", "new")
+        raise LookupError("misfit takes no backend\nand more")
+    assert vars(owner) == {"name": "old", "kept": "new"}
+    assert journal.skipped == {"torch.misfit": "LookupError: misfit takes no backend"}
+    journal.undo()
+    assert owner.kept == "old"
+
+
+def test_an_interrupt_is_no_misfit() -> None:
+    journal = Journal()
+    with pytest.raises(KeyboardInterrupt), journal.tolerating("torch.misfit"):
+        raise KeyboardInterrupt
+    assert not journal.skipped

@@ -134,6 +134,13 @@ def test_what_is_wrong_is_found() -> None:
     assert problems(none) == [(Severity.ERROR, "no backend can be used: no such backend")]
     old = dataclasses.replace(WELL, torch="2.9.1")
     assert problems(old) == [(Severity.WARNING, "torch 2.9.1 is installed; morph was checked with 2.13.0")]
+    misfit = dataclasses.replace(WELL.activation, skipped={"torch:split_group": "LookupError: no backend"})
+    assert problems(dataclasses.replace(WELL, activation=misfit)) == [
+        (
+            Severity.NOTE,
+            "torch:split_group is not served with torch 2.13.0+cpu: LookupError: no backend",
+        )
+    ]
     broken = Package("pynvml", "13.0", "13.1", "OSError: libnvidia-ml.so.1")
     [(severity, problem)] = problems(dataclasses.replace(WELL, packages=(broken,)))
     assert severity == Severity.NOTE

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 import torch
 from torch.library import Library, custom_op
+
+from tests.platforms import ACCELERATORS
 
 names = (f"morph_tests::operator_{number}" for number in itertools.count())
 
@@ -107,3 +110,19 @@ def test_autocast_of_an_operator() -> None:
     operator.register_autocast("cuda", torch.bfloat16)
     with torch.autocast("cuda", dtype=torch.bfloat16):
         assert operator(torch.ones(1, device="cuda")).dtype is torch.bfloat16
+
+
+@pytest.mark.platforms(*ACCELERATORS)
+@pytest.mark.parametrize("keys", [("CUDA", "own"), ("own", "CUDA")])
+def test_a_kernel_for_the_device_itself_comes_before_one_for_cuda(keys: tuple[str, str]) -> None:
+    own = torch._C._dispatch_key_for_device(torch.device("cuda").type)
+    name = next(names)
+    namespace, _, operator = name.partition("::")
+    library = Library(namespace, "FRAGMENT")
+    library.define(f"{operator}(Tensor x) -> Tensor")
+    kernels = {"CUDA": plus(1), "own": plus(2)}
+    for key in keys:
+        library.impl(operator, kernels[key], own if key == "own" else key)
+    found = getattr(getattr(torch.ops, namespace), operator)(torch.ones(1, device="cuda"))
+    assert found.item() == 3
+    library._destroy()

@@ -1,0 +1,55 @@
+"""A change that the installed torch has no place for is skipped alone, and reported."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+
+from tests.platforms import EVERYWHERE, Platform
+
+HOOKED = (
+    "torch.distributed.fsdp",
+    "torch.distributed.checkpoint.optimizer",
+    "torch.utils.checkpoint",
+    "torch._dynamo.trace_rules",
+    "torch._inductor.compile_fx",
+    "torch.profiler",
+)
+MISFIT = """
+    import json, torch
+    from torch.distributed import distributed_c10d
+    def split_group(parent_pg=None, split_ranks=None):
+        "As in torch 2.12: it takes no backend."
+    distributed_c10d.split_group = split_group
+    del torch.storage._get_device_from_module
+    import morph
+    state = morph.activate(simulated=SIMULATED, backend=BACKEND)
+    x = torch.ones(2, requires_grad=True, device="cuda")
+    (x * 2).sum().backward()
+    print(json.dumps({"skipped": state.skipped, "on": x.grad.device.type, "to": x.grad.tolist()}))
+"""
+
+
+@pytest.mark.platforms(*EVERYWHERE)
+def test_nothing_is_skipped_on_the_torch_that_all_tests_run_on(platform: Platform) -> None:
+    imports = "\n".join(f"import {name}" for name in HOOKED)
+    done = platform.run(f"import morph\n{imports}\nprint(morph.status().skipped)")
+    assert done.stdout.splitlines()[-1] == "{}"
+
+
+@pytest.mark.platforms("simulated-npu")
+def test_misfits_are_skipped_singly_and_reported(platform: Platform) -> None:
+    text = textwrap.dedent(MISFIT).replace("SIMULATED", "True").replace("BACKEND", repr(platform.backend))
+    done = platform.run(text, morph=False)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["on"] == platform.device_type
+    assert found["to"] == [2, 2]
+    assert sorted(found["skipped"]) == [
+        "torch.distributed.distributed_c10d:split_group",
+        "torch.storage:_get_device_from_module",
+    ]
+    assert found["skipped"]["torch.distributed.distributed_c10d:split_group"] == (
+        "LookupError: split_group takes no backend"
+    )
