@@ -15,10 +15,20 @@ at::Tensor put_rows(const at::Tensor &values, const at::Tensor &rows, int64_t co
   return at::zeros({count, values.size(1)}, values.options()).index_copy(0, rows, values);
 }
 
+// torch before 2.9 gives out no computed kernel.
+template <typename Operator>
+void run_computed_kernel(const Operator &op, c10::DispatchKey key, c10::DispatchKeySet keys,
+                         torch::jit::Stack *stack) {
+  if constexpr (requires { op.getComputedKernelForDispatchKey(key); })
+    op.getComputedKernelForDispatchKey(key).callBoxed(op, keys, stack);
+  else
+    op.callBoxedForDispatchKey(key, *stack);
+}
+
 }  // namespace
 
 void run_default_autograd(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::jit::Stack *stack) {
-  op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradXLA).callBoxed(op, keys, stack);
+  run_computed_kernel(op, c10::DispatchKey::AutogradXLA, keys, stack);
 }
 
 void run_lstm_on_padded(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::jit::Stack *stack) {

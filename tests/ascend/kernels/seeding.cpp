@@ -1,7 +1,7 @@
 #include "kernels/seeding.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Context.h>
+#include <torch_npu/csrc/aten/NPUGeneratorImpl.h>
 
 #include <mutex>
 
@@ -27,7 +27,7 @@ uint64_t draw_seed(at::Generator generator) {
 SeededFromDevice::SeededFromDevice(const std::optional<at::Generator> &generator, c10::Device device)
     : host_(at::detail::getDefaultCPUGenerator()) {
   bool usable = generator && generator->defined() && generator->device().type() == device.type();
-  uint64_t seed = draw_seed(usable ? *generator : at::globalContext().defaultGenerator(device));
+  uint64_t seed = draw_seed(usable ? *generator : at_npu::detail::getDefaultNPUGenerator(device.index()));
   std::lock_guard lock(host_.mutex());
   saved_state_ = host_.get_state();
   host_.set_current_seed(seed);

@@ -193,7 +193,16 @@ EXPORT aclError aclrtGetMemInfo(aclrtMemAttr, size_t *free, size_t *total) {
   return ACL_SUCCESS;
 }
 
-EXPORT aclError aclrtGetMemUsageInfo(int32_t device, aclrtMemUsageInfo *usage, size_t room, size_t *count) {
+// The headers of older releases declare the number of a device with a sign, or without.
+template <typename Function>
+struct Parameters;
+template <typename Result, typename First, typename... Others>
+struct Parameters<Result(First, Others...)> {
+  using Device = First;
+};
+
+EXPORT aclError aclrtGetMemUsageInfo(Parameters<decltype(aclrtGetMemUsageInfo)>::Device device,
+                                     aclrtMemUsageInfo *usage, size_t room, size_t *count) {
   if (!room || !is_device(device)) return ACL_ERROR_RT_PARAM_INVALID;
   std::memset(usage, 0, sizeof *usage);
   std::strcpy(usage->name, "soft CANN");

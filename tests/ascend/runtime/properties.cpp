@@ -9,6 +9,7 @@ constexpr int64_t kCubeCores = 24;
 constexpr int64_t kVectorCores = 48;
 constexpr int64_t kVectorWidth = 32;
 constexpr int64_t kLocalMemory = 192 << 10;
+constexpr int kLocalMemoryOfVectorCore = 204;  // an attribute with another name in older releases
 constexpr int64_t kL2Cache = 192ll << 20;
 
 int64_t system_options[8];
@@ -40,7 +41,7 @@ EXPORT aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr attribute, int6
     case ACL_DEV_ATTR_CUBE_CORE_NUM: *value = kCubeCores; break;
     case ACL_DEV_ATTR_VECTOR_CORE_NUM: *value = kVectorCores; break;
     case ACL_DEV_ATTR_WARP_SIZE: *value = kVectorWidth; break;
-    case ACL_DEV_ATTR_UBUF_PER_VECTOR_CORE: *value = kLocalMemory; break;
+    case kLocalMemoryOfVectorCore: *value = kLocalMemory; break;
     case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = int64_t(soft_cann::device_memory()); break;
     case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = kL2Cache; break;
     case ACL_DEV_ATTR_PHY_CHIP_ID: *value = device; break;
