@@ -11,6 +11,7 @@ import torch.backends.cuda
 import torch.backends.cudnn
 
 _flags: Any = torch.backends  # which has no annotations
+_HAS_PRECISIONS = hasattr(_flags, "_FP32Precision")
 
 
 class Switches:
@@ -22,14 +23,14 @@ class Switches:
 
     Attributes:
         matmul: ``torch.backends.cuda.matmul``.
-        convolution: ``torch.backends.cudnn.conv``.
+        convolution: ``torch.backends.cudnn.conv``; None before torch 2.9, which has no such flag.
         allow_tf32: The member ``torch.backends.cudnn.allow_tf32``.
     """
 
     def __init__(self, allow: Callable[[bool, bool], None], products: type[Matmul] | None = None) -> None:
         self._allow = allow
         self.matmul = (products or Matmul)(self.follow_torch)
-        self.convolution = Convolution(self.follow_torch)
+        self.convolution = Convolution(self.follow_torch) if _HAS_PRECISIONS else None
         self.allow_tf32 = _flags.ContextProp(torch._C._get_cudnn_allow_tf32, self._allow_in_convolutions)
 
     def follow_torch(self) -> None:
@@ -72,7 +73,7 @@ class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]
         self._follow_torch()
 
 
-class Convolution(_flags._FP32Precision):  # type: ignore[misc]
+class Convolution(_flags._FP32Precision if _HAS_PRECISIONS else object):  # type: ignore[misc]
     """``torch.backends.cudnn.conv``, whose TF32 switch also switches the vendor's.
 
     Args:
@@ -95,4 +96,7 @@ def _cudnn() -> Any:
 
 
 def _is_allowed(operation: str) -> bool:
-    return bool(torch._C._get_fp32_precision_getter("cuda", operation) == "tf32")
+    if _HAS_PRECISIONS:
+        return bool(torch._C._get_fp32_precision_getter("cuda", operation) == "tf32")
+    getters = {"matmul": torch._C._get_cublas_allow_tf32, "conv": torch._C._get_cudnn_allow_tf32}
+    return bool(getters[operation]())

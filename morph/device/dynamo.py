@@ -60,9 +60,17 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     """Make Dynamo treat the code that serves torch.cuda as torch's: compiled in its callers, never alone."""
     folders = {os.path.join(morph.__path__[0], "")}
     journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
-    journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
+    _inline_when_called(rules, folders, journal)
     journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)
     rules._recompile_re()
+
+
+def _inline_when_called(rules: ModuleType, folders: set[str], journal: Journal) -> None:
+    if hasattr(rules, "BUILTIN_INLINE_WHEN_CALLED"):
+        journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)
+        return
+    inlined: Callable[[], set[str]] = rules.get_mod_inlinelist  # all there is before torch 2.12
+    journal.set_attribute(rules, "get_mod_inlinelist", functools.cache(lambda: inlined() | folders))
 
 
 def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch.profiler.profiler
 from torch.profiler import ProfilerActivity, supported_activities
 
 from morph.device.parameters import Handler, translating, wrap
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
-_METRIC = re.compile(r"(self_)?(?:cuda|device)_(time|time_total|memory_usage)")
+_BEFORE_2_12 = "_KinetoProfile.__init__"
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -24,7 +24,8 @@ def install(words: Words, journal: Journal) -> None:
     """
     own = _own_activity(words)
     activities = {"activities": lambda given: _activities(given, own)}
-    for name in ("_parse_activities", "_KinetoProfile.toggle_collection_dynamic"):
+    parse = "_parse_activities" if hasattr(torch.profiler.profiler, "_parse_activities") else _BEFORE_2_12
+    for name in (parse, "_KinetoProfile.toggle_collection_dynamic"):
         wrap(f"torch.profiler.profiler:{name}", _translator(activities), words, journal)
     wrap("torch.autograd.profiler:profile.__init__", lambda function: _profile(words, own), words, journal)
     # only NVIDIA's tools read these ranges

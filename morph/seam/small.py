@@ -13,6 +13,7 @@ replaced, because torch asks for CUDA's runtime before it dispatches. Out of rea
 from __future__ import annotations
 
 import collections
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -72,8 +73,10 @@ class PythonSeam:
         with warnings.catch_warnings():
             # torch warns when a kernel replaces another, which is intended here.
             warnings.simplefilter("ignore")
-            moves.impl("to.dtype_layout", self._to, allow_override=True)
-            moves.impl("to.device", self._to_device, allow_override=True)
+            for key in KEYS:
+                self._replace_kernels(key)
+            moves.impl("to.dtype_layout", self._to)
+            moves.impl("to.device", self._to_device)
         self._replace(torch.Tensor, "cuda", _cuda)
         self._replace(torch.Tensor, "is_cuda", property(self._is_cuda))
         self._replace(torch.cuda, "_lazy_init", lambda: None)
@@ -82,6 +85,14 @@ class PythonSeam:
         library: Any = torch.library.Library(namespace, "IMPL", key)  # type: ignore[no-untyped-call]
         self._libraries.append(library)
         return library
+
+    def _replace_kernels(self, key: str) -> None:
+        """Replace the kernels of a torch that was built for CUDA, which come before a fallback."""
+        for name in torch._C._dispatch_get_registrations_for_dispatch_key(key):
+            operator = _operator(name)
+            if operator is not None and _takes_device(operator):
+                library = self._library(name.partition("::")[0], key)
+                library.impl(operator, functools.partial(self._dispatch_again, operator), key)
 
     def _replace(self, owner: Any, name: str, value: object) -> None:
         if name in vars(owner):
@@ -160,6 +171,19 @@ def _cuda(
     """As ``torch.Tensor.cuda``."""
     target = torch.device("cuda", device) if isinstance(device, int) else torch.device(device or "cuda")
     return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def _operator(name: str) -> Any:
+    """Return the overload of a name of the dispatcher; None if it has no schema."""
+    namespace, _, rest = name.partition("::")
+    base, _, overload = rest.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
+    found = getattr(packet, overload or "default", None)
+    return found if isinstance(found, torch._ops.OpOverload) else None
+
+
+def _takes_device(operator: Any) -> bool:
+    return any("Device" in str(argument.type) for argument in operator._schema.arguments)
 
 
 def _indexed(device: torch.device | None) -> torch.device | None:
