@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from morph import toml
-
 import pytest
 
+from morph import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
 from tests.platforms import EVERYWHERE, Platform
 
