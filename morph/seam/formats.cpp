@@ -1,4 +1,5 @@
 // Operators of the target that refuse a memory format such as channels_last compute without one; said once.
+#include "kernel.h"
 #include "seam.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,7 +17,7 @@ namespace {
 using c10::DispatchKey;
 using c10::MemoryFormat;
 using torch::jit::Stack;
-using Kernels = std::unordered_map<const void*, c10::SafeKernelFunction>;
+using Kernels = std::unordered_map<const void*, Kernel>;
 
 // Never destroyed: at exit other threads may still dispatch.
 std::list<torch::Library>& libraries = *new std::list<torch::Library>;
@@ -66,7 +67,7 @@ void compute(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* sta
 template <bool of_autograd>
 void wrap(const c10::OperatorHandle& op, DispatchKey key) {
   if (!op.hasKernelForDispatchKey(key)) return;
-  kernels(of_autograd).emplace(&op.operator_name(), op.getComputedKernelForDispatchKey(key));
+  kernels(of_autograd).emplace(&op.operator_name(), kernel_of(op, key));
   libraries.emplace_back(torch::Library::IMPL, "aten", key, __FILE__, __LINE__)
       .impl(c10::toString(op.operator_name()).c_str(), torch::CppFunction::makeFromBoxedFunction<&compute<of_autograd>>());
 }

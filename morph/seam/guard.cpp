@@ -18,8 +18,12 @@ using c10::impl::DeviceGuardImplInterface;
 Device as_cuda(Device device) { return Device(DeviceType::CUDA, device.index()); }
 
 // Streams and events stay the vendor's own: a torch.Stream made for "cuda" is one that the vendor's functions accept.
-struct VendorGuard final : DeviceGuardImplInterface {
+struct Guard : DeviceGuardImplInterface {
   const DeviceGuardImplInterface* vendor() const { return c10::impl::getDeviceGuardImpl(target()); }
+  Stream vendors(Stream stream) const {
+    return stream.device_type() == DeviceType::CUDA ? Stream(Stream::UNSAFE, translate(stream.device()), stream.id())
+                                                    : stream;
+  }
 
   DeviceType type() const override { return DeviceType::CUDA; }
   Device exchangeDevice(Device device) const override { return as_cuda(vendor()->exchangeDevice(translate(device))); }
@@ -29,15 +33,8 @@ struct VendorGuard final : DeviceGuardImplInterface {
     vendor()->uncheckedSetDevice(Device(target(), device.index()));
   }
   DeviceIndex deviceCount() const noexcept override { return vendor()->deviceCount(); }
-  c10::DeviceCapability getDeviceCapability(Device device) const override {
-    return vendor()->getDeviceCapability(translate(device));
-  }
   void synchronizeDevice(const DeviceIndex index) const override { vendor()->synchronizeDevice(index); }
 
-  Stream vendors(Stream stream) const {
-    return stream.device_type() == DeviceType::CUDA ? Stream(Stream::UNSAFE, translate(stream.device()), stream.id())
-                                                    : stream;
-  }
   Stream getStream(Device device) const override { return vendor()->getStream(translate(device)); }
   Stream getDefaultStream(Device device) const override { return vendor()->getDefaultStream(translate(device)); }
   Stream getStreamFromGlobalPool(Device device, bool high) const override {
@@ -47,12 +44,8 @@ struct VendorGuard final : DeviceGuardImplInterface {
     return vendor()->getNewStream(translate(device), priority);
   }
   Stream exchangeStream(Stream stream) const override { return vendor()->exchangeStream(vendors(stream)); }
-  void* getStreamNativeHandle(const Stream stream) const override {
-    return vendor()->getStreamNativeHandle(vendors(stream));
-  }
   bool queryStream(const Stream& stream) const override { return vendor()->queryStream(vendors(stream)); }
   void synchronizeStream(const Stream& stream) const override { vendor()->synchronizeStream(vendors(stream)); }
-  bool isStreamCapturing(const Stream& stream) const override { return vendor()->isStreamCapturing(vendors(stream)); }
   void recordDataPtrOnStream(const c10::DataPtr& data, const Stream& stream) const override {
     vendor()->recordDataPtrOnStream(data, vendors(stream));
   }
@@ -70,6 +63,40 @@ struct VendorGuard final : DeviceGuardImplInterface {
     return vendor()->elapsedTime(first, second, index);
   }
 };
+
+// Functions that not every supported release of torch has, each in a class that is empty where it is missing.
+template <class Base>
+struct WithCapability : Base {};
+template <class Base>
+  requires requires(const Base& base, Device device) { base.getDeviceCapability(device); }
+struct WithCapability<Base> : Base {  // torch 2.10
+  using Capability = decltype(std::declval<const Base&>().getDeviceCapability(Device(DeviceType::CUDA)));
+  Capability getDeviceCapability(Device device) const override {
+    return this->vendor()->getDeviceCapability(translate(device));
+  }
+};
+
+template <class Base>
+struct WithNativeHandle : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.getStreamNativeHandle(stream); }
+struct WithNativeHandle<Base> : Base {  // torch 2.11
+  void* getStreamNativeHandle(const Stream stream) const override {
+    return this->vendor()->getStreamNativeHandle(this->vendors(stream));
+  }
+};
+
+template <class Base>
+struct WithCapture : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.isStreamCapturing(stream); }
+struct WithCapture<Base> : Base {  // torch 2.12
+  bool isStreamCapturing(const Stream& stream) const override {
+    return this->vendor()->isStreamCapturing(this->vendors(stream));
+  }
+};
+
+using VendorGuard = WithCapture<WithNativeHandle<WithCapability<Guard>>>;
 
 std::atomic<const DeviceGuardImplInterface*>& registered() {
   return c10::impl::device_guard_impl_registry[static_cast<size_t>(DeviceType::CUDA)];

@@ -1,4 +1,5 @@
 // Reductions between processes of dtypes that the vendor's library does not reduce: gathered, and reduced on the host.
+#include "kernel.h"
 #include "seam.h"
 
 #include <ATen/ATen.h>
@@ -26,7 +27,7 @@ using Tensors = std::vector<Tensor>;
 
 // Never destroyed: at exit other threads may still dispatch.
 std::list<torch::Library>& libraries = *new std::list<torch::Library>;
-auto& originals = *new std::unordered_map<const void*, c10::SafeKernelFunction>;
+auto& originals = *new std::unordered_map<const void*, Kernel>;
 auto& refused = *new std::set<at::ScalarType>;
 std::string& line = *new std::string;
 std::atomic<bool> said{false};
@@ -157,7 +158,7 @@ void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& s
   for (const char* name : names) {
     auto op = c10::Dispatcher::singleton().findSchema({std::string("c10d::") + name, ""});
     if (!op || !op->hasKernelForDispatchKey(key)) continue;
-    originals.emplace(&op->operator_name(), op->getComputedKernelForDispatchKey(key));
+    originals.emplace(&op->operator_name(), kernel_of(*op, key));
     libraries.emplace_back(torch::Library::IMPL, "c10d", key, __FILE__, __LINE__)
         .impl(name, torch::CppFunction::makeFromBoxedFunction<&reduce>());
   }
