@@ -47,9 +47,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds the software device, once for all processes of tests, before any of these has a time limit."""
+    """Builds morph's native parts, once for all processes of tests, before any of these has a time limit."""
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
-        platforms.build_software_device()
+        platforms.build_native_parts()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -113,7 +113,7 @@ def platform(request: pytest.FixtureRequest) -> Platform:
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
     chosen = platforms.platform(request.param, variables)
     if chosen.is_simulated:
-        platforms.build_software_device()
+        platforms.build_native_parts()
     return chosen
 
 

@@ -129,10 +129,10 @@ def chosen(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in wanted or wanted == [""]]
 
 
-def build_software_device() -> None:
+def build_native_parts() -> None:
     """Builds morph's native parts unless they are cached, before a process with a time limit has to."""
     machine = importlib.import_module("morph.software.machine")
-    for name in ("device", "collective"):
+    for name in ("device", "collective") if chosen(EVERYWHERE) != ["npu"] else ():
         machine.build(name)
     importlib.import_module("morph.seam.native").NativeSeam()
 

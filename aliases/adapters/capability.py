@@ -47,7 +47,7 @@ def is_bf16_supported(target: Callable[[], bool], including_emulation: bool = Tr
     """Implement ``torch.cuda.is_bf16_supported``.
 
     Args:
-        target: The vendor's, which takes no argument and describes the hardware.
+        target: The vendor's, which describes the hardware and needs no argument.
         including_emulation: Without effect: the vendor emulates none.
     """
     return target()

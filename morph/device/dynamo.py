@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ import morph
 from morph.announcement import report
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
+from morph.finders.callers import caller
 from morph.finders.finder import on_import
 from morph.journal import Journal
 
@@ -27,6 +29,8 @@ def install(words: Words, journal: Journal) -> None:
     """
     variables = "torch._dynamo.variables"
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
+    interface = "torch._dynamo.device_interface:get_interface_for_device"
+    wrap(interface, lambda function: _interface_for_device(words), words, journal)
     hooks: dict[str, Callable[[ModuleType], None]] = {
         f"{variables}.torch": lambda module: _fold_device_count(module, journal),
         "torch._dynamo.trace_rules": lambda module: _trace_only_when_called(module, journal),
@@ -47,6 +51,20 @@ def _is_cuda(words: Words) -> Handler:
         from torch._dynamo.variables import ConstantVariable
 
         return ConstantVariable.create(True)
+
+    return call
+
+
+def _interface_for_device(words: Words) -> Handler:
+    """Return the backend's interface for CUDA, except to the search for triton's own devices."""
+
+    def call(
+        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if caller(sys._getframe(1)) == "torch.utils._triton":
+            return wrapped(*args, **kwargs)
+        translated = {name: words.device(value) for name, value in kwargs.items()}
+        return wrapped(*map(words.device, args), **translated)
 
     return call
 

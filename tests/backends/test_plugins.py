@@ -60,7 +60,7 @@ def test_a_vendor_is_added_by_one_table_and_one_surface_without_python() -> None
 
 
 def test_a_program_is_rehearsed_on_a_vendor_from_outside(environment: FreshEnvironment) -> None:
-    platforms.build_software_device()
+    platforms.build_native_parts()
     done = run(environment, "--rehearse", "madeup", "-c", textwrap.dedent(TRAINING))
     assert done.stdout.splitlines() == ["madeup:0 True (8, 0)", "True False"], platforms.describe(done)
     said = done.stderr.splitlines()

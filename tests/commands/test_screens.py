@@ -7,13 +7,13 @@ import pathlib
 import pytest
 
 from tests.commands import screens, terminal
-from tests.platforms import build_software_device
+from tests.platforms import build_native_parts
 
 
 @pytest.mark.parametrize("name", screens.COMMANDS)
 def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None:
     if name == "rehearse":
-        build_software_device()
+        build_native_parts()
     shown = screens.shown(name, tmp_path)
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
 

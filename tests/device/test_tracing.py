@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.platforms import ACCELERATORS
+from tests.platforms import ACCELERATORS, Platform
 
 
 def traced(body: Callable[[torch.Tensor], torch.Tensor]) -> float:
@@ -94,3 +95,14 @@ def test_export_and_fx() -> None:
         result = make(Module())(torch.ones(1))
         assert result.is_cuda
         assert result.item() == 2
+
+
+@pytest.mark.platforms("npu", "simulated-npu", "simulated-mlu", "simulated-musa")
+def test_torch_finds_no_device_of_tritons_own(platform: Platform) -> None:
+    program = """
+        import sys, torch._inductor, types
+        sys.modules["triton"] = types.ModuleType("triton")
+        from torch.utils._triton import has_triton
+        print(has_triton())
+    """
+    assert platform.run(textwrap.dedent(program)).stdout.splitlines()[-1] == "False"

@@ -67,7 +67,7 @@ USES = {
 def rehearse(*arguments: object, vendor: str = "npu", cwd: pathlib.Path) -> subprocess.CompletedProcess[str]:
     environment = platforms.platform("cpu", {}).environment
     command = [sys.executable, "-m", "morph", "--rehearse", vendor, *map(str, arguments)]
-    platforms.build_software_device()
+    platforms.build_native_parts()
     return subprocess.run(
         command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
     )
