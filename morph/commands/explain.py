@@ -134,7 +134,7 @@ def _members(name: str, backend: str) -> list[Row]:
     """Return how a class's members are served that have rows of their own."""
     from morph.tables import decisions, surfaces, table
 
-    if name not in surfaces.load(decisions.CUDA_SURFACE).classes:
+    if name not in surfaces.load_nearest(decisions.CUDA_SURFACE).classes:
         return []
     rows = table.load(backend).rows.values()
     return [row for row in rows if row.name.rpartition(".")[0] == name]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import enum
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from morph import environment
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
 from morph.diagnosis.survey import Survey
 from morph.tables import surfaces, table
-from morph.tables.decisions import CUDA_SURFACE
 from morph.variables import BACKEND
 
 
@@ -46,15 +45,26 @@ def findings(found: Survey) -> list[Finding]:
 
 
 def _torch(found: Survey) -> Iterator[Finding]:
-    supported = surfaces.load(CUDA_SURFACE).version
-    release = supported.rpartition(".")[0]
     if found.torch is None:
         yield Finding(
             Severity.ERROR, "torch is not installed", "install torch, and the vendor's package for it"
         )
-    elif not found.torch.startswith(f"{release}."):
-        problem = f"torch {found.torch} is installed; morph was checked with {supported}"
-        yield Finding(Severity.WARNING, problem, f"install torch {release}, and the vendor's package for it")
+    elif not _is_among(found.torch, _tested("torch_cuda")):
+        tested = ", ".join(_tested("torch_cuda"))
+        problem = f"torch {found.torch} is installed; morph was checked with {tested}"
+        remedy = "nothing to do, if your program runs: what this torch lacks is skipped, and listed here"
+        yield Finding(Severity.WARNING, problem, remedy)
+
+
+def _tested(module: str) -> list[str]:
+    """Return the releases of a module that morph was checked with, ``["2.7.1", ...]``, the oldest first."""
+    names = (name.rpartition("-")[2] for name in surfaces.releases(module))
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")[:2]])
+
+
+def _is_among(version: str, releases: Iterable[str]) -> bool:
+    """Return whether a version has the first two numbers of one of the releases."""
+    return version.split(".")[:2] in [release.split(".")[:2] for release in releases]
 
 
 def _choice(found: Survey) -> Iterator[Finding]:
@@ -111,10 +121,12 @@ def _devices(found: Survey) -> Iterator[Finding]:
 
 def _releases(found: Survey) -> Iterator[Finding]:
     for presence in found.backends:
-        version, supported = presence.version, presence.supported
-        if version and supported and not version.startswith(supported):
-            problem = f"{presence.distribution} {version} is installed; morph was checked with {supported}"
-            remedy = f"install {presence.distribution} {supported}, or see morph surface for what differs"
+        version, module = presence.version, presence.distribution.replace("-", "_")
+        supported = _tested(module) or ([presence.supported] if presence.supported else [])
+        if version and supported and not _is_among(version, supported):
+            installed = f"{presence.distribution} {version} is installed"
+            problem = f"{installed}; morph was checked with {', '.join(supported)}"
+            remedy = f"install one of these, or see morph surface for what differs in {version}"
             yield Finding(Severity.WARNING, problem, remedy)
 
 

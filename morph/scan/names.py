@@ -131,6 +131,6 @@ def is_known(name: str) -> bool:
 
 
 def _is_recorded(name: str) -> bool:
-    surface = surfaces.load(CUDA_SURFACE)
+    surface = surfaces.load_nearest(CUDA_SURFACE)
     owner = name.rpartition(".")[0]
     return surface.has(name) or owner in surface.values or owner in surface.functions

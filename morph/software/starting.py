@@ -161,4 +161,4 @@ def _place_group(facts: Facts) -> None:
     from morph.software.vendors import vendor
 
     group = distributed.group_class(facts.process_group)
-    vendor.place(facts.process_group, group, surfaces.load(facts.surface))
+    vendor.place(facts.process_group, group, surfaces.load_nearest(facts.surface))

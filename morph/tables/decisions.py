@@ -36,7 +36,7 @@ def decide(table: Table, name: str) -> Row:
 
 def _row_of_alias(table: Table, name: str) -> Row | None:
     """Return the row of a class's member under another name of the class."""
-    classes = surfaces.load(CUDA_SURFACE).classes
+    classes = surfaces.load_nearest(CUDA_SURFACE).classes
     owner, _, member = name.rpartition(".")
     if owner not in classes:
         return None
@@ -47,7 +47,7 @@ def _row_of_alias(table: Table, name: str) -> Row | None:
 
 def _member(name: str, owner: Row) -> Row:
     """Return how a member of one of morph's classes, or of a class that it adapts, is served."""
-    member, recorded = name.rpartition(".")[2], surfaces.load(CUDA_SURFACE)
+    member, recorded = name.rpartition(".")[2], surfaces.load_nearest(CUDA_SURFACE)
     is_of_class = owner.name in recorded.classes and not member.startswith("__")  # others' are not recorded
     is_known = recorded.has(name) and has_member(owner.adapter, member)
     if is_of_class and not owner.target and not is_known:
@@ -63,7 +63,7 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
             return Row(name, Status.SAME, target=place, note="torch's own")
     if _exists(table, place):
         return Row(name, Status.SAME, target=place)
-    if name in surfaces.load(CUDA_SURFACE).modules:
+    if name in surfaces.load_nearest(CUDA_SURFACE).modules:
         return Row(name, Status.SAME, target=name)
     if _is_private(name):
         return Row(name, Status.SAME, target=name, note="torch's own")
@@ -72,7 +72,7 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
 
 def _exists(table: Table, place: str) -> bool:
     surface = table.facts.surface or (CPU_SURFACE if table.facts.module == "torch.cpu" else "")
-    return bool(surface) and surfaces.load(surface).has(place)
+    return bool(surface) and surfaces.load_nearest(surface).has(place)
 
 
 def _is_private(name: str) -> bool:

@@ -92,7 +92,7 @@ def _package(package: Package) -> Interface:
 
 
 def _cuda() -> Interface:
-    recorded = surfaces.load(CUDA_SURFACE)
+    recorded = surfaces.load_nearest(CUDA_SURFACE)
     rows = {name for backend in table.backend_names() for name in table.load(backend).rows}
     members = {name for name in rows if name not in recorded.modules and name != "torch.version"}
     every = recorded.names - recorded.modules | members

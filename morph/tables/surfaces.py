@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.resources
 import json
 import pathlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -112,6 +114,53 @@ def load(name: str) -> Surface:
     if file is None:
         raise UnknownSurfaceError(f"there is no recorded surface {name!r}; there are {', '.join(known())}")
     return parse(file.read_text(encoding="utf-8"), name)
+
+
+def load_nearest(name: str) -> Surface:
+    """Read the surface of the same module whose release is nearest to the installed torch.
+
+    Args:
+        name: Any surface of the module, ``"torch_npu-2.13.0"``; without torch it is the one that is read.
+
+    Returns:
+        The surface of the last release that is not newer than torch; if all are newer, of the first.
+
+    Raises:
+        UnknownSurfaceError: If nothing is recorded under that name.
+    """
+    installed = _installed_torch()
+    if installed is None or _release(name) == _release(f"-{installed}"):
+        return load(name)
+    recorded = sorted(releases(name.rpartition("-")[0]), key=_release)
+    older = [each for each in recorded if _release(each) <= _release(f"-{installed}")]
+    return load((older or recorded or [name])[-1 if older else 0])
+
+
+def releases(module: str) -> list[str]:
+    """Return the names of the recorded surfaces of a module.
+
+    Args:
+        module: As in their names, ``"torch_npu"``.
+    """
+    return [name for name in known() if name.rpartition("-")[0] == module]
+
+
+def _release(name: str) -> tuple[int, ...]:
+    """Return the first two numbers of the release at the end of a surface's name.
+
+    >>> _release("torch_npu-2.7.1.post11")
+    (2, 7)
+    """
+    found = re.search(r"-(\d+)\.(\d+)[^-]*$", name)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+@functools.cache
+def _installed_torch() -> str | None:
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def find(name: str) -> Surface:

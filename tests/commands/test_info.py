@@ -124,16 +124,19 @@ def test_what_is_wrong_is_found() -> None:
     assert problems(dataclasses.replace(WELL, backends=(NPU, both))) == [
         (Severity.WARNING, "devices of several vendors are present: npu, mlu; npu is used")
     ]
-    newer = dataclasses.replace(NPU, version="2.14.0")
+    tested = "2.7.1.post11, 2.8.0.post5, 2.9.1, 2.10.0.post7, 2.11.0.post3, 2.12.0.post3, 2.13.0, 2.14.0"
+    newer = dataclasses.replace(NPU, version="2.16.0")
     assert problems(dataclasses.replace(WELL, backends=(newer,))) == [
-        (Severity.WARNING, "torch-npu 2.14.0 is installed; morph was checked with 2.13.0")
+        (Severity.WARNING, f"torch-npu 2.16.0 is installed; morph was checked with {tested}")
     ]
     nothing = dataclasses.replace(WELL, torch=None, activation=Activation(None, None, "no such backend", ()))
     assert problems(nothing) == [(Severity.ERROR, "torch is not installed")]
     none = dataclasses.replace(WELL, activation=Activation(None, None, "no such backend", ()))
     assert problems(none) == [(Severity.ERROR, "no backend can be used: no such backend")]
-    old = dataclasses.replace(WELL, torch="2.9.1")
-    assert problems(old) == [(Severity.WARNING, "torch 2.9.1 is installed; morph was checked with 2.13.0")]
+    assert problems(dataclasses.replace(WELL, torch="2.9.1+cu128")) == []
+    tested = "2.7.1, 2.8.0, 2.9.1, 2.10.0, 2.11.0, 2.12.1, 2.13.0, 2.14.1"
+    old = dataclasses.replace(WELL, torch="2.6.0")
+    assert problems(old) == [(Severity.WARNING, f"torch 2.6.0 is installed; morph was checked with {tested}")]
     misfit = dataclasses.replace(WELL.activation, skipped={"torch:split_group": "LookupError: no backend"})
     assert problems(dataclasses.replace(WELL, activation=misfit)) == [
         (

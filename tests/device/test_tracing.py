@@ -101,7 +101,8 @@ def test_export_and_fx() -> None:
 def test_torch_finds_no_device_of_tritons_own(platform: Platform) -> None:
     program = """
         import sys, torch._inductor, types
-        sys.modules["triton"] = types.ModuleType("triton")
+        sys.modules["triton"] = triton = types.ModuleType("triton")
+        triton.backends = types.SimpleNamespace(backends={})
         from torch.utils._triton import has_triton
         print(has_triton())
     """

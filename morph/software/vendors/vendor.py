@@ -30,7 +30,7 @@ def build(machine: Machine) -> dict[str, ModuleType]:
     Returns:
         The modules by their recorded names; nothing is registered yet.
     """
-    surface, character = surfaces.load(machine.facts.surface), machine.character
+    surface, character = surfaces.load_nearest(machine.facts.surface), machine.character
     modules = {name: _module(_own_name(name, character.homes), surface) for name in sorted(surface.modules)}
     contents = dict(_contents(surface, implementations(machine)))
     late = {name: contents.pop(name) for name in character.late}
@@ -46,7 +46,7 @@ def build(machine: Machine) -> dict[str, ModuleType]:
 
 def register(modules: Mapping[str, ModuleType], machine: Machine) -> None:
     """Register the modules under the vendor's names, and make the vendor's package, marked as simulated."""
-    facts, surface = machine.facts, surfaces.load(machine.facts.surface)
+    facts, surface = machine.facts, surfaces.load_nearest(machine.facts.surface)
     sys.modules.update({module.__name__: module for module in modules.values()})
     if facts.vendor not in sys.modules:
         sys.modules[facts.vendor] = _module(facts.vendor, surface)
