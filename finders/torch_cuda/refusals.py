@@ -17,8 +17,6 @@ class _Refused(type):
         raise _again(cls._refusal)
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         raise _again(cls._refusal)
 
 

@@ -47,6 +47,7 @@ MENTIONS = tuple(
             "cusparse",
             "nsys",
         ),
+        *("nvtx", "autocast_gpu_dtype", "alloc_conf"),
         *("ncu", "triton", "torch.ops", "import ops", "load_library", "cpp_extension", "sanitizer"),
         *("torch.compile", "import compile", "channels_last", "torch.distributed", "import distributed"),
     )

@@ -107,6 +107,27 @@ def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -
     )
 
 
+@pytest.mark.platforms("cpu")
+def test_torch_asks_the_software_device_again_when_morph_is_activated_again(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import torch, morph
+        for _ in range(2):
+            with morph.activated(BACKEND):
+                generator = torch.Generator(device="cuda").manual_seed(3)
+                assert torch.rand(2, device="cuda", generator=generator).is_cuda
+                assert torch.ones(2).pin_memory().is_pinned()
+            try:
+                torch.Generator(device="cuda")
+            except RuntimeError as error:
+                assert "without ATen_cuda library" in str(error), "torch's own answer"
+            else:
+                raise AssertionError
+        """,
+    )
+
+
 @pytest.mark.platforms("simulated-npu")  # whose device stays once it has started; the others: test_traces.py
 def test_deactivation_restores_every_object_by_identity(platform: Platform) -> None:
     script(

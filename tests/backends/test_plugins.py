@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -146,6 +147,42 @@ def test_each_broken_one_is_one_line(outside: Outside) -> None:
         opening = f"backend '{name}' of morph_{name} 1.0 cannot be used: {REASONS[name]}"
         assert line.startswith(opening)
         assert "\n" not in line
+
+
+POOLS = """
+class MemPool:
+    pass
+
+
+def snapshot(pool):
+    return "the vendor's snapshot"
+"""
+ROWS = """
+"torch.cuda.MemPool" = { adapter = "morph_madeup.pools:MemPool", difference = "a class of the table's own" }
+"torch.cuda.MemPool.snapshot" = { adapter = "morph_madeup.pools:snapshot", difference = "one of its members" }
+
+[noop]
+"""
+
+
+def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
+    platforms.build_software_device()
+    surface = (SPECIMEN / "morph_madeup" / "torch_madeup-1.0.json").read_text()
+    table = TABLE.replace("\n[noop]\n", ROWS) + '"torch.cuda.MemPool.use_count" = "nobody counts"\n'
+    files = {"madeup.toml": table, "torch_madeup-1.0.json": surface, "pools.py": POOLS}
+    Outside(tmp_path).install("madeup", files)
+    code = """
+        import torch
+
+        pool = torch.cuda.MemPool()
+        print(type(pool).__module__, pool.snapshot())
+        pool.use_count
+    """
+    command = [sys.executable, "-m", "morph", "--rehearse", "madeup", "-c", textwrap.dedent(code)]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "morph_madeup.pools the vendor's snapshot\n", platforms.describe(done)
+    assert "torch.cuda.MemPool.use_count does not exist on backend 'madeup': nobody counts" in done.stderr
 
 
 def test_the_next_is_tried_after_a_broken_one(outside: Outside) -> None:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from morph import commands
+from morph import __version__, commands
 from morph.launcher.command import main
 from tests.commands import terminal
 from tests.platforms import REPOSITORY
@@ -34,6 +34,13 @@ def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     assert f"\n  {name} " in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"morph {__version__}\n"
 
 
 def test_words_that_a_command_cannot_understand(capsys: pytest.CaptureFixture[str]) -> None:

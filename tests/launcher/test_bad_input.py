@@ -30,6 +30,7 @@ def run(platform: Platform, *arguments: object, **environment: str) -> subproces
         ),
         (["--nonsense", "x.py"], {}, "--nonsense"),
         (["--backnd", "cpu", "x.py"], {}, "unknown option --backnd; did you mean --backend?"),
+        (["--device_memory", "1GiB", "x.py"], {}, "--device_memory; did you mean --device-memory?"),
         (["--backend", "ncpu", "-c", "pass"], {}, "; did you mean npu?"),
         (["chekc"], {}, "No such file or directory; did you mean the command check?"),
         (["--backend"], {}, "--backend"),

@@ -247,6 +247,14 @@ def test_a_start_imports_next_to_nothing(folder: Folder) -> None:
     assert extra == len(names)
 
 
+def test_options_of_the_command_reach_children(folder: Folder) -> None:
+    folder.write("child.py", LOOK + "print(on_gpu())")
+    folder.write("program.py", "import subprocess, sys; subprocess.run([sys.executable, 'child.py'])")
+    assert folder.python("-m", "morph", "--backend", "npu", "program.py").output == "True\n"
+    folder.write("child.py", "import torch; print(torch.cuda.device_count())")
+    assert folder.morph("--devices", "3", "program.py").output == "3\n"
+
+
 def test_options_of_the_interpreter_reach_children(folder: Folder) -> None:
     program = """
 import multiprocessing, sys

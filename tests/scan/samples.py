@@ -5,13 +5,22 @@ from __future__ import annotations
 import pathlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from morph.scan.names import ROOTS
+from morph.scan.rules import rules
 from morph.scan.uses import Kind, Use
+from morph.tables import table
 
 FOLDER = pathlib.Path(__file__).parent / "samples"
 FILES = sorted(FOLDER.glob("*.py"))
 MARK = "  #: "
+
+TOOLS = ("nvidia-smi", "nvidia-settings", "nvcc", "nsys", "ncu", "nvprof", "cuda-gdb", "cuobjdump")
+TOOLS += ("nvdisasm", "compute-sanitizer")
+LIBRARIES = ("cuda", "cudart", "cublas", "cublasLt", "cudnn", "cufft", "cufile", "cupti", "curand")
+LIBRARIES += ("cusolver", "cusparse", "nccl", "nvcuda", "nvidia-ml", "nvml", "nvrtc", "nvToolsExt")
+LIBRARIES += ("nvJitLink",)
 
 Lines = Mapping[int, Counter[str]]
 
@@ -31,3 +40,13 @@ def found(uses: Iterable[Use]) -> Lines:
         said = f"{compared}{use.name} {use.rule}".strip()
         lines.setdefault(use.place.line, Counter())[said] += 1
     return lines
+
+
+def single_uses() -> Iterator[tuple[str, str]]:
+    """Yields what a file uses of CUDA and nothing else, with the file's only line."""
+    yield from ((name, f"import torch; {name}") for name in (*ROOTS, "torch._C._nvtx.rangePop"))
+    yield from ((name, f"import ctypes; ctypes.CDLL('lib{name}.so')") for name in LIBRARIES)
+    yield from ((name, f"import subprocess; subprocess.run(['{name}'])") for name in TOOLS)
+    served = {name for backend in table.backend_names() for name in table.load(backend).environment}
+    ruled = {name for rule in rules().values() for name in rule.variables}
+    yield from ((name, f"import os; os.environ['{name}']") for name in sorted(served | ruled))

@@ -96,6 +96,11 @@ def test_every_use_is_shown_where_it_is_asked_for(
     assert line.split() == ["2", "torch.cuda.synchronize", "same", *note.split()]
 
 
+def test_the_column_of_notes_has_no_heading(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    headings = [line.split() for line in printed(capsys, "--all", "--backend", "cpu", "served.py")]
+    assert ["line", "use", "cpu"] in headings
+
+
 def test_one_cause_is_said_once(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(40):
         lines = "".join(f"cupy.f{line}()\nimport cupy\n" for line in range(30))
@@ -152,6 +157,9 @@ def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (capability["file"], capability["line"], capability["column"]) == ("look.py", 4, 4)
     assert capability["look"]
     assert capability["remedy"].startswith("ask for what is needed instead")
+    cause = report["causes"][capability["cause"]]
+    assert (cause["title"], cause["names"]) == ("capability-check", ["torch.cuda.get_device_capability"])
+    assert (cause["remedy"], cause["notes"][0]["backends"]) == (capability["remedy"], ["npu", "cpu"])
     [gds] = [use for use in report["uses"] if use["name"] == "torch.cuda.gds"]
     assert gds["kind"] == "name"
     assert gds["backends"]["npu"] == {

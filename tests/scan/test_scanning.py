@@ -18,7 +18,7 @@ from morph.scan.report import Report
 from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
 from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
-from morph.scan.uses import Kind, Use
+from morph.scan.uses import Use
 from morph.tables import table
 from tests.platforms import Platform, describe
 from tests.scan import samples
@@ -98,6 +98,15 @@ def test_files_that_are_not_walked_have_nothing_to_find() -> None:
     for file in passed:
         text = file.read_text(encoding="utf-8")
         assert uses_of(Resolution(ast.parse(text)), text, EVERYTHING) == []
+
+
+def test_a_file_is_walked_for_a_single_use(tmp_path: pathlib.Path) -> None:
+    file, missed = tmp_path / "one.py", []
+    for name, source in samples.single_uses():
+        file.write_text(source)
+        if not any(name in use.name for use in uses_of_file(file)):
+            missed.append(name)
+    assert missed == []
 
 
 @pytest.mark.platforms("simulated-npu")
@@ -191,34 +200,6 @@ def test_packages_are_found_without_an_import() -> None:
     for name in ("no_such_package", "torch.no_such_module", "torch._C", "sys"):
         with pytest.raises(NothingToScanError, match=name):
             locate(name)
-
-
-def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "program.py"
-    file.write_text(
-        "import torch\n"
-        "torch.cuda.gds, torch.cuda.Event, torch.cuda.no_such_name\n"
-        "x.device.type == 'cuda'; x.cuda(); {'cuda': 1, 'npu': 2}\n"
-    )
-    answers = {each.use.name: each.answers for each in scanned(file).findings}
-    status = {
-        name: [each.status.value if each.status else each.look for each in answer.values()]
-        for name, answer in answers.items()
-    }
-    names = table.backend_names()
-    assert status["torch.cuda.gds"][names.index("npu")] == "missing"
-    assert dict(zip(names, status["torch.cuda.Event"], strict=True)) == dict.fromkeys(names, "same")
-    assert set(status["torch.cuda.no_such_name"]) == {"missing"}
-    assert dict(zip(names, status[".cuda()"], strict=True)) == {
-        **dict.fromkeys(names, "renamed"),
-        "rocm": "same",
-        "cpu": "same",
-    }
-    keys = [each for each in scanned(file).findings if each.use.rule == "dictionary-key"]
-    looked = {name for each in keys for name, answer in each.answers.items() if answer.look}
-    assert looked == {*names} - {"npu", "rocm", "cpu"}
-    compared = [each for each in scanned(file).findings if each.use.kind is Kind.COMPARISON and not each.look]
-    assert [each.answers["npu"].note for each in compared] == ["accepts 'npu' and 'hccl' too"]
 
 
 def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:

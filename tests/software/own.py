@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from tests import platforms
+
 # what only some vendors have, or have otherwise
-as_an_npu = pytest.mark.parametrize("machine", ["simulated-npu", "npu"], indirect=True)
-only_simulated = pytest.mark.parametrize("machine", ["simulated-npu", "simulated-xpu"], indirect=True)
+as_an_npu = pytest.mark.parametrize("machine", platforms.chosen(["simulated-npu", "npu"]), indirect=True)
+only_simulated = pytest.mark.parametrize(
+    "machine", platforms.chosen(["simulated-npu", "simulated-xpu"]), indirect=True
+)
 
 
 def device(index: int | None = None) -> str:

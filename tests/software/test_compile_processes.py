@@ -25,6 +25,10 @@ result, back = step(torch.zeros(3, device="cuda"))
 assert (result.device.type, back.device.type, result.tolist()) == ("cuda", "cpu", [1, 2, 3])
 print(counters["inductor"]["fxgraph_cache_hit"])
 """
+OF_ANOTHER_MORPH = """
+from morph.software import compilation
+compilation._version = lambda: "another"
+"""
 WITHOUT_COMPILER = """
 import torch
 model, ones = torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda")
@@ -41,6 +45,8 @@ def test_compiled_code_is_found_again(platform: Platform, tmp_path: pathlib.Path
     environment = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
     hits = [platform.run(REMEMBERED, environment=environment).stdout.split() for _ in range(2)]
     assert hits == [["0"], ["1"]]
+    other = platform.run(OF_ANOTHER_MORPH + REMEMBERED, environment=environment)
+    assert other.stdout.split() == ["0"], "what another morph, or a GPU, has left is not taken"
 
 
 @pytest.mark.platforms("npu", "simulated-npu", "simulated-xpu")

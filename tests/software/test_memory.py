@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tests import platforms
 from tests.software import own
 from tests.worker import Worker
 
@@ -106,6 +107,16 @@ def test_memory_is_used_again() -> None:
 def test_reports_for_people() -> None:
     summary = own.module().memory_summary(abbreviated=True)
     assert "PyTorch NPU memory summary, device ID 0" in summary
+
+
+@pytest.mark.parametrize("machine", platforms.chosen(["simulated-npu"]), indirect=True)
+@pytest.mark.parametrize("held", [3000, 50_000, 40 * MIB])
+def test_figures_for_people_are_the_allocated_bytes(held: int) -> None:
+    tensor = torch.empty(held, dtype=torch.uint8, device=own.device())
+    [row] = [line for line in own.module().memory_summary().splitlines() if "Allocated memory" in line]
+    figure, unit = row.split("|")[2].split()
+    told = int(figure) * {"B": 1, "KiB": 1 << 10, "MiB": MIB}[unit]
+    assert tensor.nbytes <= own.module().memory_allocated() == pytest.approx(told, rel=0.1)
 
 
 def test_reports_for_tools() -> None:

@@ -97,6 +97,11 @@ def loops():
 
 torch.distributed.is_nccl_available()  #: torch.distributed.is_nccl_available
 torch.profiler.ProfilerActivity.CUDA  #: torch.profiler.ProfilerActivity.CUDA
+torch.distributed.Backend.NCCL, torch.distributed.ProcessGroupNCCL  #: torch.distributed.Backend.NCCL, torch.distributed.ProcessGroupNCCL
 list(map(torch.Tensor.cuda, []))  #: torch.Tensor.cuda
+list(map(torch.Tensor.is_cuda.__get__, []))  #: torch.Tensor.is_cuda.__get__
+torch.nn.Module.cuda(torch.nn.Linear(1, 1))  #: torch.nn.Module.cuda
+torch.backends.cusparselt.is_available()  #: torch.backends.cusparselt.is_available
+torch.set_autocast_gpu_dtype(torch.get_autocast_gpu_dtype())  #: torch.set_autocast_gpu_dtype, torch.get_autocast_gpu_dtype
 torch.version.cuda  #: torch.version.cuda
 "a docstring that says torch.cuda.synchronize() is no use"

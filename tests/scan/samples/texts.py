@@ -29,6 +29,8 @@ device is "cuda"  #: == "cuda" identity-comparison
 workers = {"cuda": 4, "cpu": 0}  #: == "cuda" dictionary-key
 known = {"cuda": 4, "npu": 4}  #: == "cuda" dictionary-key
 torch.load("model.pt", {"cuda:0": "cpu"})  #: "cuda:0"
+torch.load("model.pt", {"cuda": "cpu"})  #: "cuda"
+dict.update(workers, {"cuda": 8})  #: == "cuda" dictionary-key
 
 hasattr(torch, "cuda")  #: torch.cuda
 workers["cuda"]
