@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import importlib.util
 import pathlib
 import warnings
 import weakref
@@ -10,7 +12,6 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar
 
 import torch
-import torch.xpu.graphs
 
 from morph.software import devices, generators, memory, pools, streams
 from morph.software.capture import Capture, Step, replay
@@ -183,10 +184,11 @@ class graph:
 
 
 class _Torch:
-    """torch with the simulated device as its ``torch.xpu``."""
+    """torch with the simulated device as its ``torch.xpu``, or as the ``torch.cuda`` of older releases."""
 
-    xpu = SimpleNamespace(
+    xpu = cuda = SimpleNamespace(
         XPUGraph=Graph,
+        CUDAGraph=Graph,
         Stream=streams.Stream,
         graph=graph,
         stream=streams.stream,
@@ -205,5 +207,7 @@ def _on_the_device(function: Any) -> Any:
     return copy
 
 
-make_graphed_callables = _on_the_device(torch.xpu.graphs.make_graphed_callables)
+# XPU has graphs from torch 2.12 on; they were made after CUDA's
+_graphs = "torch.xpu.graphs" if importlib.util.find_spec("torch.xpu.graphs") else "torch.cuda.graphs"
+make_graphed_callables = _on_the_device(importlib.import_module(_graphs).make_graphed_callables)
 make_graphed_callables.__module__ = __name__

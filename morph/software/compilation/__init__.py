@@ -157,7 +157,7 @@ def _without_triton(module: Any, journal: Journal) -> None:
     """Keep everything from generating code for a GPU, even where triton is installed."""
 
     def refuse(device: Any = None) -> None:
-        raise RuntimeError("triton has no driver for the software device")
+        _refuse_triton()
 
     journal.set_attribute(module.CudaInterface, "is_triton_capable", staticmethod(lambda device=None: False))
     journal.set_attribute(module.CudaInterface, "raise_if_triton_unavailable", staticmethod(refuse))
@@ -165,12 +165,26 @@ def _without_triton(module: Any, journal: Journal) -> None:
 
 def _without_drivers(config: Any, journal: Journal) -> None:
     """Keep inductor from asking triton for CUDA's driver, which it does for the keys of its kernel caches."""
-    from torch.utils._triton import has_triton
+    from torch.utils import _triton
 
-    journal.on_undo(has_triton.cache_clear)
+    detection = config._config.get("triton_disable_device_detection")
+    if detection is None:  # before torch 2.10
+        journal.set_attribute(_triton, "has_triton", _has_no_triton)
+        journal.set_attribute(_triton, "triton_hash_with_backend", _refuse_triton)
+        return
+    journal.on_undo(_triton.has_triton.cache_clear)
     # what is set is set for one thread only
-    journal.set_attribute(config._config["triton_disable_device_detection"], "default", True)
-    has_triton.cache_clear()
+    journal.set_attribute(detection, "default", True)
+    _triton.has_triton.cache_clear()
+
+
+@functools.cache
+def _has_no_triton() -> bool:
+    return False
+
+
+def _refuse_triton() -> str:
+    raise RuntimeError("triton has no driver for the software device")
 
 
 def _without_graphs(module: Any, journal: Journal) -> None:

@@ -19,20 +19,20 @@ from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
 
 # the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
-CUDA = {"cuda": "13.0"}
+CUDA = {"cuda": libraries.TOOLKIT}
 HIP = {"hip": "6.4.43482", "rocm": "6.4.1"}
 
 _reexecuted = Reexecuted("torch.cuda")
 
 
 def place_cuda(machine: Machine, journal: Journal) -> None:
-    """Make torch appear to be built for CUDA, with cuDNN.
+    """Make torch appear to be built for CUDA, with cuDNN; a build for CUDA no longer asks a driver.
 
     Args:
         machine: The software devices.
         journal: Records every rebinding.
     """
-    if torch._C._has_cuda:
+    if vars(torch._C).get("_cuda_init") is runtime.initialise:
         return
     _place_members(libraries.names(), journal)
     libraries.place(journal)
@@ -56,7 +56,8 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
     _offer_profiling(journal)
     _place_members({**refusals.names(), **runtime.names(machine)}, journal)
     for name, version in versions.items():
-        journal.set_attribute(torch.version, name, version)
+        if getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
+            journal.set_attribute(torch.version, name, version)
     storages.place(journal)
     parallel.fill_in(journal)
     with _without("amdsmi"):  # torch.cuda would query the driver with them

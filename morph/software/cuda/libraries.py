@@ -12,7 +12,7 @@ import torch
 from morph.journal import Journal
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
-RUNTIME = 13000
+TOOLKIT = "13.0"  # of a torch that was built without CUDA
 CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number, by turns
 CUBLASLT_WORKSPACE = 1 << 20
 
@@ -22,8 +22,13 @@ def names() -> dict[str, Any]:
     return {
         "_has_cudnn": True,
         "_cudnn": cudnn(),
-        "_cuda_getCompiledVersion": lambda: RUNTIME,
+        "_cuda_getCompiledVersion": _runtime,
     }
+
+
+def _runtime() -> int:
+    major, minor = (torch.version.cuda or TOOLKIT).split(".")[:2]
+    return int(major) * 1000 + int(minor) * 10
 
 
 def settings() -> dict[str, Any]:

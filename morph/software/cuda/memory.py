@@ -34,16 +34,22 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_cudaCachingAllocator_raw_delete": native.deallocate,
         "_cuda_cudaCachingAllocator_is_enabled": lambda: True,
         "_cuda_cudaCachingAllocator_enable": native.set_caching,
-        "_cuda_cudaCachingAllocator_set_allocator_settings": torch._C._accelerator_setAllocatorSettings,
         "_cuda_lock_mutex": _free_mutex.acquire,
         "_cuda_unlock_mutex": _free_mutex.release,
         "_cuda_CUDAAllocator": type("_cuda_CUDAAllocator", (), {}),
         "_cuda_CUDAAllocator_AllocatorState": native.PoolState,
+        **_settings(),
         **_host(native),
         **_history(native),
         **_pools(native),
         **_tensors(native),
     }
+
+
+def _settings() -> dict[str, Any]:
+    # before torch 2.10 only a build for CUDA reads them
+    change = getattr(torch._C, "_accelerator_setAllocatorSettings", None)
+    return {"_cuda_cudaCachingAllocator_set_allocator_settings": change} if change else {}
 
 
 def _host(native: Any) -> dict[str, Any]:
@@ -114,7 +120,8 @@ class MemPool(pools.MemPool):
 def memory_snapshot(wanted: tuple[Any, ...] | None = None) -> dict[str, Any]:
     """Implement ``torch._C._cuda_memorySnapshot``: the segments, of one pool if named, and the history."""
     pool, with_events = (tuple(wanted[:2]) if wanted else (0, 0)), not wanted or len(wanted) < 3 or wanted[2]
-    settings = torch._C._accelerator_getAllocatorSettings()
+    read = getattr(torch._C, "_accelerator_getAllocatorSettings", str)
+    settings = read()
     return {
         "segments": memory.memory_snapshot(None if pool == (0, 0) else pool),
         "device_traces": started().native.memory_traces() if with_events else [],

@@ -2,6 +2,7 @@
 // a difference in host memory, and what is not one of the values is refused, as on a GPU.
 #include "device.h"
 
+#if __has_include(<c10/core/AllocatorConfig.h>)  // torch 2.9
 #include <c10/core/AllocatorConfig.h>
 
 namespace software {
@@ -44,17 +45,36 @@ void parse(const std::string& text) {
   }
 }
 
+// A build of torch for CUDA has taken its allocator's keys, and torch refuses the same one twice.
+std::unordered_set<std::string> keys_to_take() {
+  std::unordered_set<std::string> all = keys();
+  for (const std::string& taken : AcceleratorAllocatorConfig::getKeys()) all.erase(taken);
+  return all;
+}
+
+size_t divisions_for(size_t bytes) { return AcceleratorAllocatorConfig::roundup_power2_divisions(bytes); }
+
 }  // namespace
 
 void install_allocator_settings() {
   if (settings().type == c10::DeviceType::CUDA)
-    AcceleratorAllocatorConfig::registerDeviceConfigParserHook(&parse, keys());
+    AcceleratorAllocatorConfig::registerDeviceConfigParserHook(&parse, keys_to_take());
 }
+#else
+
+namespace software {
+namespace {
+
+size_t divisions_for(size_t) { return 0; }
+
+}  // namespace
+
+void install_allocator_settings() {}
+#endif
 
 size_t rounded_as_set(size_t bytes, size_t unit) {
   auto round_to = [bytes](size_t step) { return (bytes + step - 1) / step * step; };
-  size_t divisions = settings().type == c10::DeviceType::CUDA
-                         ? AcceleratorAllocatorConfig::roundup_power2_divisions(bytes) : 0;
+  size_t divisions = settings().type == c10::DeviceType::CUDA ? divisions_for(bytes) : 0;
   if (divisions <= 1 || bytes <= unit * divisions) return round_to(unit);
   size_t below = size_t(1) << (63 - __builtin_clzll(bytes - 1));  // the power of two below
   return round_to(std::max(unit, below / divisions));

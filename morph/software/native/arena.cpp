@@ -38,7 +38,7 @@ void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
 
 }  // namespace
 
-Block* Arena::take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool) {
+Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t size = std::max(kRound, rounded_as_set(requested + settings().padding, kRound));
   Block* block = cached(size, stream, pool);
@@ -92,7 +92,7 @@ FreeBlocks& Arena::free(const Segment& segment) {
   return *free_.emplace_back(std::make_unique<FreeBlocks>(segment.large, segment.stream, segment.pool));
 }
 
-Block* Arena::cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
+Block* Arena::cached(size_t size, c10::StreamId stream, MempoolId_t pool) {
   for (auto& each : free_)
     if (each->serves(size > kSmall, stream, pool)) {
       Block* block = each->take(size);
@@ -114,7 +114,7 @@ char* Arena::map(size_t bytes) {
   return start;
 }
 
-Block* Arena::grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
+Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
   size_t bytes = segment_size(size), offset = end_;
   char* start = fits(bytes) ? map(bytes) : nullptr;
   if (!start) {
@@ -284,18 +284,18 @@ void Arena::list(std::vector<SegmentView>& into) {
   }
 }
 
-void Arena::hold(c10::MempoolId_t pool) {
+void Arena::hold(MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   holders_[pool]++;
 }
 
-void Arena::let_go(c10::MempoolId_t pool) {
+void Arena::let_go(MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = holders_.find(pool);
   if (found != holders_.end() && --found->second == 0) holders_.erase(found);
 }
 
-int Arena::holders(c10::MempoolId_t pool) {
+int Arena::holders(MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = holders_.find(pool);
   return found == holders_.end() ? 0 : found->second;

@@ -23,7 +23,7 @@ class Arena {
  public:
   explicit Arena(c10::DeviceIndex device) : device_(device) {}
 
-  Block* take(size_t requested, c10::StreamId stream, c10::MempoolId_t pool);  // throws OutOfMemoryError
+  Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Segment* segment, void* pointer);
   void release_cached();
   int64_t releases();  // how often it gave back what it could, before which a GPU waits for all streams
@@ -35,12 +35,12 @@ class Arena {
   void list(std::vector<SegmentView>& into);
 
   // A pool's memory that no tensor occupies is kept while somebody holds the pool.
-  void hold(c10::MempoolId_t pool);
-  void let_go(c10::MempoolId_t pool);
-  int holders(c10::MempoolId_t pool);
+  void hold(MempoolId_t pool);
+  void let_go(MempoolId_t pool);
+  int holders(MempoolId_t pool);
 
   // checkpoints.cpp: gives a pool the blocks that it had.
-  void put_back(c10::MempoolId_t pool, const std::vector<SegmentView>& state);
+  void put_back(MempoolId_t pool, const std::vector<SegmentView>& state);
 
   void forget_history();
   std::vector<MemoryEvent> history();
@@ -55,8 +55,8 @@ class Arena {
   using StatArray = c10::CachingAllocator::StatArray;
 
   FreeBlocks& free(const Segment& segment);
-  Block* cached(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
-  Block* grow(size_t size, c10::StreamId stream, c10::MempoolId_t pool);
+  Block* cached(size_t size, c10::StreamId stream, MempoolId_t pool);
+  Block* grow(size_t size, c10::StreamId stream, MempoolId_t pool);
   char* map(size_t bytes);
   void split(Block* block, size_t size);
   void make_used(Block* block, size_t requested);
@@ -76,7 +76,7 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
-  void note(const char* action, const void* address, size_t size, c10::StreamId stream, c10::MempoolId_t pool = {0, 0});
+  void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0});
 
   c10::DeviceIndex device_;
   std::mutex mutex_;
@@ -84,7 +84,7 @@ class Arena {
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
-  std::map<c10::MempoolId_t, int> holders_;
+  std::map<MempoolId_t, int> holders_;
   std::deque<MemoryEvent> events_;
   std::map<const void*, Context> contexts_, segment_contexts_;
   int file_ = -1;

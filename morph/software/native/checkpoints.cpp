@@ -46,7 +46,7 @@ void check(const PoolState& state, const Addresses& before, const Addresses& aft
 
 }  // namespace
 
-void Arena::put_back(c10::MempoolId_t pool, const std::vector<SegmentView>& state) {
+void Arena::put_back(MempoolId_t pool, const std::vector<SegmentView>& state) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [start, segment] : segments_)
     if (segment->pool == pool) free_all(*segment);
@@ -74,7 +74,7 @@ void Arena::lay_out(Segment& segment, const SegmentView& as) {
   settle_inactive(segment.large);
 }
 
-PoolState pool_state(c10::DeviceIndex index, c10::MempoolId_t pool) {
+PoolState pool_state(c10::DeviceIndex index, MempoolId_t pool) {
   PoolState state{checked(index), pool, memory_segments()};
   std::erase_if(state.segments, [&](auto& each) { return each.device != state.device || each.pool != pool; });
   return state;

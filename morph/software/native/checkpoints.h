@@ -8,15 +8,15 @@ namespace software {
 
 struct PoolState {
   c10::DeviceIndex device;
-  c10::MempoolId_t pool;
+  MempoolId_t pool;
   std::vector<SegmentView> segments;
 };
 
-PoolState pool_state(c10::DeviceIndex index, c10::MempoolId_t pool);
+PoolState pool_state(c10::DeviceIndex index, MempoolId_t pool);
 
 using Storages = std::vector<c10::StorageImpl*>;
 
-void lay_out_pool(c10::DeviceIndex index, c10::MempoolId_t pool, const std::vector<SegmentView>& as);  // memory.cpp
+void lay_out_pool(c10::DeviceIndex index, MempoolId_t pool, const std::vector<SegmentView>& as);  // memory.cpp
 
 // The stale ones lose the blocks that are free in the state; the owners, which own nothing, get those that are taken.
 void put_back(const PoolState& state, const Storages& stale, const Storages& owners);

@@ -2,6 +2,7 @@
 // CPU tensors that share the device's memory. A library of its own: few programs need it, and it takes long to build.
 #include "collective_work.h"
 #include "host_view.h"
+#include "torchs.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -14,6 +15,11 @@
 #include <numeric>
 #include <optional>
 #include <set>
+
+namespace c10d {
+struct PreMulSumSupplement;      // torch 2.13
+struct NCCLPreMulSumSupplement;  // as it was named before
+}  // namespace c10d
 
 namespace software {
 namespace {
@@ -66,6 +72,9 @@ bool same_size(const Tensors& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](auto& each) { return each.numel() == tensors[0].numel(); });
 }
 
+using Premultiplied = std::conditional_t<Known<c10d::PreMulSumSupplement>, c10d::PreMulSumSupplement,
+                                         c10d::NCCLPreMulSumSupplement>;
+
 // How a reduction is done with what gloo has: what goes in is multiplied, what comes out divided.
 class Reduction {
  public:
@@ -73,7 +82,7 @@ class Reduction {
     bool is_bool = sample.scalar_type() == at::kBool;
     if (as_nccl) refuse_what_nccl_refuses(sample.scalar_type());
     if (op == ReduceOp::PREMUL_SUM) {
-      auto* factor = static_cast<const c10d::PreMulSumSupplement*>(wanted.supplement_.get());
+      auto* factor = static_cast<const Premultiplied*>(wanted.supplement_.get());
       factor_ = factor->tensor_factor.defined() ? host_view(factor->tensor_factor) : at::scalar_tensor(factor->double_factor, at::kDouble);
       op = ReduceOp::SUM;
     } else if (op == ReduceOp::AVG) {  // NCCL, too, multiplies floating-point numbers before, and divides integers after
@@ -111,6 +120,17 @@ class Reduction {
   int divisor_ = 0;
 };
 
+template <class Group>
+intrusive_ptr<c10d::Backend::Options> options_of(Group& group) {
+  if constexpr (requires { group.getBackendOptions(); }) return group.getBackendOptions();
+  else return nullptr;
+}
+
+template <class Group>
+void set_timeout_of(Group& group, std::chrono::milliseconds timeout) {
+  if constexpr (requires { group.setTimeout(timeout); }) group.setTimeout(timeout);
+}
+
 class HostBackend final : public c10d::Backend {
  public:
   // What belongs to Python: the group's options, and what makes a group of some of its ranks.
@@ -145,11 +165,20 @@ class HostBackend final : public c10d::Backend {
   }
 
   const std::string getBackendName() const override { return name_; }
-  intrusive_ptr<Options> getBackendOptions() override { return options_ ? options_ : inner_->getBackendOptions(); }
-  void setTimeout(std::chrono::milliseconds timeout) override {
-    inner_->setTimeout(timeout);
+  // These override nothing before torch 2.9, which asks for none of them.
+  intrusive_ptr<Options> getBackendOptions() { return options_ ? options_ : options_of(*inner_); }
+  void setTimeout(std::chrono::milliseconds timeout) {
+    set_timeout_of(*inner_, timeout);
     if (options_) options_->timeout = timeout;
   }
+  intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+                               const intrusive_ptr<Options>& options) {
+    auto place = std::find(ranks.begin(), ranks.end(), getRank());
+    if (place == ranks.end()) return nullptr;
+    py::gil_scoped_acquire gil;
+    return python_->make(store, place - ranks.begin(), ranks.size(), options).cast<intrusive_ptr<Backend>>();
+  }
+
   void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
   uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
@@ -159,13 +188,6 @@ class HostBackend final : public c10d::Backend {
   const py::object& python_options() const { return python_->options; }
 
   bool supportsSplitting() const override { return true; }
-  intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
-                               const intrusive_ptr<Options>& options) override {
-    auto place = std::find(ranks.begin(), ranks.end(), getRank());
-    if (place == ranks.end()) return nullptr;
-    py::gil_scoped_acquire gil;
-    return python_->make(store, place - ranks.begin(), ranks.size(), options).cast<intrusive_ptr<Backend>>();
-  }
 
   bool supportsCoalescing() const override { return true; }
   void startCoalescing() override { coalesced_.emplace(); }

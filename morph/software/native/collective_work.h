@@ -46,7 +46,7 @@ class HostWork final : public c10d::Work {
   int sourceRank() const override { return source_; }
   Tensors result() override { return results_; }
   void synchronize() override { wait(kNoTimeout); }
-  void blockCurrentStream() override { wait(kNoTimeout); }
+  void blockCurrentStream() { wait(kNoTimeout); }  // overrides where torch has it (2.9)
   void abort() override {
     for (auto& part : parts_) part->abort();
   }

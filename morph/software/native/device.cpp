@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "errors.h"
+#include "fallback.h"
 #include "operators.h"
 
 #include <pthread.h>
@@ -26,6 +27,8 @@ void install(Settings wanted) {
   TORCH_CHECK(!installed.exchange(true), "the software device is installed already");
   chosen = std::move(wanted);
   pthread_atfork(nullptr, nullptr, &after_fork);
+  bool displaced = displace_kernels();
+  if (displaced) install_operators();  // first: what the others install comes before these
   install_memory();
   install_guard();
   install_hooks();
@@ -48,7 +51,7 @@ void install(Settings wanted) {
   install_allocator_settings();
   install_pinned_memory();
   install_autocast();
-  install_operators();
+  if (!displaced) install_operators();
   install_fallback();  // last: it fills what the others leave
 }
 

@@ -1,23 +1,18 @@
 // What the parts of the software device share: which device it is, how many there are, and who is current.
 #pragma once
 
+#include "torchs.h"
+
 #include <ATen/core/Tensor.h>
-#include <c10/core/Allocator.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/Storage.h>
-#include <c10/core/Stream.h>
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <tuple>
 #include <vector>
-
-namespace at {
-struct HostAllocator;
-}
 
 namespace software {
 
@@ -85,37 +80,36 @@ int64_t event_time(size_t event);                      // by the clock that all 
 void set_event_time(size_t event, int64_t time);
 
 // memory.cpp
-c10::DeviceAllocator* allocator();
+DeviceAllocator* allocator();
 void set_memory_fraction(c10::DeviceIndex index, double fraction);
 double memory_fraction(c10::DeviceIndex index);
 c10::DeviceIndex owner_of(const void* pointer);  // -1: not device memory
-c10::MempoolId_t pool_of(const void* pointer);  // {0, 0}: none of its own
+MempoolId_t pool_of(const void* pointer);  // {0, 0}: none of its own
 struct BlockView { size_t address, size, requested; bool used; };
 struct SegmentView {
   c10::DeviceIndex device;
   size_t address, size;
   c10::StreamId stream;
-  c10::MempoolId_t pool;
+  MempoolId_t pool;
   bool large;
   std::vector<BlockView> blocks;
 };
 std::vector<SegmentView> memory_segments();
-void hold_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
-void let_go_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
-int holders_of_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
+void hold_pool(c10::DeviceIndex index, MempoolId_t pool);
+void let_go_of_pool(c10::DeviceIndex index, MempoolId_t pool);
+int holders_of_pool(c10::DeviceIndex index, MempoolId_t pool);
 // The memory file, the offset of the segment in it, the offset of the pointer in the segment.
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 
 // pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
 // Whose memory: the current stream's, this thread's, both of these, everybody's.
 enum class Reach { kStream, kThread, kCapture, kProcess };
-void begin_pool(c10::DeviceIndex index, c10::MempoolId_t pool, Reach reach);
-void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool);
-c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
-at::Tensor borrow(const at::Tensor& tensor, c10::MempoolId_t pool);  // without holding what lies in the pool
+void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach);
+void end_pool(c10::DeviceIndex index, MempoolId_t pool);
+MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
+at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool);  // without holding what lies in the pool
 
 // host.cpp
-at::HostAllocator* pinned_allocator();
 void install_pinned_memory();
 bool is_pinned(const void* pointer);
 bool use_pinned(const void* pointer, c10::Stream stream);  // notes that work of the stream reads or writes it

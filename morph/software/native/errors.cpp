@@ -7,6 +7,10 @@
 #include <cstdlib>
 #include <map>
 
+namespace c10 {
+class AcceleratorError;  // torch 2.8
+}
+
 namespace software {
 namespace {
 
@@ -75,6 +79,13 @@ std::string advice() {
          "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1";
 }
 
+template <class Error>
+[[noreturn]] void throw_with(int32_t code, std::string text) {
+  c10::SourceLocation here{__func__, __FILE__, uint32_t(__LINE__)};
+  if constexpr (Known<Error>) throw Error(here, code, std::move(text));
+  else throw c10::Error(here, std::move(text));
+}
+
 }  // namespace
 
 std::string error_text(int32_t code) {
@@ -85,7 +96,7 @@ std::string error_text(int32_t code) {
 void refuse(int32_t code) {
   std::string text = settings().title + " error: " + error_text(code) + help(code) + advice() +
                      "\nDevice-side assertion tracking was not enabled by user.";
-  throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, code, std::move(text));
+  throw_with<c10::AcceleratorError>(code, std::move(text));
 }
 
 std::string readable_size(size_t bytes) {

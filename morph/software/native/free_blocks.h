@@ -17,7 +17,7 @@ struct Segment {
   char* start;
   size_t size, offset;  // offset in the memory file of the device
   c10::StreamId stream;
-  c10::MempoolId_t pool;
+  MempoolId_t pool;
   bool large;
   FreeBlocks* free = nullptr;      // those that its own belong to
   std::vector<Block*> blocks = {};  // by where they begin, in units in which only one does
@@ -39,10 +39,10 @@ struct Block {
 // large ones are in order.
 class FreeBlocks {
  public:
-  FreeBlocks(bool large, c10::StreamId stream, c10::MempoolId_t pool)
+  FreeBlocks(bool large, c10::StreamId stream, MempoolId_t pool)
       : large_(large), stream_(stream), pool_(pool), lists_(large ? 0 : kLists) {}
 
-  bool serves(bool large, c10::StreamId stream, c10::MempoolId_t pool) const {
+  bool serves(bool large, c10::StreamId stream, MempoolId_t pool) const {
     return large == large_ && stream == stream_ && pool == pool_;
   }
   void insert(Block* block);
@@ -62,7 +62,7 @@ class FreeBlocks {
 
   bool large_;
   c10::StreamId stream_;
-  c10::MempoolId_t pool_;
+  MempoolId_t pool_;
   std::set<Block*, BySize> ordered_;
   std::vector<Block*> lists_;
   std::array<uint64_t, kWords> filled_{};

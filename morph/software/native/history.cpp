@@ -78,7 +78,7 @@ Context Arena::context_of_segment(const void* start) {
   return found(segment_contexts_, start);
 }
 
-void Arena::note(const char* action, const void* address, size_t size, c10::StreamId stream, c10::MempoolId_t pool) {
+void Arena::note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool) {
   const Recording& wanted = recording();
   if (!wanted.state && contexts_.empty() && segment_contexts_.empty()) return;
   std::string_view what = action;

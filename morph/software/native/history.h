@@ -16,7 +16,7 @@ struct MemoryEvent {
   const char* action;
   size_t address, size;  // of the event "oom", the address is the free memory
   c10::StreamId stream;
-  c10::MempoolId_t pool;
+  MempoolId_t pool;
   int64_t microseconds;
   Context context;
   std::string metadata;

@@ -1,9 +1,9 @@
 // Generators, and the hooks through which torch asks the device for them, for its memory and for which one is current.
 #include "clock.h"
+#include "pinned.h"
 
 #include <ATen/Context.h>
 #include <ATen/Utils.h>
-#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/core/Generator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>

@@ -2,8 +2,8 @@
 // that a copy still reads, by the clock of the device, is given out again only after that.
 #include "clock.h"
 #include "errors.h"
+#include "pinned.h"
 
-#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/llvmMathExtras.h>
 
@@ -23,7 +23,7 @@ std::map<const char*, Block>& taken = *new std::map<const char*, Block>;
 std::multimap<size_t, std::pair<char*, Clock::time_point>>& kept =
     *new std::multimap<size_t, std::pair<char*, Clock::time_point>>;
 std::map<const char*, size_t>& registered = *new std::map<const char*, size_t>;
-at::HostStats figures;
+PinnedFigures figures;
 
 template <typename Value>
 auto holding(std::map<const char*, Value>& blocks, const void* pointer) {
@@ -92,7 +92,22 @@ void each_stat(Action action) {
     action(*stat);
 }
 
-struct PinnedAllocator final : at::HostAllocator {
+// As torch 2.10 names them, or as releases before it do.
+template <class Stats>
+Stats torchs(const PinnedFigures& ours) {
+  Stats stats;
+  if constexpr (requires { stats.active_requests; }) {
+    stats.allocations = ours.allocations, stats.allocated_bytes = ours.allocated_bytes;
+    stats.active_requests = ours.active_requests, stats.active_bytes = ours.active_bytes;
+  } else {
+    stats.allocation = ours.active_requests, stats.allocated_bytes = ours.active_bytes;
+    stats.segment = ours.allocations, stats.reserved_bytes = ours.allocated_bytes;
+  }
+  stats.num_host_alloc = ours.num_host_alloc, stats.num_host_free = ours.num_host_free;
+  return stats;
+}
+
+struct PinnedAllocator final : HostAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
     size_t size = c10::llvm::PowerOf2Ceil(bytes);
@@ -109,10 +124,7 @@ struct PinnedAllocator final : at::HostAllocator {
 
   bool record_event(void* pointer, void*, c10::Stream stream) override { return use_pinned(pointer, stream); }
   void empty_cache() override { let_go_of_kept(); }
-  at::HostStats get_stats() override {
-    std::lock_guard<std::mutex> lock(mutex);
-    return figures;
-  }
+  at::HostStats get_stats() override { return torchs<at::HostStats>(pinned_figures()); }
   void reset_peak_stats() override {
     each_stat([](auto& stat) { stat.reset_peak(); });
   }
@@ -122,14 +134,24 @@ struct PinnedAllocator final : at::HostAllocator {
   }
 };
 
+template <class Allocator>
+void register_with_torch(c10::DeviceType type, Allocator* pinned) {
+  if constexpr (std::is_same_v<Allocator, at::HostAllocator>) setHostAllocator(type, pinned, 1);  // torch's, by type
+}
+
 }  // namespace
 
-at::HostAllocator* pinned_allocator() {
+PinnedFigures pinned_figures() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return figures;
+}
+
+HostAllocator* pinned_allocator() {
   static auto* instance = new PinnedAllocator;
   return instance;
 }
 
-void install_pinned_memory() { at::setHostAllocator(settings().type, pinned_allocator(), 1); }
+void install_pinned_memory() { register_with_torch(settings().type, pinned_allocator()); }
 
 bool is_pinned(const void* pointer) {
   std::lock_guard<std::mutex> lock(mutex);

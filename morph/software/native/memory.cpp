@@ -49,7 +49,7 @@ DataPtr taken(size_t bytes, DeviceIndex index, c10::Device seen_as) {
   return {start, start, &free_device_memory, seen_as};
 }
 
-struct Allocator final : c10::DeviceAllocator {
+struct Allocator final : DeviceAllocator {
   DataPtr allocate(size_t bytes) override {
     initialize();
     DeviceIndex index = current_device();
@@ -59,7 +59,7 @@ struct Allocator final : c10::DeviceAllocator {
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
   bool initialized() override { return true; }
-  void emptyCache(c10::MempoolId_t) override {
+  void emptyCache(MempoolId_t) override {
     Remembered with(false);
     for (auto& each : arenas) each->release_cached();
   }
@@ -107,7 +107,7 @@ void free_device_memory(void* pointer) {
 TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }
 TakingFrom::~TakingFrom() { taken_from = previous_; }
 
-c10::DeviceAllocator* allocator() {
+DeviceAllocator* allocator() {
   static auto* instance = new Allocator;
   return instance;
 }
@@ -134,17 +134,17 @@ DeviceIndex owner_of(const void* pointer) {
   return segment ? segment->device : -1;
 }
 
-c10::MempoolId_t pool_of(const void* pointer) {
+MempoolId_t pool_of(const void* pointer) {
   const Segment* segment = segment_of(pointer);
-  return segment ? segment->pool : c10::MempoolId_t{0, 0};
+  return segment ? segment->pool : MempoolId_t{0, 0};
 }
 
-void hold_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).hold(pool); }
-void let_go_of_pool(DeviceIndex index, c10::MempoolId_t pool) { arena(index).let_go(pool); }
-void lay_out_pool(DeviceIndex index, c10::MempoolId_t pool, const std::vector<SegmentView>& as) {
+void hold_pool(DeviceIndex index, MempoolId_t pool) { arena(index).hold(pool); }
+void let_go_of_pool(DeviceIndex index, MempoolId_t pool) { arena(index).let_go(pool); }
+void lay_out_pool(DeviceIndex index, MempoolId_t pool, const std::vector<SegmentView>& as) {
   arena(index).put_back(pool, as);
 }
-int holders_of_pool(DeviceIndex index, c10::MempoolId_t pool) { return arena(index).holders(pool); }
+int holders_of_pool(DeviceIndex index, MempoolId_t pool) { return arena(index).holders(pool); }
 
 void forget_memory_history() {
   for (auto& each : arenas) each->forget_history();

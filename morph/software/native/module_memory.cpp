@@ -4,8 +4,8 @@
 #include "history.h"
 #include "memory.h"
 #include "module.h"
+#include "pinned.h"
 
-#include <ATen/core/CachingHostAllocator.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 namespace torch {  // declared by a header that includes what torch's distribution lacks
@@ -45,7 +45,7 @@ py::dict memory_stats(int index) {
 }
 
 py::dict pinned_memory_stats() {
-  auto figures = pinned_allocator()->get_stats();
+  auto figures = pinned_figures();
   py::dict all, no_time;
   for (const char* figure : {"avg", "count", "max", "min", "total"}) no_time[figure] = 0;
   all["allocations"] = stats_dict(figures.allocations), all["allocated_bytes"] = stats_dict(figures.allocated_bytes);
@@ -221,7 +221,7 @@ void bind_memory(py::module& module) {
 
 static void bind_checkpoints(py::module& module) {
   py::class_<PoolState>(module, "PoolState");
-  module.def("pool_state", [](int index, c10::MempoolId_t pool) { return pool_state(index_of(index), pool); });
+  module.def("pool_state", [](int index, MempoolId_t pool) { return pool_state(index_of(index), pool); });
   module.def("put_back_pool", [](const PoolState& state, const std::vector<size_t>& stale,
                                  const std::vector<size_t>& owners) {
     put_back(state, storages_at(stale), storages_at(owners));
@@ -235,7 +235,7 @@ void bind_pools(py::module& module) {
       .value("THREAD", Reach::kThread)
       .value("CAPTURE", Reach::kCapture)
       .value("PROCESS", Reach::kProcess);
-  using Id = c10::MempoolId_t;
+  using Id = MempoolId_t;
   module.def("begin_pool", [](int index, Id pool, Reach reach) { begin_pool(index_of(index), pool, reach); });
   module.def("end_pool", [](int index, Id pool) { end_pool(index_of(index), pool); });
   module.def("hold_pool", [](int index, Id pool) { hold_pool(index_of(index), pool); });

@@ -24,6 +24,12 @@
   _(reflection_pad1d_backward) _(reflection_pad2d_backward) _(replication_pad1d_backward) \
   _(replication_pad2d_backward)
 
+namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+#define DECLARE(operator_name) struct operator_name;
+OPERATORS(DECLARE)
+#undef DECLARE
+}  // namespace at::_ops
+
 namespace software {
 
 void install_backward_operators() {

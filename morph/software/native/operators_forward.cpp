@@ -46,6 +46,12 @@
   _(bernoulli) _(bernoulli_p) _(multinomial) _(normal_Tensor_Tensor) _(normal_Tensor_float) _(normal_float_Tensor) \
   _(poisson) _(_standard_gamma)
 
+namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+#define DECLARE(operator_name) struct operator_name;
+OPERATORS(DECLARE)
+#undef DECLARE
+}  // namespace at::_ops
+
 namespace software {
 
 void install_forward_operators() {

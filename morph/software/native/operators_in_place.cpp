@@ -21,6 +21,12 @@
   _(bernoulli__float) _(bernoulli__Tensor) _(random_) _(random__from) _(random__to) _(exponential_) _(log_normal_) \
   _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_)
 
+namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+#define DECLARE(operator_name) struct operator_name;
+OPERATORS(DECLARE)
+#undef DECLARE
+}  // namespace at::_ops
+
 namespace software {
 
 void install_in_place_operators() {

@@ -44,6 +44,13 @@
   _(_fused_sgd__tensor_lr) _(_fused_adagrad_) _(_fused_adagrad__tensor_lr) \
   _(_amp_foreach_non_finite_check_and_unscale_) _(_amp_update_scale_)
 
+namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+#define DECLARE(operator_name) struct operator_name;
+FOREACH(DECLARE)
+FUSED(DECLARE)
+#undef DECLARE
+}  // namespace at::_ops
+
 namespace software {
 
 void install_list_operators() {

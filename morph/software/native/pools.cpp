@@ -13,7 +13,7 @@ namespace {
 
 struct Route {
   c10::DeviceIndex device;
-  c10::MempoolId_t pool;
+  MempoolId_t pool;
   Reach reach;
   c10::StreamId stream;
   std::thread::id thread;
@@ -35,14 +35,14 @@ std::vector<Route>& routes = *new std::vector<Route>;
 
 }  // namespace
 
-void begin_pool(c10::DeviceIndex index, c10::MempoolId_t pool, Reach reach) {
+void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach) {
   index = checked(index);
   hold_pool(index, pool);
   std::lock_guard<std::mutex> lock(routes_mutex);
   routes.push_back({index, pool, reach, current_stream(index).id(), std::this_thread::get_id()});
 }
 
-void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool) {
+void end_pool(c10::DeviceIndex index, MempoolId_t pool) {
   index = checked(index);
   std::lock_guard<std::mutex> lock(routes_mutex);
   auto last = std::find_if(routes.rbegin(), routes.rend(),
@@ -51,14 +51,14 @@ void end_pool(c10::DeviceIndex index, c10::MempoolId_t pool) {
   routes.erase(std::next(last).base());
 }
 
-c10::MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
+MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(routes_mutex);
   auto found = std::find_if(routes.rbegin(), routes.rend(),
                             [&](const Route& route) { return route.reaches(index, stream); });
-  return found == routes.rend() ? c10::MempoolId_t{0, 0} : found->pool;
+  return found == routes.rend() ? MempoolId_t{0, 0} : found->pool;
 }
 
-at::Tensor borrow(const at::Tensor& tensor, c10::MempoolId_t pool) {
+at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool) {
   bool dense = tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.unsafeGetTensorImpl()->is_python_dispatch();
   if (!dense || !tensor.storage().data() || pool_of(tensor.storage().data()) != pool) return tensor;
   c10::DataPtr memory(tensor.storage().mutable_data(), tensor.device());

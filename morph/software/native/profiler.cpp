@@ -1,6 +1,7 @@
 // What torch's profilers ask of a GPU: events around operators, and marks for NVTX, which nobody reads here.
 #include "clock.h"
 
+#include <c10/util/ApproximateClock.h>
 #include <torch/csrc/profiler/stubs/base.h>
 
 namespace software {

@@ -30,7 +30,7 @@ Clock::time_point time_of(const void* event) { return event ? static_cast<const 
 
 Stream stream(Device device, c10::StreamId id) { return Stream(Stream::UNSAFE, device, id); }
 
-struct Guard final : c10::impl::DeviceGuardImplInterface {
+struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return settings().type; }
   Device exchangeDevice(Device wanted) const override {
     Device previous = getDevice();
@@ -62,10 +62,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     current_streams[wanted.device_index()] = wanted.id();
     return previous;
   }
-  void* getStreamNativeHandle(const Stream which) const override { return reinterpret_cast<void*>(which.id()); }
   bool queryStream(const Stream& which) const override { return is_past(idle_at(which)); }
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
-  bool isStreamCapturing(const Stream& which) const override { return is_capturing(which); }
 
   void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
     if (!*event) *event = new Event;
@@ -86,6 +84,25 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     allocator()->recordStream(data, which);
   }
 };
+
+// Functions that not every supported release of torch has, each in a class that is empty where it is missing.
+template <class Base>
+struct WithNativeHandle : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.getStreamNativeHandle(stream); }
+struct WithNativeHandle<Base> : Base {  // torch 2.11
+  void* getStreamNativeHandle(const Stream which) const override { return reinterpret_cast<void*>(which.id()); }
+};
+
+template <class Base>
+struct WithCapture : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.isStreamCapturing(stream); }
+struct WithCapture<Base> : Base {  // torch 2.12
+  bool isStreamCapturing(const Stream& which) const override { return is_capturing(which); }
+};
+
+using Guard = WithCapture<WithNativeHandle<GuardOfAll>>;
 
 }  // namespace
 
@@ -110,6 +127,6 @@ int stream_priority(c10::StreamId id) {
   return ours ? -int((id - 1) / kStreams) : 0;
 }
 
-void install_guard() { c10::impl::registerDeviceGuard(settings().type, new Guard); }
+void install_guard() { c10::impl::DeviceGuardImplRegistrar(settings().type, new Guard); }
 
 }  // namespace software

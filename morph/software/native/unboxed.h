@@ -184,7 +184,8 @@ template <class Op, class Kernel>
 void install_kernel() {
   auto& dispatcher = c10::Dispatcher::singleton();
   c10::OperatorName name{Op::name, Op::overload_name};
-  if (dispatcher.findSchemaOrThrow(Op::name, Op::overload_name).hasKernelForDispatchKey(backend_key())) return;
+  if (!is_displaced() && dispatcher.findSchemaOrThrow(Op::name, Op::overload_name).hasKernelForDispatchKey(backend_key()))
+    return;
   auto kernel = c10::KernelFunction::makeFromUnboxedFunctor<false, Kernel>(std::make_unique<Kernel>());
   static auto* handle = new c10::RegistrationHandleRAII(
       dispatcher.registerImpl(name, backend_key(), std::move(kernel),
@@ -193,12 +194,12 @@ void install_kernel() {
 
 template <class Op>
 void install_unboxed() {
-  install_kernel<Op, Unboxed<Op>>();
+  if constexpr (Known<Op>) install_kernel<Op, Unboxed<Op>>();
 }
 
 template <class Op>
 void install_for_lists() {
-  install_kernel<Op, UnboxedForLists<Op>>();
+  if constexpr (Known<Op>) install_kernel<Op, UnboxedForLists<Op>>();
 }
 
 }  // namespace software
