@@ -2,7 +2,6 @@
 // CPU tensors that share the device's memory. A library of its own: few programs need it, and it takes long to build.
 #include "collective_work.h"
 #include "host_view.h"
-#include "torchs.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -15,11 +14,6 @@
 #include <numeric>
 #include <optional>
 #include <set>
-
-namespace c10d {
-struct PreMulSumSupplement;      // torch 2.13
-struct NCCLPreMulSumSupplement;  // as it was named before
-}  // namespace c10d
 
 namespace software {
 namespace {
@@ -72,8 +66,7 @@ bool same_size(const Tensors& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [&](auto& each) { return each.numel() == tensors[0].numel(); });
 }
 
-using Premultiplied = std::conditional_t<Known<c10d::PreMulSumSupplement>, c10d::PreMulSumSupplement,
-                                         c10d::NCCLPreMulSumSupplement>;
+using Premultiplied = c10d::NCCLPreMulSumSupplement;  // the name that every release has
 
 // How a reduction is done with what gloo has: what goes in is multiplied, what comes out divided.
 class Reduction {
@@ -426,10 +419,10 @@ class HostTimer final : public c10d::Timer {
   }
 };
 
-void give_timer() {
-  auto* timers = c10d::TimerRegistry();
-  if (!timers->Has(c10::kCUDA))
-    timers->Register(c10::kCUDA, [](c10::Device device) { return std::unique_ptr<c10d::Timer>(new HostTimer(device)); });
+void give_timer() {  // which comes before the one of a build for CUDA
+  auto make = [](c10::Device device) { return std::unique_ptr<c10d::Timer>(new HostTimer(device)); };
+  static std::once_flag once;
+  std::call_once(once, [&] { c10d::TimerRegistry()->Register(c10::kCUDA, make, c10::REGISTRY_PREFERRED); });
 }
 
 intrusive_ptr<HostBackend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
