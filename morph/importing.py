@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # morph's dependencies and their dependencies, by import name; torch belongs to the program
 DEPENDENCIES = frozenset({"filelock", "importlib_metadata", "platformdirs", "psutil", "wrapt", "zipp"})
 DEPENDENCIES |= {"exceptiongroup", "lazy_importer", "markdown_it", "mdurl", "pygments", "rich", "tomli"}
+DEPENDENCIES |= {"typing_extensions"}
+COMPILED = "__mypyc"  # ends the name of the module that a compiled package's code is in, tomli's for one
 
 waiting: "list[Any]" = []  # removes the finder that waits for torch from ``sys.meta_path``
 
@@ -117,7 +119,8 @@ class OwnImports:
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
         """Return the spec of a dependency of morph's, for a thread inside the block."""
-        if fullname not in DEPENDENCIES and fullname not in sys.stdlib_module_names:
+        is_ours = fullname in DEPENDENCIES or fullname.endswith(COMPILED)
+        if not is_ours and fullname not in sys.stdlib_module_names:
             return None
         if fullname in sys.builtin_module_names or _imp.is_frozen(fullname):
             return None

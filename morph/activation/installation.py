@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from morph import announcement, backends, device, seam
 from morph.activation import choice
 from morph.activation.request import Request
 from morph.backends import Backend
+from morph.errors import ActivationError
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
 from morph.finders.rewriting.finder import rewriter
@@ -45,7 +47,9 @@ def install(request: Request, journal: Journal) -> Installation:
     Raises:
         UnknownBackendError: If there is no such backend.
         AbsentBackendError: If its package or its device is absent.
+        ActivationError: If this Python runs without its lock.
     """
+    _refuse_free_threading()
     backend = _choose(request, journal)
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
@@ -60,6 +64,11 @@ def install(request: Request, journal: Journal) -> Installation:
     device.install(backend, views, journal)
     answers = serving.serve_cuda(backend, views, journal, request.observer)
     return Installation(journal, backend, opened, lambda: answers.noops)
+
+
+def _refuse_free_threading() -> None:
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():  # Python 3.13
+        raise ActivationError("morph does not support free-threaded Python; set PYTHON_GIL=1, or use another")
 
 
 def _choose(request: Request, journal: Journal) -> Backend:

@@ -39,6 +39,14 @@ def test_nothing_is_skipped_on_the_torch_that_all_tests_run_on(platform: Platfor
     assert done.stdout.splitlines()[-1] == "{}"
 
 
+@pytest.mark.platforms("cpu")
+def test_free_threaded_python_is_refused_by_name(platform: Platform) -> None:
+    program = "import sys; sys._is_gil_enabled = lambda: False; import morph; morph.activate()"
+    done = platform.run(program, morph=False, check=False)
+    line = "morph does not support free-threaded Python; set PYTHON_GIL=1, or use another"
+    assert done.stderr.splitlines()[-1] == f"morph.errors.ActivationError: {line}"
+
+
 @pytest.mark.platforms("simulated-npu")
 def test_misfits_are_skipped_singly_and_reported(platform: Platform) -> None:
     text = textwrap.dedent(MISFIT).replace("SIMULATED", "True").replace("BACKEND", repr(platform.backend))

@@ -166,7 +166,7 @@ ROWS = """
 
 
 def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
-    platforms.build_software_device()
+    platforms.build_native_parts()
     surface = (SPECIMEN / "morph_madeup" / "torch_madeup-1.0.json").read_text()
     table = TABLE.replace("\n[noop]\n", ROWS) + '"torch.cuda.MemPool.use_count" = "nobody counts"\n'
     files = {"madeup.toml": table, "torch_madeup-1.0.json": surface, "pools.py": POOLS}
