@@ -11,20 +11,27 @@ from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
 Tensors = Sequence[Tensor]
+BUILT_FOR_CUDA = torch.version.cuda is not None
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Fill in the functions that are missing.
+    """Fill in the functions that are missing, for a simulated device those of a build for CUDA too.
 
     Args:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
-    fill_in(journal)
+    fill_in(journal, in_place_of_cudas=words.backend.simulated)
 
 
-def fill_in(journal: Journal) -> None:
-    """Fill in the functions that are missing; ``journal`` records each."""
+def fill_in(journal: Journal, *, in_place_of_cudas: bool) -> None:
+    """Fill in the functions that are missing.
+
+    Args:
+        journal: Records each.
+        in_place_of_cudas: Whether to replace those of a build for CUDA, which ask a driver; a vendor's own
+            package has replaced them already.
+    """
     for function in (
         _broadcast,
         _broadcast_out,
@@ -34,7 +41,7 @@ def fill_in(journal: Journal) -> None:
         _gather,
         _gather_out,
     ):
-        if not hasattr(torch._C, function.__name__):
+        if not hasattr(torch._C, function.__name__) or (BUILT_FOR_CUDA and in_place_of_cudas):
             journal.set_attribute(torch._C, function.__name__, function)
 
 

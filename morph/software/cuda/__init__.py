@@ -59,7 +59,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> N
         if getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
             journal.set_attribute(torch.version, name, version)
     storages.place(journal)
-    parallel.fill_in(journal)
+    parallel.fill_in(journal, in_place_of_cudas=True)
     with _without("amdsmi"):  # torch.cuda would query the driver with them
         _reexecuted.place(journal, _complete)
     legacy.place(machine.native, journal)

@@ -27,7 +27,7 @@ def give_way() -> None:
     import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
 
 
-if sys.version_info >= (3, 11):
+if sys.version_info >= (3, 10):  # noqa: UP036  (older ones are started, too)
     try:
         start_morph()
     except Exception as error:  # Python itself must start, whatever error morph has
