@@ -16,7 +16,7 @@ from tests.ascend import build as soft_cann
 from tests.platforms import Platform
 from tests.worker import Worker, Workers
 
-# The vendor's package belongs into the processes that tests start, never into pytest's own.
+# Only the processes that tests start may load the vendor's package, never pytest's own.
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 
 CANNOT_BUILD = pytest.StashKey[str]()
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
-    # a process that a shell starts in the background ignores the signal, and so would those that tests start
+    # a background process of a shell ignores the signal, and processes that tests start would inherit that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds morph's native parts, once for all processes of tests, before any of these has a time limit."""
+    """Builds morph's native parts once for all test processes, before any time limit applies."""
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         platforms.build_native_parts()
 
@@ -60,7 +60,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Runs a test in the worker when a fixture of its folder asks for one (`worker` or `vendor_worker`)."""
+    """Runs a test in the worker when a fixture of its folder requests one (`worker` or `vendor_worker`)."""
     own = inspect.signature(pyfuncitem.function).parameters
     wanted = [name for name in ("worker", "vendor_worker") if name in pyfuncitem.funcargs]
     if not wanted or any(name in own for name in wanted):
@@ -72,7 +72,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tells the process that reports, if this one of xdist's could not build the soft CANN."""
+    """Reports to xdist's controller that this worker could not build the soft CANN."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None and CANNOT_BUILD in session.config.stash:
         output["cannot_build"] = session.config.stash[CANNOT_BUILD]
@@ -80,7 +80,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Takes over what a process of xdist's has told."""
+    """Stores what an xdist worker has reported."""
     if "cannot_build" in getattr(node, "workeroutput", {}):
         node.config.stash[CANNOT_BUILD] = node.workeroutput["cannot_build"]
 
@@ -94,7 +94,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def cann(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The environment in which the real torch_npu runs on a CPU."""
+    """The environment variables with which the real torch_npu runs on a CPU."""
     config = request.config
     if CANNOT_BUILD not in config.stash:
         try:
@@ -109,7 +109,7 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def platform(request: pytest.FixtureRequest) -> Platform:
-    """One platform after the other; `@pytest.mark.platforms("npu")` chooses."""
+    """Each platform in turn; `@pytest.mark.platforms("npu")` restricts the choice."""
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
     chosen = platforms.platform(request.param, variables)
     if chosen.is_simulated:
@@ -121,7 +121,7 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 def worker_pool(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Workers]:
-    """The processes in which tests run, kept whichever platform the next test of a folder is on."""
+    """The processes in which tests run; within a folder they survive a change of platform."""
     pool = request.config.stash[WORKERS] = Workers(lambda: tmp_path_factory.mktemp("worker"))
     yield pool
     pool.stop()

@@ -32,7 +32,7 @@ class FreshEnvironment:
         return next(self.folder.glob("lib/python*/site-packages"))
 
     def install(self, *what: object) -> None:
-        """Installs distributions without what they depend on, and without asking an index."""
+        """Installs distributions without their dependencies and without a package index."""
         self._pip("install", "--no-deps", "--no-index", "--no-build-isolation", *what)
 
     def uninstall(self, distribution: str) -> None:
@@ -52,14 +52,14 @@ class FreshEnvironment:
         cwd: pathlib.Path | None = None,
         rights: Callable[[], None] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs the environment's Python, away from the repository.
+        """Runs the environment's Python, outside the repository.
 
         Args:
             *arguments: The command line of Python.
-            environment: Variables to set; none of Python's own is inherited.
+            environment: Variables to set; no `PYTHON*` variable is inherited.
             check: Whether an exit status other than zero fails the test.
             cwd: The working directory; the environment's folder unless given.
-            rights: Called in the process before it becomes Python.
+            rights: Called in the child process before it executes Python.
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         done = subprocess.run(
@@ -88,7 +88,7 @@ def create(folder: pathlib.Path) -> FreshEnvironment:
 
 
 def copy_sources(folder: pathlib.Path) -> pathlib.Path:
-    """Copies what a distribution is built from, since setuptools leaves files beside its sources."""
+    """Copies the sources of a distribution, since setuptools leaves files next to them."""
     folder.mkdir(parents=True)
     for name in ("morph", "finders", "aliases", "pyproject.toml", "README.md"):
         source = REPOSITORY / name
@@ -106,7 +106,7 @@ def build(kind: str, sources: pathlib.Path, folder: pathlib.Path) -> pathlib.Pat
     Args:
         kind: "wheel" or "sdist".
         sources: The folder with pyproject.toml.
-        folder: Where the distribution goes.
+        folder: Where the distribution is written.
     """
     command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, sources]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 NAMES = ("cpu", "npu", "simulated-npu")
-# the vendors whose device tests run on the simulated device, and few others
+# for mlu, musa and xpu, few tests other than the device tests run, on the simulated device
 EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
 CHOICE = "MORPH_TEST_PLATFORMS"
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
@@ -37,24 +37,24 @@ class Platform:
 
     @property
     def backend(self) -> str:
-        """The name of the backend that serves CUDA there."""
+        """The name of the backend that serves CUDA on it."""
         return self.name.removeprefix("simulated-")
 
     @property
     def device_type(self) -> str:
-        """What `torch.device("cuda").type` is there under morph."""
+        """The value of `torch.device("cuda").type` on it under morph."""
         return "cuda" if self.backend == "cpu" else self.backend
 
     @property
     def options(self) -> tuple[str, str]:
-        """The options of `python -m morph` that choose it."""
+        """The options of `python -m morph` that select it."""
         return "--rehearse" if self.is_simulated else "--backend", self.backend
 
     def command(self, *, morph: bool) -> list[str]:
-        """Returns the command that runs what follows it on this platform.
+        """Returns the command prefix that runs a program on this platform.
 
         Args:
-            morph: Whether under `python -m morph`; else by Python alone, which has a simulated device too.
+            morph: Whether under `python -m morph`; else under plain Python, also with the simulated device.
         """
         if morph:
             return [sys.executable, "-m", "morph", *self.options]
@@ -75,11 +75,11 @@ class Platform:
 
         Args:
             program: A script's path, or source text as for `python -c`.
-            *arguments: The program's own.
+            *arguments: The program's arguments.
             morph: Whether under `python -m morph`.
             check: Whether an exit status other than zero fails the test.
             timeout: Seconds after which the process is killed and `subprocess.TimeoutExpired` raised.
-            environment: Variables to set beside the platform's.
+            environment: Variables to set in addition to the platform's.
             cwd: The process's working directory.
 
         Returns:
@@ -97,7 +97,7 @@ class Platform:
 def complete(
     command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end, with its output as text."""
+    """Runs a command to completion and captures its output as text."""
     return subprocess.run(
         command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
     )
@@ -108,23 +108,23 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
 
     Args:
         name: One of `NAMES`.
-        variables: What its processes need beside this process's environment.
+        variables: Variables that its processes need in addition to this process's.
     """
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
-    # Where native parts are kept must not depend on HOME, which tests change.
+    # The cache of native parts must not depend on HOME, which tests change.
     cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path("~/.cache").expanduser())
-    # As many processes of tests as cores run at once, and threads of torch's that wait for work spin.
+    # One test process runs per core, and torch's idle threads spin.
     own = {"PYTHONPATH": path, "XDG_CACHE_HOME": cache, "OMP_NUM_THREADS": "1"}
     environment = {**os.environ, **own, **variables}
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     if name == "cpu":
-        environment["MORPH_DEVICES"] = "2"  # as the others have
+        environment["MORPH_DEVICES"] = "2"  # like the other platforms
     return Platform(name, environment)
 
 
 def chosen(names: Iterable[str]) -> list[str]:
-    """Returns those platforms that `MORPH_TEST_PLATFORMS` leaves, whose names are separated by commas."""
+    """Returns the platforms among `names` that `MORPH_TEST_PLATFORMS`, a comma-separated list, selects."""
     wanted = os.environ.get(CHOICE, "").split(",")
     return [name for name in names if name in wanted or wanted == [""]]
 
@@ -138,6 +138,6 @@ def build_native_parts() -> None:
 
 
 def describe(process: subprocess.CompletedProcess[str]) -> str:
-    """Returns what a reader of a failed test needs to know of a finished process."""
+    """Describes a finished process for the report of a failed test."""
     command = " ".join(map(str, process.args))
     return f"{command}\nexit status {process.returncode}\n{process.stdout}\n--- stderr\n{process.stderr}"

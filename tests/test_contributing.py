@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells a newcomer to do is done, word for word, in a copy of the project."""
+"""The instructions of CONTRIBUTING.md work word for word in a copy of the project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import installation, platforms
 from tests.platforms import REPOSITORY, describe
 
 TEXT = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
-EXAMPLES = ("tests/backends/madeup", "tests/programs")  # that the text names
+EXAMPLES = ("tests/backends/madeup", "tests/programs")  # named in the text
 SERVED = """
 import torch, tinyops
 from torch.nn import functional
@@ -48,7 +48,7 @@ class Newcomer:
             shutil.copytree(REPOSITORY / example, self.checkout / example)
 
     def shell(self, commands: str) -> subprocess.CompletedProcess[str]:
-        """Runs commands, whose `python` is this one."""
+        """Runs shell commands with this interpreter as `python`."""
         inherited = platforms.platform("cpu", {}).environment
         path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{inherited['PATH']}"
         variables = {**inherited, "PATH": path, "PYTHONPATH": str(self.checkout)}
@@ -57,7 +57,7 @@ class Newcomer:
         )
 
     def write(self, path: str, text: str) -> None:
-        """Writes a file of the checkout, in a new folder if need be."""
+        """Writes a file in the checkout, creating its folder if necessary."""
         (self.checkout / path).parent.mkdir(exist_ok=True)
         (self.checkout / path).write_text(text)
 

@@ -1,4 +1,4 @@
-"""The rooms of the package stand on each other as the README's picture shows, without circles."""
+"""The package's rooms (subpackages) import each other only as the README's picture shows, without cycles."""
 
 import ast
 import graphlib
@@ -13,7 +13,7 @@ from tests.platforms import REPOSITORY
 
 PACKAGE = REPOSITORY / "morph"
 APART = {PACKAGE / "aliases" / "packages", PACKAGE / "startup" / "site"}  # executed under other names
-FACADE = "morph", "morph.__main__"  # hand over to any room, when called
+FACADE = "morph", "morph.__main__"  # import any room when called
 
 
 def module_files() -> dict[str, pathlib.Path]:
@@ -31,7 +31,7 @@ FILES = module_files()
 
 
 def imports(name: str) -> set[str]:
-    """Return the modules that a module imports, inside functions too, though not for its types alone."""
+    """Return the modules that a module imports, also inside functions, but not under `TYPE_CHECKING`."""
     tree = ast.parse(FILES[name].read_text())
     found = {_module(each) for node in _executed(tree) for each in _imported(node)}
     return {each for each in found if each in FILES and each != name and each != "morph"}

@@ -1,4 +1,4 @@
-"""The site is built of the READMEs without a broken link, and the coverage page is in it."""
+"""The site is built from the READMEs without a broken link and contains the coverage page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The built site; a link or an anchor that leads nowhere ends the build."""
+    """The built site; a broken link or anchor fails the build."""
     folder = tmp_path_factory.mktemp("site")
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", ".docs/mkdocs.yml"]
     environment = platforms.platform("cpu", {}).environment

@@ -1,4 +1,4 @@
-"""The worker in which device tests run: what it reports, and that it survives them."""
+"""The worker in which device tests run: what it reports, and that it survives failing tests."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """Runs test functions inside one interpreter on one platform, so that torch is imported once for all.
 
-`Worker` is the side of pytest. The other side is this module run as a program, with or without morph.
+`Worker` is pytest's side. The other side is this module run as a program, with or without morph.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ import pytest
 from tests.platforms import Platform
 
 TIMEOUT = 120.0
-# Seen by every user of the vendor's package, and no test's business.
+# Every user of the vendor's package sees these; no test checks them.
 VENDOR_WARNINGS = r"(?s).*\(Triggered internally at \.\./torch_npu/"
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of one call: "passed", "failed" or "skipped", and the traceback or reason."""
+    """The outcome of one call: "passed", "failed" or "skipped", and the traceback or reason."""
 
     status: str
     text: str = ""
 
 
 class Worker:
-    """A process that runs test functions one after the other, started when needed and again when it died.
+    """A process that runs test functions one after the other, started on demand and restarted after it dies.
 
     Args:
         platform: Where it runs.
-        log: The file that takes its standard output and error.
-        morph: Whether it runs under `python -m morph`, or on the vendor's package alone.
+        log: The file for its standard output and error.
+        morph: Whether it runs under `python -m morph`, or with the vendor's package alone.
     """
 
     def __init__(self, platform: Platform, log: pathlib.Path, *, morph: bool = True) -> None:
@@ -60,7 +60,7 @@ class Worker:
         """Runs a function of an importable module in the worker.
 
         Args:
-            function: Found there by its module and name.
+            function: Looked up in the worker by module and name.
             arguments: By name; each must be picklable.
 
         Raises:
@@ -68,7 +68,7 @@ class Worker:
             pytest.skip.Exception: If it skipped itself.
         """
         seen = self._log.stat().st_size if self._log.exists() else 0
-        # Plain pickle: the connection's own would hand tensors over in shared memory.
+        # Plain pickle: the connection's own would pass tensors in shared memory.
         outcome = self._ask(pickle.dumps((function.__module__, function.__qualname__, dict(arguments))))
         if outcome.status == "skipped":
             pytest.skip(outcome.text)
@@ -134,10 +134,10 @@ class Worker:
 
 
 class Workers:
-    """The workers of a session, each started once a folder: starting one takes longer than most tests.
+    """The workers of a session, each started once per folder: starting one takes longer than most tests.
 
     Args:
-        folder: Makes a folder for one worker's output.
+        folder: Creates a folder for one worker's output.
     """
 
     def __init__(self, folder: Callable[[], pathlib.Path]) -> None:
@@ -146,20 +146,20 @@ class Workers:
         self._tests: pathlib.Path | None = None
 
     def enter(self, tests: pathlib.Path) -> None:
-        """Ends what runs for another folder of tests than this one, since what those left is theirs."""
+        """Stops the workers of another folder of tests, so that this one does not inherit their state."""
         if tests != self._tests:
             self.stop()
         self._tests = tests
 
     def on(self, platform: Platform, *, morph: bool) -> Worker:
-        """Returns the worker on a platform, under morph or on the vendor's package alone."""
+        """Returns the worker on a platform, under morph or with the vendor's package alone."""
         key = (platform.name, morph)
         if key not in self._known:
             self._known[key] = Worker(platform, self._folder() / "output.txt", morph=morph)
         return self._known[key]
 
     def stop(self) -> None:
-        """Ends them all, which takes some of them seconds."""
+        """Stops all workers, which takes seconds for some."""
         for worker in self._known.values():
             worker.dismiss()
         for worker in self._known.values():
@@ -167,7 +167,7 @@ class Workers:
 
 
 def serve(connection: Connection) -> None:
-    """Answers requests until the other side closes the connection."""
+    """Serves requests until the other side closes the connection."""
     while True:
         try:
             request = connection.recv_bytes()
@@ -196,7 +196,7 @@ def _run(request: bytes) -> Outcome:
 
 
 def _explain(error: BaseException) -> str:
-    """Returns the traceback from the test function on, with the values that its own frame held."""
+    """Returns the traceback from the test function on, with the local variables of the test's frames."""
     told = traceback.TracebackException.from_exception(error, capture_locals=True)
     frames = [frame for frame in told.stack if frame.filename != __file__]
     for frame in frames:
@@ -207,5 +207,5 @@ def _explain(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    # The classes that travel must be those of the importable module, not of this program's `__main__`.
+    # Pickled classes must belong to the importable module, not to this program's `__main__`.
     importlib.import_module("tests.worker").serve(Connection(int(sys.argv[1])))
