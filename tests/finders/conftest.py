@@ -1,4 +1,4 @@
-"""The specimen: a checkout that serves it, and installations of it that work and that do not."""
+"""The specimen package: a checkout that serves it, and working and broken installations of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture(scope="session")
 def working(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """An installation of the specimen that works."""
+    """A working installation of the specimen."""
     source = "import specimen_C\n__version__ = '1.5'\n"
     files = {"specimen/__init__.py": source, "specimen/own.py": "", "specimen_C.py": "VALUE = 0\n"}
     return install(tmp_path_factory.mktemp("working"), "specimen-ml", files)
@@ -30,7 +30,7 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """An installation of the specimen whose extension cannot load, as where libcuda is absent."""
+    """An installation of the specimen whose extension cannot load, as without libcuda."""
     source = "raise ImportError('libcuda.so.1: cannot open shared object file')\n"
     files = {"specimen/__init__.py": "import specimen.own\n", "specimen/own.py": "", "specimen_C.py": source}
     return install(tmp_path_factory.mktemp("broken"), "specimen-ml", files)

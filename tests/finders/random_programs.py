@@ -1,4 +1,4 @@
-"""Random programs over texts, of which some are devices' and most are not.
+"""Random programs over strings, some of which are device names and most are not.
 
 python -m tests.finders.random_programs COUNT
 """
@@ -47,7 +47,7 @@ def is_cuda(t, given='cuda'): return t == given or t == 'cuda'
 
 
 class Device:
-    """What a tensor's device looks like to text."""
+    """A tensor's device, as far as strings are concerned."""
 
     def __init__(self, kind: str, index: int) -> None:
         self.type, self.index = kind, index
@@ -57,28 +57,28 @@ class Device:
 
 
 class Tensor:
-    """What has a device."""
+    """An object with a device."""
 
     def __init__(self, kind: str, index: int = 1) -> None:
         self.device = Device(kind, index)
 
 
 class Programs:
-    """Writes random programs.
+    """Generates random programs.
 
     Args:
-        seed: Each has one program.
-        with_devices: Whether there are devices; their texts are only ever compared, cut or looked up by.
+        seed: Each seed gives one program.
+        with_devices: Whether there are devices; their names are only compared, sliced or used as keys.
     """
 
     def __init__(self, seed: int, *, with_devices: bool) -> None:
         self._random = random.Random(seed)
         self._with_devices = with_devices
-        named = self._random.random() < 0.5  # else nothing but the texts themselves are the vendor's
+        named = self._random.random() < 0.5  # otherwise only the devices' own names are the vendor's
         self._words = WORDS if named else [word for word in WORDS if "npu" not in word and "hccl" not in word]
 
     def program(self) -> str:
-        """Return a program that appends what it finds to ``out``."""
+        """Return a program that appends its results to ``out``."""
         lines = [PROLOGUE if self._with_devices else ""]
         for _ in range(self._random.randint(3, 8)):
             lines += self._statement(0)
@@ -88,7 +88,7 @@ class Programs:
         return self._random.choice(choices)
 
     def _text(self) -> str:
-        """Return an expression for a text that is not of a device."""
+        """Return an expression for a string that is not a device's."""
         literal = repr(self._one(*self._words)) if not self._with_devices else self._one(*CUDA_LITERALS)
         name = self._one(*PLAIN_NAMES[:2], *PLAIN_NAMES[3:])
         return self._one(
@@ -202,7 +202,7 @@ class Programs:
 
 
 def run(source: str, seed: int, kind: str, *, rewritten: bool) -> list[Any]:
-    """Run a program where devices are called ``kind``; return what it found, and how it ended."""
+    """Run a program with devices called ``kind``; return its results and any exception that ended it."""
     chosen = random.Random(seed)
     given = [chosen.choice(WORDS) for _ in range(6)]
     x = Tensor(kind)
@@ -222,9 +222,9 @@ def run(source: str, seed: int, kind: str, *, rewritten: bool) -> list[Any]:
 
 
 def differs(seed: int, *, with_devices: bool) -> str | None:
-    """Return the program of a seed if it ends differently from what it is to be.
+    """Return the program of a seed if its results are not the expected ones.
 
-    Without devices, rewritten it is what it was. With them, it does on Ascend what it does on CUDA.
+    Without devices, rewriting must not change the results. With devices, those on Ascend must equal CUDA's.
     """
     source = Programs(seed, with_devices=with_devices).program()
     theirs = "npu" if not with_devices else "cuda"

@@ -1,4 +1,4 @@
-"""Code with its comparisons against CUDA literals rewritten for Ascend, run."""
+"""Runs code whose comparisons against CUDA literals are rewritten for Ascend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def execute(source: str, **names: Any) -> dict[str, Any]:
 
 
 def is_rewritten(source: str, literals: Literals = NPU) -> bool:
-    """Tell whether anything of a module is rewritten; what is not compiles to what it was."""
+    """Return whether rewriting changes a module; if not, it compiles to the same bytecode as before."""
     ours = compile_source(source, "<test>", literals)
     return written(ours) != written(compile(source, "<test>", "exec", dont_inherit=True))
 

@@ -1,4 +1,4 @@
-"""A bare checkout with the specimen's tree, and real distributions of the specimen beside it."""
+"""A bare checkout with the specimen's tree, and real distributions of the specimen next to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OURS = ("MORPH_BACKEND", "MORPH_REPLACED", "MORPH_SCOPE")
 
 @dataclass(frozen=True)
 class Checkout:
-    """A bare checkout whose aliases have the specimen's tree, and what is installed beside it."""
+    """A bare checkout whose aliases contain the specimen's tree, and distributions installed next to it."""
 
     folder: pathlib.Path
     installed: list[pathlib.Path] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Checkout:
     def run(
         self, code: str, *, morph: bool = True, check: bool = True, **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``code`` away from the checkout, under morph or by Python alone."""
+        """Run ``code`` outside the checkout, under morph or plain Python."""
         kept = {name: value for name, value in os.environ.items() if name not in OURS}
         path = os.pathsep.join(map(str, [self.folder, *self.installed]))
         launcher = ["-m", "morph", "--backend", "cpu"] if morph else []
@@ -44,7 +44,7 @@ class Checkout:
         return done
 
     def with_installed(self, *folders: pathlib.Path) -> Checkout:
-        """Return the checkout with folders of installed distributions beside it."""
+        """Return the checkout with folders of installed distributions next to it."""
         return Checkout(self.folder, list(folders))
 
 

@@ -1,4 +1,4 @@
-"""A package is served or not for the length of a process, whatever becomes of its installation."""
+"""Whether a package is served is decided once per process, even if its installation changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_of_two_threads_that_decide_at_once_the_first_counts(
             other = threading.Thread(target=asked.serves, args=[APEX])
             other.start()
             other.join()
-            return True  # as by another program, in the meantime
+            return True  # as if another program had installed it in the meantime
         return False
 
     monkeypatch.setattr(decisions, "is_installed", installed)

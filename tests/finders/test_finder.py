@@ -1,4 +1,4 @@
-"""The finder: what it touches, what it leaves alone, and that it goes without a trace."""
+"""The finder: what it touches, what it leaves alone, and that it leaves no trace."""
 
 from __future__ import annotations
 

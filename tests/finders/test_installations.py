@@ -1,4 +1,4 @@
-"""Served packages beside real installations: one that works wins, one that cannot load is replaced."""
+"""Served packages next to real installations: one that works wins, one that cannot load is replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A served module that a program has kept is torch's own again once morph is deactivated."""
+"""A served module that a program still references is torch's own again once morph is deactivated."""
 
 from __future__ import annotations
 

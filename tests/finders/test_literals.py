@@ -129,7 +129,7 @@ def test_what_is_false_on_cuda_stays_false(expression: str, names: dict[str, str
 )
 def test_everything_else_is_left_alone(source: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # the `is`
+        warnings.simplefilter("ignore", SyntaxWarning)  # about the `is`
         assert rewritten(source, "<test>", NPU) is None
         plain = compile(source, "<test>", "exec", dont_inherit=True)
         assert written(compile_source(source, "<test>", NPU)) == written(plain)

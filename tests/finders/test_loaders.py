@@ -1,4 +1,4 @@
-"""Whoever loads a module, it is rewritten, and what is kept of it is for processes of its kind only."""
+"""A module is rewritten whichever loader loads it, and only processes of the same kind share its bytecode."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_module_is_rewritten_for_processes_that_rewrite(loader: str, folder: p
     } and not importlib.util.find_spec(needed):
         pytest.skip(f"{needed} is not installed")
     (folder / "program.py").write_text(PROGRAM % LOADERS[loader])
-    for rewritten in ("rewritten", "", "rewritten", ""):  # each reads what the others have kept
+    for rewritten in ("rewritten", "", "rewritten", ""):  # each meets the bytecode that the others cached
         said = python(folder, "program.py", *filter(None, [rewritten]))
         assert said.split()[-1] == ("gpu" if rewritten else "cpu")
 

@@ -1,4 +1,4 @@
-"""What is asked of a served package, as a rehearsal and a report observe it."""
+"""A rehearsal and a report observe which names of a served package a program looks up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.worker import Worker
 
 @pytest.fixture(autouse=True)
 def everywhere(worker: Worker) -> None:
-    """Has the tests of this file run in a process under morph."""
+    """Runs the tests of this file in a process under morph."""
 
 
 @pytest.mark.platforms("cpu")

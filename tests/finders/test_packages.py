@@ -1,4 +1,4 @@
-"""Served packages in real processes: modules, missing names, metadata, and whom they are not for."""
+"""Served packages in real processes: modules, missing names, metadata, and where they are not served."""
 
 from __future__ import annotations
 

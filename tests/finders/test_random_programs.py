@@ -1,4 +1,4 @@
-"""Random programs over texts end as they would unrewritten, and those over devices as they would on CUDA."""
+"""Rewritten random programs over strings end as before, and those over devices as on CUDA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewritten code does what it did: operands, overloaded comparisons, names, statements that come first."""
+"""Rewritten code keeps its meaning: operands, overloaded comparisons, names, leading statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewritten code is at the place of the source: tracebacks, lines, syntax errors, and what is too deep."""
+"""Rewritten code keeps the source's positions: tracebacks, lines, syntax errors, and too deep nesting."""
 
 from __future__ import annotations
 

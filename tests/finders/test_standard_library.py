@@ -25,7 +25,7 @@ def test_the_rewriter_leaves_every_file_as_it_is() -> None:
             warnings.simplefilter("ignore")
             try:
                 plain = compile(source, str(file), "exec", dont_inherit=True)
-            except (SyntaxError, ValueError):  # what CPython's own tests feed its parser with
+            except (SyntaxError, ValueError):  # invalid input of CPython's own parser tests
                 continue
             tree = ast.parse(source)
             changed = rewrite(tree, NPU)  # also over files that do not mention CUDA at all
