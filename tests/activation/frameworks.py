@@ -30,7 +30,7 @@ class Points(Dataset[dict[str, Tensor]]):
 
 
 class Network(nn.Module):
-    """Gives the loss beside the output, as transformers wants it."""
+    """Returns the loss along with the output, as transformers requires."""
 
     def __init__(self) -> None:
         super().__init__()

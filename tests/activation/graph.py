@@ -1,4 +1,4 @@
-"""What every module of a process holds, to be compared by identity before and after an activation."""
+"""The objects that a process's modules hold, to compare by identity before and after an activation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ABSENT = "absent"
 
 
 class Graph:
-    """Every object that is reached from the modules in ``sys.modules``, with what it holds.
+    """Every object reachable from the modules in ``sys.modules``, with the objects that it holds.
 
-    It goes through modules, classes, functions with their cells and defaults, containers, and instances that
-    have a ``__dict__``. All of them are kept alive, so that no identity is used twice.
+    The graph covers modules, classes, functions with their cells and defaults, containers, and instances that
+    have a ``__dict__``. It keeps all of them alive, so that no `id` is reused.
 
     Args:
-        passed_over: Top-level modules that are not gone through, wherever they are met.
+        passed_over: Top-level modules that are skipped wherever they occur.
     """
 
     def __init__(self, *passed_over: str) -> None:
@@ -49,7 +49,7 @@ class Graph:
         return module.partition(".")[0] in self._passed_over
 
     def path(self, owner: int) -> str:
-        """Return where an object was met, from its module on."""
+        """Return the path from a module on which an object was reached."""
         parts = []
         while owner:
             owner, part = self._reached_by[owner]
@@ -57,7 +57,7 @@ class Graph:
         return " ".join(reversed(parts))
 
     def changes(self, after: Graph) -> Iterator[str]:
-        """Yield where another object is held in ``after`` than here, for what was there before."""
+        """Yield the path of each part of an earlier object that is a different object in ``after``."""
         for owner, before in self._held.items():
             now = after._held.get(owner, before)
             for part in {**before, **now}:
@@ -77,7 +77,7 @@ def _is_value(thing: object) -> bool:
 
 
 def _parts(owner: Any) -> Iterator[tuple[str, object]]:
-    """Yield what ``owner`` holds, by name; a proxy's own class counts, and not that of what it stands for."""
+    """Yield what ``owner`` holds, by name; a proxy's own class counts, not that of its target."""
     kind = type(owner)
     if issubclass(kind, types.ModuleType):
         yield from list(vars(owner).items())

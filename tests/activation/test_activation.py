@@ -35,7 +35,7 @@ def test_late_after_torch(platform: Platform) -> None:
     script(platform, f"import torch, morph; morph.activate(BACKEND)\n{textwrap.dedent(SPELLINGS)}")
 
 
-@pytest.mark.platforms("cpu", "npu")  # a simulated device that has started has imported torch
+@pytest.mark.platforms("cpu", "npu")  # starting a simulated device imports torch
 def test_armed_and_activated_by_the_import(platform: Platform) -> None:
     text = (
         "from morph import activation; activation.arm(BACKEND); import sys; assert 'torch' not in sys.modules"
@@ -128,7 +128,7 @@ def test_torch_asks_the_software_device_again_when_morph_is_activated_again(plat
     )
 
 
-@pytest.mark.platforms("simulated-npu")  # whose device stays once it has started; the others: test_traces.py
+@pytest.mark.platforms("simulated-npu")  # its device stays once started; the others: test_traces.py
 def test_deactivation_restores_every_object_by_identity(platform: Platform) -> None:
     script(
         platform,

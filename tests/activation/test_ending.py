@@ -1,4 +1,4 @@
-"""The end of a process waits for the threads that Python has not started."""
+"""A process that ends waits for threads that Python did not start."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def test_a_thread_in_a_function_of_pythons_is_waited_for(platform: Platform) -> 
 
 @pytest.mark.platforms("cpu")
 def test_a_thread_that_goes_on_does_not_keep_the_process(platform: Platform) -> None:
-    done = platform.run(ENDLESS, timeout=50)  # it would go on for a minute
+    done = platform.run(ENDLESS, timeout=50)  # the thread would run for a minute
     assert (done.returncode, done.stdout) == (0, "")

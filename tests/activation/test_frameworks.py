@@ -1,4 +1,4 @@
-"""Frameworks from the index choose the vendor's own path where they have one, else the path of CUDA."""
+"""Published frameworks choose their code path for the vendor where they have one, else the one for CUDA."""
 
 from __future__ import annotations
 

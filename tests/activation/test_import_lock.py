@@ -1,6 +1,7 @@
-"""Threads that import the same at once: a finder is asked while the import system's one lock is held.
+"""Threads that import the same module at once do not deadlock.
 
-Whoever imports something then waits for a thread that waits for the lock, for ever.
+Python calls finders while it holds the import system's global lock. A finder that imports something
+then waits forever for a thread that waits for that lock.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms import Platform
 
-SECONDS = "MORPH_TEST_THREADS"  # how long threads go on; a minute and more are for a person to wait
+SECONDS = "MORPH_TEST_THREADS"  # how long threads run; a minute or more is for manual runs
 
 GROWTH = """
 import gc, os, psutil, torch, morph

@@ -1,4 +1,4 @@
-"""A change that the installed torch has no place for is skipped alone, and reported."""
+"""A change that does not fit the installed torch is skipped on its own and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of a notebook: what they ask, what they compare, and where they fail."""
+"""Notebook cells: calls of `torch.cuda`, rewritten comparisons, and tracebacks."""
 
 from __future__ import annotations
 

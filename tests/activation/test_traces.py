@@ -1,4 +1,4 @@
-"""What a deactivation leaves behind: nothing but what the table below says."""
+"""A deactivation leaves nothing behind except what the table below lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.platforms import Platform
 
-# what is not restored: patterns of what differs, each with the reason
+# not restored: patterns of the paths that differ, each with the reason
 KEPT = {
     r"(re|fnmatch|inspect|encodings|linecache|typing|_ctypes|importlib_metadata) .*\[.*\]": "caches",
     r"tempfile tempdir": "likewise",
@@ -24,7 +24,7 @@ KEPT = {
     r"torch\.utils\.checkpoint SAC_IGNORED_OPS .* _(namespace|opname)": "likewise",
     r"torch(\.|_npu\.)npu _cached_device_count": "the vendor's own, from the first use of its device",
 }
-# what is still there of morph's, and is torch's own while nothing is active
+# objects of morph's that remain, and act as torch's own while nothing is active
 OURS = {
     r"torch\.(cuda\._sanitizer gpu_trace|distributed\._state_dict_utils pin_memory_utils)": "taken by `from`",
 }
