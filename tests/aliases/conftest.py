@@ -1,4 +1,4 @@
-"""What the tests of adapters share: an active backend without a device, and torch's flags of TF32."""
+"""Fixtures of the adapters' tests: an active backend without a device, and torch's TF32 flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morph.tables import table
 
 @pytest.fixture
 def vendor(request: pytest.FixtureRequest) -> Iterator[SimpleNamespace]:
-    """The vendor's module of an active backend, empty at first; the backend is the test's parameter."""
+    """The vendor's module of an active backend, initially empty; the backend is the test's parameter."""
     backend = backends.Backend(table.load(request.param))
     module = SimpleNamespace()
     vars(backend)["namespace"] = module
@@ -25,7 +25,7 @@ def vendor(request: pytest.FixtureRequest) -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def flags() -> Iterator[None]:
-    """Leaves torch's flags of TF32 as they were."""
+    """Restores torch's TF32 flags after the test."""
     yield
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.conv.fp32_precision = "tf32"

@@ -1,4 +1,4 @@
-"""Names of CUDA and of the vendors: whether they exist, and where a backend would have one."""
+"""Names of CUDA and of the vendors: whether they exist, and where a backend would provide one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ TABLES = [table.load(name) for name in table.backend_names()]
 
 
 def place(backend: Table, name: str) -> str:
-    """Returns where the vendor would have a name under the same name."""
+    """Returns the vendor's dotted name for a CUDA name that it spells the same."""
     return backend.facts.module + name.removeprefix(ROOT)
 
 
 def home(backend: Table, name: str) -> str:
-    """Returns where the vendor would have a name, or the member of a class that has another name there."""
+    """Returns the vendor's dotted name for a CUDA name, also for a member of a class that it renames."""
     owner, _, member = name.rpartition(".")
     row = backend.rows.get(owner)
     return f"{row.target}.{member}" if row and row.status is Status.RENAMED else place(backend, name)
 
 
 def exists(backend: Table, target: str) -> bool:
-    """Tells whether a target exists: in the recorded surface where that decides, else on this machine."""
+    """Returns whether a target exists: in the recorded surface where that covers it, else on this machine."""
     owner, _, member = target.rpartition(".")
     if member in ("__init__", "__new__"):
         return exists(backend, owner)
@@ -37,16 +37,16 @@ def exists(backend: Table, target: str) -> bool:
 
 
 def resolved(name: str) -> Any:
-    """Returns the object that a dotted name leads to, None if there is none."""
+    """Returns the object that a dotted name refers to, None if there is none."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the storages warn when they are looked at
+            warnings.simplefilter("ignore")  # accessing the storages warns
             return resolve(name)
     except AttributeError:
         return None
 
 
 def _is_recorded(backend: Table, target: str) -> bool:
-    """Tells whether the recorded surface decides: of the vendor's module, and of those recorded beside it."""
+    """Returns whether the recorded surface covers a target: the vendor's module or one recorded with it."""
     recorded = surfaces.load(backend.facts.surface).modules | {backend.facts.module}
     return target in recorded or any(target.startswith(f"{module}.") for module in recorded)

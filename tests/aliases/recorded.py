@@ -1,4 +1,4 @@
-"""Callables with exactly the parameters of recorded ones: a call that the vendor refuses is a TypeError."""
+"""Callables with exactly the recorded parameters: a call that the vendor rejects raises TypeError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VENDORS = {"mlu": surfaces.load("torch_mlu-1.25.0"), "musa": surfaces.load("torc
 
 
 class Recorded:
-    """A function of a vendor that keeps its calls.
+    """A vendor's function that records its calls.
 
     Attributes:
         calls: The arguments of each call by name, with the vendor's defaults.
@@ -33,7 +33,7 @@ class Recorded:
 
 
 def bindings(module: str, **results: Any) -> SimpleNamespace:
-    """Returns the recorded functions of a module, which give `results`."""
+    """Returns the recorded functions of a module, which return `results`."""
     surface = next(each for each in VENDORS.values() if each.has(module))
     names = [name for name in surface.functions if name.rpartition(".")[0] == module]
     last = {name: name.rpartition(".")[2] for name in names}
@@ -56,5 +56,5 @@ def properties(backend: str) -> SimpleNamespace:
 
 def _signature(text: str) -> inspect.Signature:
     scope: dict[str, Any] = {}
-    exec(f"def function{text}: ...", scope)  # the text is of the package's own data
+    exec(f"def function{text}: ...", scope)  # the text comes from the package's own data
     return inspect.signature(scope["function"])

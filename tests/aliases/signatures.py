@@ -1,4 +1,4 @@
-"""Recorded signatures, which are texts, and whether one takes all calls that another takes."""
+"""Recorded signatures, which are strings, and whether one accepts all calls that another accepts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Signature:
     """The parameters of a recorded function, with defaults as text.
 
     Attributes:
-        positional: Names of those that a call may give by place, and by name too.
-        keyword_only: Names of those that it gives by name only.
+        positional: Names of those that a call may pass by position, and by name too.
+        keyword_only: Names of those that it may pass by name only.
         defaults: Text of the default by name; a parameter without one is required.
-        rest: Whether it takes any more by place.
-        named_rest: Whether it takes any more by name.
+        rest: Whether it accepts any others by position.
+        named_rest: Whether it accepts any others by name.
     """
 
     positional: Sequence[str]
@@ -33,7 +33,7 @@ class Signature:
 
 
 def parse(text: str) -> Signature:
-    """Reads a recorded signature, `"(device=None, priority=0, **kwargs)"`."""
+    """Parses a recorded signature, `"(device=None, priority=0, **kwargs)"`."""
     arguments = ast.parse(f"def function{text.removeprefix('classmethod').strip()}: ...").body[0].args  # type: ignore[attr-defined]
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     keyword_only = [each.arg for each in arguments.kwonlyargs]
@@ -63,7 +63,7 @@ def of(function: Any, *, skip: int = 0) -> Signature:
 
 
 def refuses(vendor: Signature, cuda: Signature) -> str:
-    """Says which call that CUDA's signature takes the vendor's does not, if there is one."""
+    """Describes a call that CUDA's signature accepts and the vendor's does not, "" if there is none."""
     if cuda.positional[:1] in (["self"], ["cls"]):
         vendor, cuda = _unbound(vendor), _unbound(cuda)
     for place, name in enumerate(cuda.positional):

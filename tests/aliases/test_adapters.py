@@ -1,4 +1,4 @@
-"""Adapters that several vendors share: what they call has the parameters that were recorded."""
+"""Adapters that several vendors share call functions with the recorded parameters."""
 
 from __future__ import annotations
 

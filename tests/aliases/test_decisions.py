@@ -1,4 +1,4 @@
-"""How the members of classes are served: by a class's row, also under the class's other names."""
+"""Members of classes are served by the class's row, also under the class's other names."""
 
 from __future__ import annotations
 

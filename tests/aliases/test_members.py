@@ -1,4 +1,4 @@
-"""Members that the tables give to vendors' classes and to the modules of flags go with the activation."""
+"""Members that the tables add to vendors' classes and to flag modules disappear on deactivation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adapters of Cambricon's: what they call has the parameters that were recorded."""
+"""Cambricon's adapters call functions with the recorded parameters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_pool_of_cambricon_is_given_up_with_its_last_object(vendor: SimpleName
         allocator._mlu_endAllocateCurrentStreamToPool,
     )
     assert begun.calls == ended.calls == [{"device": 0, "mempool_id": (0, 9)}] * 2
-    assert len(allocator._mlu_releasePool.calls) == 1  # the second use is given up at its end
+    assert len(allocator._mlu_releasePool.calls) == 1  # the second use is released when it ends
     del pool
     gc.collect()
     assert len(allocator._mlu_releasePool.calls) == 2

@@ -1,4 +1,4 @@
-"""Adapters of Moore Threads': what they call has the parameters that were recorded."""
+"""Moore Threads' adapters call functions with the recorded parameters."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_generators_that_are_bound_late_are_there_from_the_start(vendor: SimpleN
 def test_tf32_of_moore_threads_is_on_while_both_of_cudas_are(monkeypatch: pytest.MonkeyPatch) -> None:
     mudnn = SimpleNamespace(allow_tf32=True)
     monkeypatch.setattr(torch.backends, "mudnn", mudnn, raising=False)
-    assert precision.switches.matmul.allow_tf32  # as the vendor has it from the start
+    assert precision.switches.matmul.allow_tf32  # the vendor's default
     precision.switches.matmul.allow_tf32 = True
     assert mudnn.allow_tf32
     precision.switches.convolution.fp32_precision = "ieee"

@@ -1,4 +1,4 @@
-"""Set arithmetic over names: every CUDA name has one status on every backend, and every row a reason."""
+"""Set operations over names: every CUDA name has one status on every backend, and every row a reason."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_targets_exist_at_the_vendor(backend: Table) -> None:
 
 @every_table
 def test_targets_are_called_what_cuda_calls_them(backend: Table) -> None:
-    """So that no row names another function of the vendor's that exists as well."""
+    """No row names a different function that the vendor has as well."""
     rows = [row for row in backend.rows.values() if row.status in (Status.RENAMED, Status.ADAPTED)]
     others = [row for row in rows if _said(row.name, backend) != _said(str(row.target), backend)]
     targets = {row.name: str(row.target) for row in others}
@@ -107,7 +107,7 @@ def test_targets_are_called_what_cuda_calls_them(backend: Table) -> None:
 
 @every_table
 def test_adapters_are_called_what_cuda_calls_them(backend: Table) -> None:
-    """So that no row names another function of morph's that takes the same calls."""
+    """No row names a different adapter that accepts the same calls."""
     adapters = {row.name: row.adapter.partition(":")[2] for row in backend.rows.values() if row.adapter}
     others = {
         name: adapter
@@ -118,7 +118,7 @@ def test_adapters_are_called_what_cuda_calls_them(backend: Table) -> None:
 
 
 def _said(name: str, backend: Table, *dropped: str) -> str:
-    """Return the last part of a name without CUDA's, or the vendor's, own; a constructor's with its class."""
+    """Return a name's last part without `cuda` and the vendor's name; a constructor's includes its class."""
     *_, owner, last = ["", *name.split(".")]
     said = f"{owner}.{last}" if last.startswith("__") else last
     for word in ("cuda", backend.facts.name, *dropped):
@@ -206,7 +206,7 @@ collective = "gloo"
 
 
 def _target(backend: Table, name: str) -> str | None:
-    """Returns what serves a name: "" for what the table decides without a target, None for nothing."""
+    """Returns the target that serves a name: "" for a row that is not a rename, None if nothing serves it."""
     row = backend.row(name)
     if row is not None:
         return row.target if row.status is Status.RENAMED else ""
@@ -214,7 +214,7 @@ def _target(backend: Table, name: str) -> str | None:
 
 
 def _open_rows(backend: Table) -> list[Row]:
-    """Returns the rows whose names the vendor would serve without them, as no row of a module covers them."""
+    """Returns the rows that no row of a module covers: without them, the vendor would serve their names."""
     modules = (row.name.rpartition(".")[0] for row in backend.rows.values())
     covers = {module: backend.row(module) for module in modules}
     covering = {module for module, row in covers.items() if row and row.status in COVERING}
@@ -227,7 +227,7 @@ def _is_forwarded(backend: Table, name: str) -> bool:
 
 
 def _is_built_by(backend: Table, name: str) -> bool:
-    """Tells whether the class has a constructor of morph's."""
+    """Returns whether morph provides the class's constructor."""
     own = CUDA.classes[name].home if name in CUDA.classes else name
     return any(f"{own}.{member}" in backend.rows for member in ("__init__", "__new__"))
 
@@ -275,7 +275,7 @@ def _signature_of(function: Callable[..., Any]) -> Signature | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return signatures.of(function)
-    except (TypeError, ValueError):  # one that is written in C tells nothing
+    except (TypeError, ValueError):  # functions written in C have no signature
         return None
 
 

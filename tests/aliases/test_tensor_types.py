@@ -1,4 +1,4 @@
-"""The types of tensors that morph makes where neither torch nor the vendor has them."""
+"""The tensor types that morph creates where neither torch nor the vendor has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what public projects use works: the names of CUDA, weighted by the files that use them."""
+"""How much of public projects' CUDA usage works: CUDA's names, weighted by the files that use them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _works(backend: Table, name: str) -> bool:
 
 
 def _works_in(backend: Table, owner: str) -> bool:
-    """Tells whether ``owner`` is a class or function of morph's, which has what CUDA's has."""
+    """Returns whether morph implements the class or function ``owner``, with all members that CUDA's has."""
     row = backend.rows.get(owner)
     return row is not None and row.status in (Status.ADAPTED, Status.EMULATED)
 

@@ -1,4 +1,4 @@
-"""Intel's adapters, on the simulated device: torch.xpu's own code below them, and CUDA's names above."""
+"""Intel's adapters on the simulated device: they serve CUDA's names with torch.xpu's own code."""
 
 from __future__ import annotations
 
