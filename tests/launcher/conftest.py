@@ -19,7 +19,7 @@ OURS = {"PYTHONPATH", "MORPH_BACKEND", "MORPH_SCOPE"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a process did."""
+    """The result of a process."""
 
     status: int
     output: str
@@ -33,7 +33,7 @@ class Folder:
     path: pathlib.Path
 
     def write(self, name: str, text: str) -> pathlib.Path:
-        """Write a file of the folder and return its path."""
+        """Write a file in the folder and return its path."""
         file = self.path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -71,7 +71,7 @@ class Folder:
         environment: Mapping[str, str] | None = None,
         given: bytes = b"",
     ) -> Outcome:
-        """Assert that the program does under morph what it does under plain Python, to the letter."""
+        """Assert that the program behaves under morph exactly as under plain Python."""
         plain = self.python(*interpreter, *arguments, environment=environment, given=given)
         ours = self.morph(*arguments, interpreter=interpreter, environment=environment, given=given)
         assert ours == plain

@@ -1,4 +1,4 @@
-"""Which modules beside a program belong to it."""
+"""Which modules next to a program belong to it."""
 
 from __future__ import annotations
 

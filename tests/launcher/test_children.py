@@ -13,7 +13,7 @@ from morph.finders.rewriting import candidates
 from tests.launcher.conftest import Folder, Outcome
 
 SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "startup" / "site"
-# Whether "npu" counts as "cuda" shows whether the program was rewritten; no device is needed for that.
+# In a rewritten program "npu" equals "cuda"; checking that needs no device.
 LOOK = """
 import sys
 def on_gpu(device="NPU"):
@@ -279,7 +279,7 @@ def test_deliberately_cleared_environment_ends_the_inheritance(folder: Folder) -
 
 
 def test_child_without_a_chosen_backend_reads_its_script_once(folder: Folder) -> None:
-    """Telling which backends are installed reads a file of torch's that mentions CUDA."""
+    """Detecting the installed backends reads a file of torch's that mentions CUDA."""
     folder.write("child.py", LOOK + "print(on_gpu() in (True, False), watches())")
     folder.write("program.py", "import subprocess, sys; subprocess.run([sys.executable, 'child.py'])")
     outcome = folder.python("-m", "morph", "program.py")

@@ -1,4 +1,4 @@
-"""A program under morph does what it does under plain Python, to the letter."""
+"""A program behaves under morph exactly as under plain Python."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_encodings(folder: Folder) -> None:
 
 @pytest.mark.parametrize("content", [b"print('\xe9')", b"\0"])
 def test_a_file_that_is_not_text(folder: Folder, content: bytes) -> None:
-    # the interpreter reads line by line, and so finds other words for the same error
+    # the interpreter reads line by line, and so words the same error differently
     (folder.path / "program.py").write_bytes(content)
     plain, ours = folder.python("program.py"), folder.morph("program.py")
     assert plain.status == ours.status == 1

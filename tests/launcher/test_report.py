@@ -1,4 +1,4 @@
-"""``--report``: what a program asked of CUDA on a real device, in all its processes."""
+"""``--report``: what a program used of CUDA on a real device, in all its processes."""
 
 from __future__ import annotations
 
