@@ -17,7 +17,7 @@ NAMES = ("morph.pth", "morph.start", "morph.toml")
 def wheel_environment(
     built_wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
 ) -> FreshEnvironment:
-    """An environment with the built wheel, shared by tests that leave the package as it is."""
+    """An environment with the built wheel, shared by tests that do not change the package."""
     fresh = installation.create(tmp_path_factory.mktemp("enabled") / "environment")
     fresh.install(built_wheel)
     return fresh
@@ -34,5 +34,5 @@ def environment(wheel_environment: FreshEnvironment) -> Iterator[FreshEnvironmen
 
 
 def record(environment: FreshEnvironment) -> pathlib.Path:
-    """Return the list of the files of morph's distribution."""
+    """Return the RECORD file of morph's distribution."""
     return next(environment.packages.glob("torch_morph-*.dist-info")) / "RECORD"

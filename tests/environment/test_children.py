@@ -1,4 +1,4 @@
-"""Processes of every kind in an enabled environment, and what code does there that activates by itself."""
+"""Processes of every kind in an enabled environment, and code there that activates morph itself."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def run(
     variables: Mapping[str, str] | None = None,
     expected: str = "",
 ) -> str:
-    """Run code, see that it prints what is expected, and return what it says on standard error."""
+    """Run code, check that it prints the expected output, and return its standard error."""
     done = environment.run("-c", textwrap.dedent(code), environment=variables)
     assert done.stdout == expected, describe(done)
     return done.stderr

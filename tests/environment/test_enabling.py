@@ -22,7 +22,7 @@ def there(environment: FreshEnvironment) -> set[str]:
 
 
 def morph(environment: FreshEnvironment, *words: str, status: int = 0) -> list[str]:
-    """Run a command of morph's and return the lines it prints."""
+    """Run a morph command and return the lines it prints."""
     done = environment.run("-m", "morph", *words, check=False)
     assert done.returncode == status, describe(done)
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(environment: FreshEnvir
 
 
 def _dropped_rights() -> Callable[[], None] | None:
-    """Return what takes away root's right to write everywhere."""
+    """Return a function that drops root's right to write everywhere, None for other users."""
     if os.geteuid() != 0:
         return None
     libc = ctypes.CDLL(None)
@@ -208,7 +208,7 @@ def _dropped_rights() -> Callable[[], None] | None:
 
 
 def test_the_record_is_replaced_and_not_written_into(environment: FreshEnvironment) -> None:
-    """An installer may have linked it to its cache."""
+    """RECORD is replaced, since an installer may have hard-linked it to its cache."""
     record(environment).chmod(0o664)
     linked = environment.folder / "cached"
     os.link(record(environment), linked)

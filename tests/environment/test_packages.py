@@ -1,4 +1,4 @@
-"""Packages that have opted in, beside packages that have not, in one environment."""
+"""Packages that have opted in, next to packages that have not, in one environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ray's tasks and actors in an enabled environment; Ray is the test group of its own, `test-ray`."""
+"""Ray's tasks and actors in an enabled environment; Ray is installed by an extra of its own, `test-ray`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_tasks_and_actors(environment: FreshEnvironment, tmp_path: pathlib.Path)
         (pytest.fail if os.environ.get("CI") else pytest.skip)("ray is not installed (extra test-ray)")
     (tmp_path / "program.py").write_text(PROGRAM)
     environment.run("-m", "morph", "enable", "--backend", "cpu")
-    # Ray imports AMD's library where it is installed, and only survives that if it is not
+    # Ray imports AMD's library where it is installed, and survives only an ImportError
     (environment.packages / "amdsmi.py").write_text("raise ImportError")
     try:
         done = environment.run(tmp_path / "program.py", environment=SETTINGS)

@@ -1,4 +1,4 @@
-"""What others may write is not run by an enabled environment, unless Python itself would have run it."""
+"""An enabled environment runs no code that others may write, unless Python itself would have run it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def hostile(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A folder of modules that tell when they are run, and of configuration."""
+    """A folder of modules that record when they are run, and of configuration files."""
     folder = tmp_path / "hostile"
     folder.mkdir()
     for name in NAMES:
@@ -105,7 +105,7 @@ def test_a_hostile_path_runs_no_more_than_without_morph(
 def test_the_launcher_runs_no_more_than_python(
     environment: FreshEnvironment, hostile: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """A folder called morph in the current one is what `python -m` is asked for: the command is not."""
+    """The command, unlike `python -m morph`, does not run a folder called morph in the current one."""
     (tmp_path / "away").mkdir()
     (tmp_path / "away" / "program.py").write_text("import torch; assert torch.cuda.is_available()")
     command = environment.folder / "bin" / "morph"
@@ -124,7 +124,7 @@ def test_a_module_that_is_called_like_torch_is_left_alone(
 
 
 def everybodys(environment: FreshEnvironment, settings: str) -> None:
-    """Let everybody write the files of an enabled environment, as somebody has done."""
+    """Write the settings of an enabled environment and make its files writable for everybody."""
     (environment.packages / "morph.toml").write_text(settings)
     for name in ("morph.pth", "morph.start", "morph.toml"):
         (environment.packages / name).chmod(0o666)

@@ -1,4 +1,4 @@
-"""What starts with an interpreter of an enabled environment, also where something is wrong with that."""
+"""What an enabled environment runs when an interpreter starts, also where something is broken."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print(sorted(name for name in sys.modules if name.partition(".")[0] != "morph"))
 print(sys.path)
 """
 FINDERS = "[getattr(each, '__name__', type(each).__name__) for each in sys.meta_path]"
-# Whether "npu" counts as "cuda" shows whether code was rewritten; no device is needed for that.
+# In rewritten code "npu" equals "cuda"; checking that needs no device.
 ON_GPU = "def on_gpu(device='NPU'): return device.lower() == 'cuda'\n"
 
 
@@ -43,7 +43,7 @@ def test_a_start_imports_one_module_and_leaves_the_path_alone(environment: Fresh
 
 
 def test_the_file_of_python_3_15_names_the_same(environment: FreshEnvironment) -> None:
-    """It is read after all `.pth` files, whose import lines do not count then, and may be read twice."""
+    """Python reads it after all `.pth` files, ignores their import lines then, and may read it twice."""
     enable(environment)
     (name,) = [
         line
