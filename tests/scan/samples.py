@@ -26,14 +26,14 @@ Lines = Mapping[int, Counter[str]]
 
 
 def expected(file: pathlib.Path) -> Lines:
-    """Returns what the comments of a sample say, by the line."""
+    """Returns the uses that a sample's comments list, by line."""
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
     said = ((number, line.partition(MARK)[2]) for number, line in lines if MARK in line)
     return {number: Counter(re.split(r", (?![^(]*\))", text)) for number, text in said}
 
 
 def found(uses: Iterable[Use]) -> Lines:
-    """Returns what a scan has found, as the comments spell it."""
+    """Returns the uses that a scan has found, by line, spelled as in the comments."""
     lines: dict[int, Counter[str]] = {}
     for use in uses:
         compared = "== " if use.kind is Kind.COMPARISON else ""
@@ -43,7 +43,7 @@ def found(uses: Iterable[Use]) -> Lines:
 
 
 def single_uses() -> Iterator[tuple[str, str]]:
-    """Yields what a file uses of CUDA and nothing else, with the file's only line."""
+    """Yields single uses of CUDA, each with a one-line file that contains nothing else."""
     yield from ((name, f"import torch; {name}") for name in (*ROOTS, "torch._C._nvtx.rangePop"))
     yield from ((name, f"import ctypes; ctypes.CDLL('lib{name}.so')") for name in LIBRARIES)
     yield from ((name, f"import subprocess; subprocess.run(['{name}'])") for name in TOOLS)

@@ -1,4 +1,4 @@
-"""What a scan answers for each backend: what the tables say."""
+"""A scan reports for each backend what the tables say."""
 
 from __future__ import annotations
 

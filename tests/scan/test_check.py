@@ -51,7 +51,7 @@ def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    """Returns the lines that are printed."""
+    """Returns the printed lines."""
     status(*words)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
@@ -189,7 +189,7 @@ def test_sarif(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def _told(result: dict[str, Any], rules: list[dict[str, Any]]) -> tuple[object, ...]:
-    """Returns what a result says, by way of every key that the standard and code hosts demand."""
+    """Returns the content of a result, read from every key that the standard and code hosts require."""
     [location] = result["locations"]
     physical = location["physicalLocation"]
     region = physical["region"]
@@ -203,7 +203,7 @@ def _told(result: dict[str, Any], rules: list[dict[str, Any]]) -> tuple[object, 
 
 
 def test_a_terminal_of_80_columns(folder: pathlib.Path) -> None:
-    """Looked at as a person would: nothing is cut off or wider than the terminal, and there is progress."""
+    """On a terminal, nothing is cut off or wider than the terminal, and progress is shown."""
     shown, progress, _ = terminal.run("check", "look.py", "served.py")
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
     assert "capability-check: 1 place in 1 file" in shown

@@ -1,4 +1,4 @@
-"""`morph check` as a hook of pre-commit and as a GitHub Action, both of which run it without torch."""
+"""`morph check` as a pre-commit hook and as a GitHub Action, both of which run it without torch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ main(sys.argv[1:])
 ACTION = REPOSITORY / ".github" / "actions" / "check"
 SOURCE = "import torch\ntorch.cuda.gds.GdsFile\n"
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)}
-# as pip would find it: an interpreter, whose venv has the command
+# a fake interpreter whose venv has the command, as after an installation by pip
 PYTHON = f"""#!/bin/bash
 echo "$@" >> "$LOG"
 if [ "$2" = venv ]; then
@@ -82,7 +82,7 @@ def project() -> dict[str, Any]:
 
 
 class Job:
-    """Runs the action's steps as a runner of GitHub's does, except that it only records other actions."""
+    """Runs the action's steps as GitHub's runner does, except that it only records other actions."""
 
     def __init__(self, folder: pathlib.Path, **inputs: str) -> None:
         self.action = self.read()
@@ -103,7 +103,7 @@ class Job:
         return found
 
     def run(self) -> list[tuple[str, int]]:
-        """Returns the steps of commands that were run, with their exit status, up to one that failed."""
+        """Runs the steps with commands, up to one that fails, and returns them with their exit status."""
         done: list[tuple[str, int]] = []
         for step in self.action["runs"]["steps"]:
             if "if" in step and not self._holds(step["if"]):
@@ -126,7 +126,7 @@ class Job:
 
     def _execute(self, step: Mapping[str, Any]) -> int:
         assert step["shell"] == "bash"
-        assert "${{" not in step["run"]  # what a user says is no source of the shell's
+        assert "${{" not in step["run"]  # a user's input must not become shell code
         (self.folder / "step.sh").write_text(step["run"])
         files = {name: str(self.folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
         variables = {name: self._text(value) for name, value in step.get("env", {}).items()}

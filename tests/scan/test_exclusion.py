@@ -1,4 +1,4 @@
-"""`morph check` without what a user leaves out: paths, backends and findings, by options and by a file."""
+"""`morph check` with paths, backends and findings excluded, by options and by a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`morph check` of folders that hold anything: each bad file is one line, and the rest is read."""
+"""`morph check` of folders with arbitrary contents: each bad file gives one line, and the rest is read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
 
 
 def refusals(*paths: str) -> dict[str, str]:
-    """Returns what is said of each file that is not read; the good one was read."""
+    """Returns the message for each file that is not read, having checked that the good one is."""
     report = scan(files.files(paths), ["cpu"])
     assert [str(each.file) for each in report.findings] == ["z.py"]
     return {str(each.file): each.message for each in report.unparsed}
@@ -50,7 +50,7 @@ def test_only_regular_files_are_opened(folder: pathlib.Path) -> None:
 def test_links_and_folders(folder: pathlib.Path) -> None:
     os.symlink("nowhere", "broken.py")
     os.symlink("loop.py", "loop.py")
-    os.symlink("/proc/self/mem", "mem.py")  # whose first page nobody may read, root neither
+    os.symlink("/proc/self/mem", "mem.py")  # its first page nobody may read, not even root
     os.mkdir("folder.py")
     os.symlink("folder.py", "again.py")
     assert refusals(".") == {

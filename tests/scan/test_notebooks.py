@@ -1,4 +1,4 @@
-"""Notebooks are scanned as the modules that their cells are, on the lines of their files."""
+"""A notebook's cells are scanned as one module, and uses have the line numbers of its file."""
 
 from __future__ import annotations
 

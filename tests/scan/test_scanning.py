@@ -1,4 +1,4 @@
-"""What a scan finds in source: in the samples, in torch's own, and in files that are no Python."""
+"""What a scan finds in the samples, in torch's own source, and in files that are not Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.scan import samples
 
 TORCH = pathlib.Path(next(iter(importlib.util.find_spec("torch").submodule_search_locations)))  # type: ignore
 
-# as read in torch 2.13.0 by a person
+# found by a person in torch 2.13.0
 OF_TORCH = {
     "multiprocessing/reductions.py": [
         (100, "torch.cuda.Event.from_ipc_handle", ""),
@@ -212,5 +212,5 @@ def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
         assert [len(cause.findings) for cause in causes(report) if cause.look] == [functions, 1]
         return time.process_time() - began
 
-    seconds(10)  # reads the tables
+    seconds(10)  # loads the tables
     assert seconds(4000) < 10 * seconds(1000)

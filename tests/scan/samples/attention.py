@@ -1,4 +1,4 @@
-"""What a person must look at."""
+"""Uses that a person must look at."""
 import asyncio
 import ctypes
 import ctypes.util

@@ -1,4 +1,4 @@
-"""What works everywhere, though not as on CUDA, and a module that is needed."""
+"""Uses that work everywhere, though not as on CUDA, and a required module."""
 import torch
 import torch.distributed as dist
 import triton  #: triton triton-import

@@ -1,4 +1,4 @@
-"""What tensors and modules have for CUDA."""
+"""CUDA methods of tensors and modules."""
 import numba
 import torch
 

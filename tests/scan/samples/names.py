@@ -1,4 +1,4 @@
-"""Names of torch.cuda by every way that leads to them; a comment says what begins on its line."""
+"""Names of torch.cuda, reached in every possible way; a comment lists the uses that begin on its line."""
 import importlib
 import sys
 import torch
@@ -8,7 +8,7 @@ import torch.backends.cudnn as cudnn  #: torch.backends.cudnn
 import torch.cuda.amp as amp  #: torch.cuda.amp
 from torch import cuda  #: torch.cuda
 from torch import cuda as device_module, nn  #: torch.cuda
-from torch.cuda import (  # the imports of several lines
+from torch.cuda import (  # an import over several lines
     Stream,  #: torch.cuda.Stream
     synchronize as wait,  #: torch.cuda.synchronize
 )

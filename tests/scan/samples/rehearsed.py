@@ -1,4 +1,4 @@
-"""A small program that asks for names in many ways; it runs on the simulated device."""
+"""A small program that looks up names in many ways; it runs on the simulated device."""
 import importlib
 
 import torch

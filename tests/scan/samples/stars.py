@@ -1,4 +1,4 @@
-"""What comes by star imports."""
+"""Names from star imports."""
 from torch import *
 from torch.cuda import *  #: torch.cuda
 

@@ -1,4 +1,4 @@
-"""Devices and backends as text."""
+"""Devices and backends as strings."""
 import torch
 import torch.distributed as dist
 
