@@ -69,7 +69,7 @@ def test_what_is_left_is_listed(folder: pathlib.Path, capsys: pytest.CaptureFixt
 
 
 def test_files_of_every_kind(folder: pathlib.Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Bytes stay what they are, what cannot be read is a line, and the diff is one that git takes."""
+    """Bytes are preserved, an unreadable file gives one line, and git accepts the diff."""
     sources = {
         "ends.py": b"import torch\r\nx.cuda()\r\n",
         "feed.py": b"import torch\n\x0c\nx.cuda()",
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_written_stays(
     def refuse(*names: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(os, "replace", refuse)  # as root every file can be written
+    monkeypatch.setattr(os, "replace", refuse)  # root can write every file
     assert status("--write", "package") == 2
     assert capsys.readouterr().err == "morph: cannot write package/model.py: Read-only file system\n"
     assert sorted(file.name for file in (folder / "package").iterdir()) == ["model.py", "plain.py"]

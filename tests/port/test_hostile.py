@@ -1,4 +1,4 @@
-"""`morph port` of folders that hold anything: each bad file is one line, and the rest is ported."""
+"""`morph port` of folders with arbitrary contents: each bad file gives one line, and the rest is ported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What source becomes, and that nothing else in it changes."""
+"""How source is ported, and that nothing else in it changes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ported_file(file: pathlib.Path) -> Ported:
 
 
 def below_prelude(text: str) -> str:
-    """Returns a module without its imports and what was put below them."""
+    """Returns a module without its imports and the code inserted below them."""
     body = ast.parse(text).body
     rest = [*itertools.dropwhile(_is_prelude, body)]
     if not rest:
@@ -138,7 +138,7 @@ def test_encoding_and_line_ends_stay() -> None:
 
 @pytest.mark.parametrize("file", WHOLE, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_whole_files(file: pathlib.Path) -> None:
-    """Only lines with something of CUDA's go, no comment of another line is lost, and twice is once."""
+    """Only lines about CUDA change, no comment of another line is lost, and porting is idempotent."""
     before = file.read_bytes()
     result = ported_file(file)
     lines = [text.decode().splitlines() for text in (before, result.after)]

@@ -1,4 +1,4 @@
-"""Ported programs run without morph, and give the numbers of their hand-ported twins on the same device."""
+"""Ported programs run without morph and give the same numbers as their hand-ported twins on the device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.port.porting import port
 from tests.platforms import REPOSITORY, Platform
 
 PROGRAMS = REPOSITORY / "tests" / "programs"
-# one that chooses devices before it imports torch comes first
+# the program that chooses devices before it imports torch comes first
 ARGUMENTS = {
     "agent": [],
     "digits": ["--epochs", "1"],
@@ -19,7 +19,7 @@ ARGUMENTS = {
     "gan": [],
     "prefetch": [],
 }
-# which assert that there is a GPU, and ported that there is an accelerator
+# these assert that there is a GPU, and once ported that there is an accelerator
 DEMANDING = {"digits": "this program needs a GPU", "gan": ""}
 IN_BFLOAT16 = "torch.autocast(args.device, dtype=torch.bfloat16)"
 RUN_EACH = """
@@ -45,7 +45,7 @@ def test_numbers_are_those_of_the_hand_ported_programs(platform: Platform, tmp_p
         ours.write_bytes(port(PROGRAMS / f"{name}.py").after)
         twin.write_text(_by_hand(name, platform))
         runs += [(str(ours), arguments), (str(twin), [*arguments, "--device", platform.backend])]
-    # one thread, so that a sum has one order whichever way it is spelled
+    # one thread, so that a sum has one order however it is written
     done = platform.run(
         RUN_EACH, json.dumps(runs), morph=False, environment={"OMP_NUM_THREADS": "1"}, cwd=tmp_path
     )
@@ -67,7 +67,7 @@ def test_demands_for_a_gpu_become_demands_for_an_accelerator(
 
 
 def test_what_cannot_be_ported_is_listed() -> None:
-    """Of the other programs: a scripted model, which reads no device of the module's."""
+    """Of the other programs, only a scripted model is left: it cannot read the module's device."""
     left = port(PROGRAMS / "serve.py").left
     assert [each.name for each in left if not each.is_ported] == ["torch.jit.script"]
     for name in ("custom", "ddp", "fsdp", "parallel"):

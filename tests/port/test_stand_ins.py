@@ -1,4 +1,4 @@
-"""What ported modules carry with them picks the device that it is asked for."""
+"""The helpers copied into ported modules select the requested device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morph.port import stand_ins
 
 @pytest.fixture
 def accelerator(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """An accelerator of another name; gives the numbers that are made current."""
+    """An accelerator of another name; returns the list of the indices that are made current."""
     current: list[int | None] = []
     monkeypatch.setattr(stand_ins, "default_device", torch.device("xpu"))
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
