@@ -1,4 +1,4 @@
-"""torch's device extensions: kept back while torch initialises; those of other vendors come afterwards."""
+"""torch's device extensions are held back while torch initialises; those of other vendors load afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.platforms import REPOSITORY
 
 @pytest.fixture
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the extensions that have been loaded, of a vendor with a table and of two others."""
+    """The names of the loaded extensions; one is of a vendor with a table, three are not."""
     names: list[str] = []
 
     def failing() -> Callable[[], None]:

@@ -15,7 +15,7 @@ WHICH = "import torch, morph; print(morph.status().backend)"
 
 
 def vendor(folder: pathlib.Path, source: str) -> dict[str, str]:
-    """A package called torch_npu, in front of the installed one."""
+    """Creates a package called torch_npu that precedes the installed one on the path."""
     package = folder / "torch_npu"
     package.mkdir()
     (package / "__init__.py").write_text(textwrap.dedent(source))

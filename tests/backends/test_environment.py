@@ -1,4 +1,4 @@
-"""CUDA's environment variables: carried to the vendor's, in its words, before it looks, and put back."""
+"""CUDA's environment variables are translated to the vendor's before it reads them, and restored."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_no_two_of_a_table_fight_over_one_variable(name: str) -> None:
     backend = table.load(name)
     targets = [each.target for each in backend.environment.values() if each.target]
     shared = {target for target in targets if targets.count(target) > 1}
-    assert all(target.endswith("_ALLOC_CONF") for target in shared)  # of which CUDA has two names
+    assert all(target.endswith("_ALLOC_CONF") for target in shared)  # CUDA has two names for it
     assert not targets or "CUDA_LAUNCH_BLOCKING" in backend.environment
 
 
@@ -124,7 +124,7 @@ OTHER_WORDS = {
 
 @pytest.mark.parametrize("name", table.backend_names())
 def test_variables_are_called_what_cuda_calls_them(name: str) -> None:
-    """So that no row carries a value to another of the vendor's variables."""
+    """No row passes a value to a different variable of the vendor's."""
     backend = table.load(name)
     words = ("CUDA", "NCCL", name.upper(), backend.facts.collective.upper())
     others = {

@@ -1,4 +1,4 @@
-"""Backends from outside: a distribution that is built and installed, and distributions that are broken."""
+"""Third-party backends: a distribution that is built and installed, and distributions that are broken."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Outside:
         self.folder = folder
 
     def install(self, name: str, files: dict[str, str], package: str = "") -> None:
-        """Writes what a wheel's installation would."""
+        """Writes the files that installing a wheel would write."""
         package = package or f"morph_{name}"
         metadata = self.folder / f"{package}-1.0.dist-info"
         metadata.mkdir()
@@ -104,7 +104,7 @@ class Outside:
             (self.folder / package / path).write_text(text)
 
     def python(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Runs code where they are installed."""
+        """Runs code with these distributions installed."""
         path = f"{self.folder}:{REPOSITORY}"
         variables = {**platforms.platform("cpu", {}).environment, "PYTHONPATH": path}
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""ROCm keeps torch's own torch.cuda; what morph asks about a torch built for it is set by hand here."""
+"""ROCm keeps torch's own torch.cuda; what morph reads of a torch built for ROCm is set by hand here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of CUDA's mask do, without a process for each."""
+"""What the values of `CUDA_VISIBLE_DEVICES` do, without a process for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intel GPUs, with a stand-in for a torch that is built for them: what morph asks about one, set by hand."""
+"""Intel GPUs: what morph reads of a torch that is built for them is set by hand here."""
 
 from __future__ import annotations
 
