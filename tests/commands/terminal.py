@@ -1,4 +1,4 @@
-"""Running morph as a person does who looks at a terminal."""
+"""Runs morph in a terminal, as a person does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(
         cwd: Its working directory.
 
     Returns:
-        What stands there at the end, without colours; what was shown and taken away before; the exit status.
+        The final output, without colours; what was shown before and erased; the exit status.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
@@ -51,5 +51,5 @@ def run(
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)
-    except OSError:  # which is how Linux says that the other end is closed
+    except OSError:  # Linux reports a closed other end this way
         return b""

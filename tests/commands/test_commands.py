@@ -1,4 +1,4 @@
-"""The commands of `morph`: what is one, what help says, and that a program of the same name still runs."""
+"""The commands of `morph`: their registration, their help, and that a program of the same name still runs."""
 
 from __future__ import annotations
 

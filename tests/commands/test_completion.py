@@ -1,4 +1,4 @@
-"""``morph completion``, in the shells that are here."""
+"""``morph completion``, in the installed shells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``morph explain`` tells what the tables say."""
+"""``morph explain`` prints what the tables say."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_unknown_backend(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_neither_torch_nor_a_vendor_is_imported() -> None:
-    """Whichever they are, of rows and without, of classes of morph's and of the vendors'."""
+    """Explaining imports neither, with and without a row, for morph's classes and for the vendors'."""
     asked = """
 import sys
 sys.modules |= dict.fromkeys(["torch", "torch_npu", "torch_mlu", "torch_musa"])
@@ -78,7 +78,7 @@ for name in ("is_initialized", "Stream.priority", "memory.MemPool.id", "streams.
 
 
 def _documents(text: str) -> list[dict[str, dict[str, str]]]:
-    """Returns the JSON documents that follow each other."""
+    """Returns the JSON documents in a text, one after the other."""
     found, decoder = [], json.JSONDecoder()
     while text.strip():
         document, end = decoder.raw_decode(text.lstrip())

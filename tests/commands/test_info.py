@@ -1,4 +1,4 @@
-"""``morph info`` and ``morph doctor`` tell what is really here."""
+"""``morph info`` and ``morph doctor`` report the real state of the machine."""
 
 from __future__ import annotations
 

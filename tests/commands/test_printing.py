@@ -1,4 +1,4 @@
-"""What commands do where nobody reads on, nothing can be written, or torch is not there."""
+"""What commands do if their output is closed, if nothing can be written, or without torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPLAIN = ("explain", "torch.cuda.CUDAGraph")
 
 def start(*words: str, **options: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "morph", *words]
-    # every line is written at once, so that the second meets a closed pipe
+    # lines are not buffered, so that the second one meets a closed pipe
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
 

@@ -1,4 +1,4 @@
-"""What people see is what the recorded screens show, which the README shows too."""
+"""Commands print what the recorded screens show, which the README shows too."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None
 def test_every_recorded_screen_fits_a_terminal() -> None:
     for file in screens.FOLDER.glob("*.txt"):
         widest = max(map(len, file.read_text(encoding="utf-8").splitlines()))
-        # lines of source are as wide as they are, and what other programs read as well is not wrapped
+        # source lines keep their width, and output that other programs read too is not wrapped
         assert widest <= terminal.WIDTH or file.stem in ("port", "rehearse"), file.name

@@ -57,7 +57,7 @@ def test_a_wrong_number_fails_and_an_exception_is_an_error() -> None:
 
 def test_an_operator_that_stays_on_the_cpu_fails() -> None:
     add = next(check for check in checks() if check.name == "add")
-    result = verify(add, "cpu")  # nobody has activated: what is on the CPU is not on CUDA
+    result = verify(add, "cpu")  # morph is not active, so a tensor on the CPU is not on CUDA
     assert (result.outcome, result.detail) == (Outcome.FAIL, "the result is on cpu, not on cpu")
 
 

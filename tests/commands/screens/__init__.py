@@ -1,6 +1,6 @@
-"""Screens as people see them on a terminal of 80 columns: recorded, and compared with what is shown.
+"""Recorded screens of a terminal of 80 columns, to compare with the current output.
 
-`python -m tests.commands.screens` records them anew.
+`python -m tests.commands.screens` re-records them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.ascend import build as soft_cann
 from tests.commands import terminal
 
 FOLDER = pathlib.Path(__file__).parent
-# in which the vendor's package cannot load
+# with these variables the vendor's package cannot load
 BROKEN = {"LD_LIBRARY_PATH": "", "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}
 PROGRAM = FOLDER / "train.py"
 COMMANDS = {
@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 def shown(name: str, folder: pathlib.Path) -> str:
-    """Returns what a command shows in an otherwise empty folder with the program."""
+    """Returns the output of a command in a folder that holds only the program."""
     (folder / "train.py").write_bytes(PROGRAM.read_bytes())
     return terminal.run(*COMMANDS[name], cwd=folder)[0]
 
@@ -38,7 +38,7 @@ def recorded(name: str) -> str:
 
 
 def steady(text: str) -> str:
-    """Returns a screen without what differs from one machine to the next."""
+    """Returns a screen without the parts that differ between machines."""
     return re.sub(r"(Python|torch|Linux|loss) [\w.]+(\+\w+)?", r"\1 X", text)
 
 

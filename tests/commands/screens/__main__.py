@@ -1,4 +1,4 @@
-"""Records the screens anew."""
+"""Re-records the screens."""
 
 from tests.commands.screens import main
 
