@@ -1,4 +1,4 @@
-"""What configuration files say, and what they may not say."""
+"""What configuration files may say, and what they may not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several sources counts, without an interpreter for each."""
+"""Which of several sources takes precedence, without an interpreter for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings count, in real interpreters."""
+"""Which settings take effect, in real interpreters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Home:
             each.mkdir(parents=True)
 
     def declare(self, name: str) -> None:
-        """Install a distribution that declares that its package ``name`` is to see CUDA."""
+        """Install a distribution that declares that its package ``name`` should see CUDA."""
         info = self.folder / "installed" / f"{name}_ml-1.5.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-ml\nVersion: 1.5\n")
@@ -59,7 +59,7 @@ class Home:
         )
 
     def listed(self, *arguments: str, **environment: str) -> dict[str, tuple[Any, str]]:
-        """Return what `morph config --json` says."""
+        """Return what `morph config --json` prints."""
         done = self.run("-m", "morph", "config", "--json", *arguments, environment=environment)
         assert done.returncode == 0, describe(done)
         return {each["key"]: (each["value"], each["place"]) for each in json.loads(done.stdout)}
