@@ -1,4 +1,4 @@
-"""What the tests try of the CUDA names on each platform, and the run of it in one process."""
+"""Which CUDA names the tests try on each platform, and the trial of all of them in one process."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Plan:
     """What is tried on one platform.
 
     Attributes:
-        uses: Name to the source of its use.
-        aliases: The name of a submodule to the name above that is the same.
-        refusals: The names that the backend's table calls missing.
-        unexplained: Public names that are neither tried nor have a reason.
+        uses: Source code that uses a name, by name.
+        aliases: The name in the module above of the same object, by name in a submodule.
+        refusals: The names that the backend's table marks as missing.
+        unexplained: Public names that are not tried and have no reason for that.
     """
 
     uses: Mapping[str, str]
@@ -59,17 +59,17 @@ def plan(platform: str) -> Plan:
     left = served - {*uses, *aliases, *untried}
     unexplained = sorted(name for name in left if not is_private(name))
     same = {name: above for name, above in aliases.items() if above in uses}
-    # where torch.cuda is torch's own, a name that software lacks is there, and refuses when it is used
+    # where torch.cuda is torch's own, a name that its software lacks exists, and raises when it is used
     refusals = set() if backend.facts.native_cuda else statuses.keys() - served - untried.keys()
     return Plan(uses, same, tuple(sorted(refusals)), tuple(unexplained))
 
 
 def run(platform: str, results: pathlib.Path) -> None:
-    """Tries what is planned for a platform, in a process on it, and writes what became of each name.
+    """Tries what is planned for a platform, in a process on it, and writes each name's outcome.
 
     Args:
         platform: Its name.
-        results: The file that takes the names, each with `PASSED` or what was wrong.
+        results: The file to write, which has each name with `PASSED` or its error.
     """
     planned = plan(platform)
     with warnings.catch_warnings():
@@ -81,7 +81,7 @@ def run(platform: str, results: pathlib.Path) -> None:
 
 
 def _of(platform: str, section: str) -> dict[str, str]:
-    """Returns the entries of a section for a platform, those of the more particular name last."""
+    """Returns the entries of a section for a platform; the more specific ones override the others."""
     backend = platform.removeprefix("simulated-")
     kinds = ["all", backend] if platform == backend else ["all", backend, "simulated", platform]
     return {name: text for kind in kinds for name, text in EXERCISES.get(section, {}).get(kind, {}).items()}
@@ -122,7 +122,7 @@ def _same(name: str, above: str) -> None:
 
 
 def _refused(name: str) -> None:
-    """Sees that a name does not exist; a missing module is there, without any name in it."""
+    """Checks that a name does not exist; a missing module exists, without any name in it."""
     try:
         found = resolve(name)
     except AttributeError:

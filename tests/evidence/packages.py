@@ -1,8 +1,8 @@
-"""What the tests use of the served packages on each platform: the names whose code runs in a scenario.
+"""Which names of the served packages the tests use on each platform: those whose code runs in a scenario.
 
 `scenarios/` has a short program for each package. A function counts as used if its code ran there, a class if
-its code or an instance of it did, a module if it was imported, and a value if it was read. What no program
-reaches is checked against the recorded names only, by the packages' own tests.
+its code or an instance of it did, a module if it was imported, and a value if it was read. Names that no
+program reaches are only checked against the recorded names, by the packages' own tests.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PACKAGES = [name for name in interfaces.names() if name != ROOT]
 
 
 class Run:
-    """What ran: the code of morph's trees, and the classes of which there were instances.
+    """What ran: the code of morph's trees, and the classes that had instances.
 
-    A context manager, inside which this thread is watched.
+    A context manager that profiles this thread.
     """
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class Run:
 
 
 def run(name: str, results: pathlib.Path) -> None:
-    """Runs the scenario of a package in a process under morph, and writes what became of each name.
+    """Runs the scenario of a package in a process under morph, and writes each name's outcome.
 
     Args:
         name: The package.
-        results: The file that takes the names that were used or refused, with `PASSED` or what was wrong.
+        results: The file to write, which has each name that was used or refused with `PASSED` or its error.
     """
     interface, backend = interfaces.load(name), active()
     assert backend is not None
@@ -77,7 +77,7 @@ def run(name: str, results: pathlib.Path) -> None:
 
 
 def _used(name: str, seen: Run, said: set[str]) -> str | None:
-    """Returns `PASSED` for a name that was used, None for one that was not, or why it is not there."""
+    """Returns `PASSED` for a name that was used, None for one that was not, or why it does not exist."""
     try:
         found = _resolved(name)
     except (ImportError, AttributeError) as error:
@@ -86,7 +86,7 @@ def _used(name: str, seen: Run, said: set[str]) -> str | None:
 
 
 def _refused(name: str, said: set[str]) -> str | None:
-    """Returns `PASSED` for a name that does not exist, or that the scenario has seen refused."""
+    """Returns `PASSED` for a name that does not exist, or that the scenario found to be refused."""
     try:
         _resolved(name)
     except (ImportError, AttributeError):
@@ -96,7 +96,7 @@ def _refused(name: str, said: set[str]) -> str | None:
 
 @functools.cache
 def _resolved(name: str) -> Any:
-    """Returns what a dotted name leads to, unseen by a rehearsal: its end would print thousands of names."""
+    """Returns the object of a dotted name, hidden from a rehearsal, which would print thousands of names."""
     owner, _, last = name.rpartition(".")
     if name in sys.modules or not owner:
         return importlib.import_module(name)
@@ -112,7 +112,7 @@ def _resolved(name: str) -> Any:
 
 @functools.cache
 def _modules(interface: Interface) -> frozenset[str]:
-    """Returns the modules of a package, those included that are recorded by their names alone."""
+    """Returns the modules of a package, including those recorded only through their names."""
     return interface.modules | {name.rpartition(".")[0] for name in interface.names}
 
 
@@ -130,7 +130,7 @@ def _ran(found: Any, seen: Run) -> bool:
 
 
 def _is_ours(found: Any) -> bool:
-    """Tells whether something is a class or a function of a tree, and no value or something of torch's."""
+    """Returns whether an object is a class or function of a tree, not a value or one of torch's."""
     if isinstance(found, ModuleType) or not callable(found):
         return False
     root = str(getattr(found, "__module__", "")).partition(".")[0]

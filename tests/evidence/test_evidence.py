@@ -1,8 +1,8 @@
-"""The evidence that morph ships: every CUDA name is used once on every platform, or seen to be refused.
+"""The evidence that morph ships: every CUDA name is used once on every platform, or found to be refused.
 
-Of the served packages what their scenarios use counts.
+For the served packages, it covers what their scenarios use.
 
-`python -m pytest tests/evidence --record-evidence` writes the file anew from what the run shows.
+`python -m pytest tests/evidence --record-evidence` rewrites the file from the results of the run.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ everywhere = pytest.mark.platforms(*EVERYWHERE)
 def shown(
     platform: Platform, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
-    """What became of each name that was tried on the platform."""
+    """The outcome of each name that was tried on the platform."""
     results = tmp_path_factory.mktemp("evidence") / "results.json"
-    # asked for here, since a test that has it among its fixtures runs inside the worker
+    # requested here, since a test that has it among its fixtures runs inside the worker
     worker = request.getfixturevalue("worker")
     worker.call(run, {"platform": platform.name, "results": results})
     outcomes: dict[str, str] = json.loads(results.read_text())

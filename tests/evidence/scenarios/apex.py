@@ -1,4 +1,4 @@
-"""Training with apex: its optimizers, norms, layers and losses, and both ages of its mixed precision."""
+"""Training with apex: its optimizers, norms, layers, losses, and both generations of its mixed precision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 def run() -> Iterable[str]:
-    """Uses what a program would."""
+    """Uses apex as a program would."""
     for part in (_optimizers, _amp, _fp16_utils, _norms, _layers, _losses, _lists, _extensions, _transformer):
         part()
     return ()

@@ -13,7 +13,7 @@ HALF: dict[str, Any] = {"device": "cuda", "dtype": torch.float16}
 
 
 def run() -> Iterable[str]:
-    """Uses what a program would."""
+    """Uses flash_attn as a program would."""
     parts = _dense, _packed, _operators, _cache, _third, _fourth, _padding, _rotary, _layers
     for part in (*parts, _modules, _losses):
         part()

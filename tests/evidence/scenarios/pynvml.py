@@ -1,4 +1,4 @@
-"""Everything of pynvml: constants are read, structures made, errors raised, functions called."""
+"""Every name of pynvml: constants are read, structures created, errors raised, functions called."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ARGUMENTS: dict[str, Any] = {
 
 
 def run() -> Iterator[str]:
-    """Uses every name, and yields those that answered or were refused."""
+    """Uses every name, and yields those that returned or were refused."""
     pynvml.nvmlInit()
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
     last = ("nvmlShutdown",)
@@ -59,7 +59,7 @@ def _use(found: Any, handle: Any) -> None:
 
 
 def _call(function: Any, handle: Any) -> None:
-    """Calls a function, which answers or raises an error of NVML's."""
+    """Calls a function, which returns or raises an NVML error."""
     parameters = inspect.signature(function).parameters.values()
     needed = [each.name for each in parameters if each.default is each.empty]
     handles = dict.fromkeys(("handle", "device", "device1", "device2"), handle)
