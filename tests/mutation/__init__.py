@@ -1,1 +1,1 @@
-"""Changes morph in one place at a time and sees whether the tests notice; `README.md` says how it is run."""
+"""Changes morph in one place at a time and checks whether the tests fail; `README.md` says how to run it."""

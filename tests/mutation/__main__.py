@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def near(file: str) -> tuple[str, ...]:
-    """Return the tests that are near a file, by its longest prefix in `near.toml`."""
+    """Return the tests near a file, found by its longest prefix in `near.toml`."""
     folders = toml.loads((_FOLDER / "near.toml").read_text())
     prefixes = [name for name in folders if f"{file}/".startswith(f"{name}/")]
     if not prefixes:

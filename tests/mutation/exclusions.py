@@ -1,7 +1,7 @@
-"""The places that are not changed, because no test should look at them.
+"""The places that are not changed, because no test should check them.
 
-These are annotations, docstrings, the words of messages (a text with a space or with places to fill in, and
-what a ``raise`` says), ``assert``, ``__all__``, and what only costs time or guards against our own mistakes:
+These are annotations, docstrings, the words of messages (a string with a space or placeholders, and what a
+``raise`` says), ``assert``, ``__all__``, and what only affects speed or guards against our own mistakes:
 caches, the frozen or slotted dataclass, and ``strict=`` of ``zip``.
 """
 

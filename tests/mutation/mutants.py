@@ -1,4 +1,4 @@
-"""The changed versions of a file: of a module by operators, of a table by exchanging what two rows name."""
+"""Mutants of a file: a module is changed by operators, a table by exchanging the targets of two rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.platforms import REPOSITORY
 
 _SECTIONS = ("renamed", "adapted", "emulated", "environment")
 _ROW = re.compile(r'(?P<name>"[^"]+"|\w+) = (?P<target>"[^"]*"|\{.*\})')
-_REASONS = re.compile(r"\{ (ignored|needless) = ")  # no variable of the vendor's
+_REASONS = re.compile(r"\{ (ignored|needless) = ")  # rows without a variable of the vendor's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Mutant:
         file: The file's path, relative to the repository.
         line: The number of the first changed line.
         before: The changed lines as they were, each without its indentation.
-        after: What has become of them.
+        after: The same lines after the change.
         text: The whole changed file.
     """
 
@@ -42,16 +42,16 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What names it wherever its line moves."""
+        """An identifier that stays the same if its line moves."""
         return self.file, self.before, self.after
 
 
 def sample(paths: list[str], size: int, seed: int) -> list[Mutant]:
-    """Return a reproducible choice among the mutants of files and folders, no two of one place.
+    """Return a reproducible sample of the mutants of files and folders, at most one per place.
 
     Args:
         paths: Modules, tables and folders of modules, relative to the repository.
-        size: How many mutants; 0 for one of every place.
+        size: How many mutants; 0 for one per place.
         seed: Another seed gives another choice.
     """
     chosen = random.Random(f"{seed} {' '.join(paths)}")
@@ -62,7 +62,7 @@ def sample(paths: list[str], size: int, seed: int) -> list[Mutant]:
 
 
 def files(path: str) -> list[str]:
-    """Return a path's modules and tables; those below what is a link of another's are left to that."""
+    """Return a path's modules and tables, except those behind a link, which belong to the link's target."""
     whole = REPOSITORY / path
     found = [whole] if whole.is_file() else sorted(whole.rglob("*.py"))
     return [str(file.relative_to(REPOSITORY)) for file in found]
@@ -88,7 +88,7 @@ def _code_places(file: str, text: str) -> list[Place]:
 
 
 def _rows(file: str, text: str) -> list[Place]:
-    """Return a place for each row that names a target, whose changes are the rows to exchange it with."""
+    """Return a place for each row that names a target; its changes are the rows to exchange it with."""
     section, numbers = "", dict[str, list[int]]()
     for number, line in enumerate(text.splitlines()):
         section = line.strip("[]") if line.startswith("[") else section

@@ -1,4 +1,4 @@
-"""What is changed: the choice among cosmic-ray's operators, and four that it lacks."""
+"""The operators that change code: a selection of cosmic-ray's, and four that it lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosmic_ray.operators.operator import Operator
 
 Span = tuple[tuple[int, int], tuple[int, int]]
 
-# An opposite for each, and the boundary for orders; `is` for `==` would tell only how Python keeps strings.
+# An opposite for each, and the boundary for orders; `is` for `==` would only test how Python interns strings.
 _COSMIC_RAY = (
     *(f"ReplaceComparisonOperator_{pair}" for pair in ("Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is")),
     *(f"ReplaceComparisonOperator_{pair}" for pair in ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt")),
@@ -25,7 +25,7 @@ _COSMIC_RAY = (
 
 
 class _Own(Operator):  # type: ignore[misc]
-    """An operator that makes at most one change of a node."""
+    """An operator that makes at most one change per node."""
 
     @classmethod
     def examples(cls) -> tuple[()]:
@@ -62,7 +62,7 @@ class LeaveOut(_Own):
 
 
 class ChangeText(_Own):
-    """A text gets two letters more."""
+    """Two letters are appended to a string."""
 
     def applies(self, node: Any) -> bool:
         return bool(node.type == "string")

@@ -1,4 +1,4 @@
-"""A copy of the repository in which mutants take their file's place while the near tests run."""
+"""A copy of the repository in which a mutant replaces its file while the tests near it run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests import platforms
 from tests.mutation.mutants import Mutant
 from tests.platforms import REPOSITORY
 
-_PLATFORMS = "cpu,simulated-npu"  # the real torch_npu takes longer than it would tell more
+_PLATFORMS = "cpu,simulated-npu"  # the real torch_npu takes too long for what it would add
 _LIMIT = 600.0
 
 
@@ -38,7 +38,7 @@ class Copy:
         self._limits: dict[tuple[str, ...], float] = {}
 
     def limit(self, tests: tuple[str, ...]) -> float:
-        """Return how long the tests may take, three times what they take unchanged.
+        """Return the tests' time limit, three times what they take unchanged.
 
         Raises:
             RuntimeError: If they fail unchanged.
@@ -52,7 +52,7 @@ class Copy:
         return self._limits[tests]
 
     def kills(self, mutant: Mutant, tests: tuple[str, ...]) -> bool:
-        """Return whether the tests fail, or run too long, with a mutant in its file's place."""
+        """Return whether the tests fail, or run too long, with a mutant in place of its file."""
         limit = self.limit(tests)
         with self._replaced(mutant):
             outcome, _ = run_tests(_command(tests), limit)
@@ -67,12 +67,12 @@ class Copy:
             yield
         finally:
             path.write_text(text)
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # so that its bytecode counts again
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # its cached bytecode is valid again
 
 
 @contextlib.contextmanager
 def copy() -> Iterator[Copy]:
-    """Copy the repository, and work in the copy until the end."""
+    """Copy the repository, and use the copy as the working directory in the ``with`` block."""
     with tempfile.TemporaryDirectory(prefix="morph-mutation-") as folder:
         home = pathlib.Path(folder)
         _copy_tree(home / "repository")
