@@ -1,4 +1,4 @@
-"""The coverage table: put together from tables and evidence, and written as text, Markdown and JSON."""
+"""The coverage table: built from tables and evidence, and written as text, Markdown and JSON."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ OPTIONS = [
     "--hide-scrollbars",
     "--allow-file-access-from-files",
 ]
-# Each view is the page in a frame; what a reader would see of it is written down when all have loaded.
+# Each view is the page in a frame; once all have loaded, what a reader would see is written into the page.
 VIEWS = {
     "all": "",
     "search": "#q=cudagraph",
@@ -104,7 +104,7 @@ def folder(matrices: list[Matrix], tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def views(folder: pathlib.Path) -> dict[str, dict[str, Any]]:
-    """What the browser shows of each view."""
+    """What the browser shows in each view."""
     widths = {name: 400 if name == "narrow" else 1280 for name in VIEWS}
     frames = [FRAME.format(name=name, address=html.escape(VIEWS[name]), width=widths[name]) for name in VIEWS]
     (folder / "views.html").write_text(FRAMES.format(frames="\n".join(frames)), encoding="utf-8")
@@ -172,7 +172,7 @@ def test_served_packages_have_views_of_their_own(
     assert shown["lead"].startswith("The names of flash_attn in flash_attn 2.8")
     assert shown["figures"][0].endswith(f", {flash_attn.shares['npu']:.2f} % by use")
     assert sorted(", ".join(shown["columns"]).split(", ")) == sorted(["name", *table.backend_names()])
-    assert len(shown["columns"]) < 1 + len(flash_attn.backends)  # those that answer alike share one
+    assert len(shown["columns"]) < 1 + len(flash_attn.backends)  # backends with the same cells share a column
     (told,) = views["in a package"]["details"]
     assert "apex's arithmetic" in told
 
