@@ -1,4 +1,4 @@
-"""Building C++ parts: once, for whoever asks first, wherever there is room."""
+"""C++ parts are built once, by the first process that needs them, in a cache folder that has room."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def built(platform: Platform, source: pathlib.Path, **environment: str) -> list[
 
 
 def failed(platform: Platform, source: pathlib.Path, **environment: str) -> list[str]:
-    """Build, and return the lines with the error as the last one."""
+    """Build, and return the output lines; the last one is the error."""
     program = BUILD.replace("module = ", "try:\n    module = ").replace(
         "print(module", "except native.BuildError as error:\n    print(error)\n    sys.exit()\nprint(module"
     )

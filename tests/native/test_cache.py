@@ -1,4 +1,4 @@
-"""Built libraries that are kept: what is not whole, or could be somebody else's, is built again."""
+"""The cache of built libraries: one that is incomplete, or could be somebody else's, is built again."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_another_users_link_to_a_folder_is_not_followed(
 
 @pytest.fixture
 def mounted(tmp_path: pathlib.Path) -> Iterator[Callable[[str], pathlib.Path]]:
-    """Mounts a file system in memory with the options given."""
+    """Mounts a file system in memory with the given options."""
     folder = tmp_path / "mounted"
     folder.mkdir()
 
