@@ -1,4 +1,4 @@
-"""What mypy finds, by the commands of aliases/README.md, of the packages that are served."""
+"""What mypy reports about the served packages when run by the commands of aliases/README.md."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WRONG = {
 
 
 def check(program: str, python: pathlib.Path, folder: pathlib.Path, *more: pathlib.Path) -> list[str]:
-    """Returns what mypy says of a program, found by the commands of the documentation."""
+    """Returns what mypy reports about a program when run by the commands of the documentation."""
     (folder / "program.py").write_text(program)
     (commands,) = re.findall(r"```sh\n(ln [^`]*MYPYPATH[^`]*)```", README.read_text())
     search = ":".join(["$MYPYPATH", *map(str, more)])
@@ -58,7 +58,7 @@ def check(program: str, python: pathlib.Path, folder: pathlib.Path, *more: pathl
 
 
 def expect_errors(python: pathlib.Path, folder: pathlib.Path, *more: pathlib.Path) -> None:
-    """Checks that mypy takes the right calls, and tells each wrong one."""
+    """Checks that mypy accepts the right calls and reports each wrong one."""
     assert check(RIGHT, python, folder, *more) == []
     found = check("\n".join([RIGHT, *WRONG, ""]), python, folder, *more)
     told = [line for line in found if ": error: " in line]
