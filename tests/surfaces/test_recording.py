@@ -1,4 +1,4 @@
-"""Recording what is installed gives the surfaces that are shipped, to the letter; else it tells the drift."""
+"""Recording the installed packages gives exactly the shipped surfaces; otherwise the drift is reported."""
 
 from __future__ import annotations
 
