@@ -1,6 +1,6 @@
 """A software Level Zero loader: the functions that pyzes calls, for one card with two tiles and one without.
 
-Each is a C function pointer, so that what pyzes passes goes through ctypes as it does to the real loader.
+Each is a C function pointer, so that pyzes's arguments pass through ctypes as with the real loader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TILED, PLAIN = 0x100, 0x200
 
 
 class Loader:
-    """What pyzes takes for the shared library.
+    """The object that pyzes uses as the shared library.
 
     Args:
         pyzes: The module, for the layouts of its structures.
@@ -26,7 +26,7 @@ class Loader:
         self._microseconds = 0
 
     def fill(self) -> None:
-        """Give this loader one attribute per function that is called."""
+        """Give this loader one attribute per function that pyzes calls."""
         lists = {
             "zesDriverGet": (lambda owner: [1], 0),
             "zesDeviceGet": (lambda owner: [TILED, PLAIN], 1),
@@ -80,7 +80,7 @@ class Loader:
         return {**self._counted(readCounter=1e4, writeCounter=5e3), "maxBandwidth": 100_000_000_000}
 
     def _counted(self, **rates: float) -> dict[str, Any]:
-        """Return counters that have grown at a rate per microsecond since the last question, a second ago."""
+        """Return counters that have grown at a rate per microsecond since the last call, a second ago."""
         self._microseconds += 1_000_000
         told = {name: round(rate * self._microseconds) for name, rate in rates.items()}
         return {**told, "timestamp": self._microseconds}
@@ -143,7 +143,7 @@ def _pci(handle: int) -> dict[str, Any]:
 
 
 def _memory(handle: int) -> dict[str, Any]:
-    """Return the properties of a module: the first and second tile's, or the card's own and the host's."""
+    """Return the properties of a memory module: of the first or second tile, or of the card or the host."""
     place = handle & 0xFF
     tiled = handle >> 8 == TILED >> 8
     return {

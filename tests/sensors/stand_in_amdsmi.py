@@ -1,4 +1,4 @@
-"""Stands in for the package amdsmi, which cannot be imported without AMD's driver: two GPUs of one kind.
+"""Replaces the package amdsmi, which cannot be imported without AMD's driver, by one with two equal GPUs.
 
 Keys, types and units of what its functions return are those of amdsmi 7.0.2's own documentation and source.
 """
@@ -15,7 +15,7 @@ SUPPORTED_CLOCKS = {"GFX": (1300, 2100), "MEM": (900, 1300)}
 
 
 class AmdSmiException(Exception):
-    """An error of the library's."""
+    """An error of the library."""
 
 
 def amdsmi_init(flag: int = 2) -> None:

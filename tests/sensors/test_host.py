@@ -1,4 +1,4 @@
-"""The CPU's sensors, on files as the kernel has them and on readings as psutil has them."""
+"""The CPU's sensors, on files like the kernel's and on readings like psutil's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morph.aliases.sensors.reading import UnknownReadingError
 
 
 def zone(folder: pathlib.Path, name: str, energy: int) -> pathlib.Path:
-    """Writes what the kernel shows of a package: its counter, where this begins anew, and the limit."""
+    """Writes the kernel's files for a CPU package: its counter, the value at which that wraps, its limit."""
     package = folder / name
     package.mkdir(exist_ok=True)
     files = {
@@ -31,7 +31,7 @@ def zone(folder: pathlib.Path, name: str, energy: int) -> pathlib.Path:
 
 def test_power_is_the_growth_of_the_energy(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (zone(tmp_path, f"intel-rapl:{number}", 900_000) for number in (0, 1))
-    zone(tmp_path, "intel-rapl:0:0", 7)  # the cores of a package, which counts them already
+    zone(tmp_path, "intel-rapl:0:0", 7)  # the cores of a package, whose counter includes them already
     seconds = itertools.count()
     monkeypatch.setattr(powercap.time, "monotonic", lambda: float(next(seconds)))
     monkeypatch.setattr(powercap, "SAMPLE", 0.0)
@@ -39,7 +39,7 @@ def test_power_is_the_growth_of_the_energy(tmp_path: pathlib.Path, monkeypatch: 
     assert (packages.energy(), packages.limit()) == (1800, 250_000)
     assert packages.power() == 0
     first.write_text("950000\n")
-    second.write_text("20000\n")  # began anew
+    second.write_text("20000\n")  # wrapped around
     assert packages.power() == 50 + 120
 
 

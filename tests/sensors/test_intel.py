@@ -1,4 +1,4 @@
-"""Intel's readings: the real pyzes over a soft Level Zero loader, and what is told without either."""
+"""Intel's readings: the real pyzes over a soft Level Zero loader, and what is reported without either."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources on vendors' libraries: the real pymtml over a soft libmtml, and AMD SMI's and Intel's names."""
+"""Sensors of vendors' libraries: the real pymtml over a soft libmtml, and AMD SMI's and Intel's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parsers of vendors' tools, on what the tools printed on real machines."""
+"""The parsers of vendors' tools, on the tools' output from real machines."""
 
 from __future__ import annotations
 
