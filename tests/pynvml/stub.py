@@ -1,4 +1,4 @@
-"""Writes what a type checker reads of the served pynvml: `python -m tests.pynvml.stub`."""
+"""Writes the type stub of the served pynvml: `python -m tests.pynvml.stub`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _line(name: str, kind: str, types: Mapping[str, str]) -> Iterator[str]:
 
 
 def _parameters(signature: str) -> Iterator[str]:
-    """Yields parameters, of which the recorded signature tells the names, and which may be left out."""
+    """Yields the parameters of a recorded signature, which gives their names and which ones are optional."""
     for parameter in filter(None, signature[1:-1].split(", ")):
         name, has_default, _ = parameter.partition("=")
         yield f"{name}: Any{' = ...' if has_default else ''}"

@@ -19,11 +19,11 @@ import pytest
 pytestmark = pytest.mark.platforms("cpu")
 
 OWN = ("nvmlLib", "_nvmlLib_refcount", "_extractNVMLErrorsAsClasses")
-"""What the real one holds the library with, and makes its classes with."""
+"""Names with which the real module holds the library and creates its classes."""
 
 
 def real() -> ModuleType:
-    """Return nvidia-ml-py's own module, which morph has taken out of the way, under another name."""
+    """Return nvidia-ml-py's own module, which morph hides, under another name."""
     from morph.finders.finder import find_elsewhere
     from morph.finders.packages.finder import packages
 
@@ -39,7 +39,7 @@ def real() -> ModuleType:
 
 
 def own_names() -> list[str]:
-    """Return the names of nvidia-ml-py's own, without what it imports."""
+    """Return nvidia-ml-py's own names, without its imports."""
     imported = (*vars(ctypes).items(), ("find_library", find_library), ("wraps", functools.wraps))
     others = {(name, id(value)) for name, value in imported}
     own = {name: value for name, value in vars(real()).items() if (name, id(value)) not in others}
@@ -80,7 +80,7 @@ def test_functions_have_their_signatures() -> None:
 
 
 def shape(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    """Return what of a parameter has to agree; defaults that are structures agree in their type."""
+    """Return the parts of a parameter that must agree; defaults that are structures must agree in type."""
     default = parameter.default
     plain = (
         default

@@ -1,4 +1,4 @@
-"""The monitors gpustat and nvitop, as they come from the index, on the backend's devices."""
+"""The published monitors gpustat and nvitop, unchanged, on the backend's devices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
 
 
 def with_tool(folder: pathlib.Path, name: str, recorded: str) -> dict[str, str]:
-    """Return an environment whose PATH has a tool that prints what the real one printed."""
+    """Return an environment whose PATH has a tool that prints recorded output of the real one."""
     tool = folder / name
     tool.write_text(f"#!/bin/sh\ncat {RECORDED / recorded}\n")
     tool.chmod(0o755)
@@ -63,7 +63,7 @@ def test_nvitop_shows_the_devices(platform: Platform) -> None:
     assert ("CPU: " if platform.name == "cpu" else "Ascend") in done.stdout
     assert "nvitop" in done.stdout.lower().splitlines()[2]
     if platform.name == "cpu":
-        # a process that has memory of the device is there; its command may be cut
+        # a process that holds device memory is listed; its command may be cut
         assert re.search(r"^\|   0 +\d+ C ", done.stdout, re.MULTILINE), describe(done)
 
 

@@ -1,4 +1,4 @@
-"""What the served pynvml reads, checked where it comes from: psutil, torch_npu, torch.xpu."""
+"""The readings of the served pynvml, checked against their sources: psutil, torch_npu, torch.xpu."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.platforms("cpu", "npu", "simulated-musa", "simulated-xp
 
 @contextlib.contextmanager
 def opened() -> Iterator[Any]:
-    """Give pynvml, open for the length of a ``with`` block."""
+    """Yield pynvml, initialised for the duration of a ``with`` block."""
     import pynvml
 
     pynvml.nvmlInit()
@@ -33,7 +33,7 @@ def opened() -> Iterator[Any]:
 
 
 def not_supported(function: Any, *arguments: Any) -> str:
-    """Assert that a function says that it is not supported, and return its reason."""
+    """Assert that a function raises that it is not supported, and return the reason."""
     import pynvml
 
     with pytest.raises(pynvml.NVMLError_NotSupported) as caught:
@@ -173,7 +173,7 @@ def test_the_cpu_is_measured_by_psutil() -> None:
         N.nvmlDeviceSetCpuAffinity(handle)
         N.nvmlDeviceClearCpuAffinity(handle)
         override_numa_affinity(0)
-        N.nvmlShutdown()  # which accelerate leaves to the end of the process
+        N.nvmlShutdown()  # accelerate leaves this to the end of the process
         assert os.sched_getaffinity(0) == set(range(os.cpu_count() or 1))
         os.sched_setaffinity(0, before)
 
@@ -193,7 +193,7 @@ def check_torch_cudas_sensors() -> None:
     assert first == "GPU:0"
     assert own in lines
     assert "how busy its memory" in not_supported(torch.cuda.memory_usage)
-    with contextlib.suppress(Exception):  # which some machines tell
+    with contextlib.suppress(Exception):  # only some machines report it
         assert torch.cuda.power_draw() >= 0
     with pytest.raises(AssertionError, match="Invalid device id"):
         torch.cuda.memory_usage(7)
