@@ -1,4 +1,4 @@
-"""What is sent between devices stays where it is."""
+"""Tensors that are sent between devices stay where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory figures of the process."""
+"""Memory statistics of the process."""
 
 from __future__ import annotations
 

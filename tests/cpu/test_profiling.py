@@ -1,4 +1,4 @@
-"""Ranges, the runtime and sensors."""
+"""Profiling ranges, the CUDA runtime and sensors."""
 
 from __future__ import annotations
 

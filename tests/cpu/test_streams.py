@@ -1,4 +1,4 @@
-"""Streams and events: told apart, selected per thread, and timed."""
+"""Streams and events: distinguished, selected per thread, and timed."""
 
 from __future__ import annotations
 
