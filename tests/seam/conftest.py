@@ -1,4 +1,4 @@
-"""Tests of the seam run in a process of the vendor's own package, with nothing of morph but the seam."""
+"""Tests of the seam run in a process with the vendor's own package, and nothing of morph but the seam."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.worker import Worker
 
 @pytest.fixture
 def engaged(vendor_worker: Worker, platform: Platform) -> Iterator[None]:
-    """The native seam, engaged in the worker for the length of a test."""
+    """The native seam, engaged in the worker for the duration of a test."""
     vendor_worker.call(engaging.engage, {"device_type": platform.device_type})
     yield
     vendor_worker.call(engaging.disengage, {})
@@ -21,5 +21,5 @@ def engaged(vendor_worker: Worker, platform: Platform) -> Iterator[None]:
 
 @pytest.fixture
 def device_type(platform: Platform) -> str:
-    """What `torch.device("cuda").type` is under the seam."""
+    """The value of `torch.device("cuda").type` under the seam."""
     return platform.device_type

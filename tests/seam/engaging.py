@@ -9,7 +9,7 @@ from morph.seam import Seam, open_seam
 
 @functools.cache
 def seam() -> Seam:
-    """Returns the one native seam of this process, opened when it is first wanted."""
+    """Returns the one native seam of this process, opened on first use."""
     opened = open_seam()
     assert opened.kind == "native"
     return opened

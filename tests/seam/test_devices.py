@@ -1,4 +1,4 @@
-"""`torch.device` objects: the class stays, and "cuda" is the target's."""
+"""`torch.device` objects: the class is unchanged, and "cuda" is the target device."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ FACTORIES = [
 @pytest.mark.parametrize("expression", FACTORIES)
 def test_lands_on_the_device(expression: str, device_type: str) -> None:
     with warnings.catch_warnings():
-        # torch says of sparse and nested layouts that they are young.
+        # torch warns that sparse and nested layouts are experimental.
         warnings.simplefilter("ignore")
         made = eval(expression)
     assert made.device.type == device_type
@@ -66,7 +66,7 @@ STORAGES = {
 @pytest.mark.parametrize(("expression", "index"), STORAGES.items())
 def test_storages_land_on_the_device(expression: str, index: int) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch says of typed storages that they are old
+        warnings.simplefilter("ignore")  # torch warns that typed storages are deprecated
         storage = eval(expression)
     assert storage.device == torch.device("cuda", index)
     assert torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).device == storage.device

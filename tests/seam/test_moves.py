@@ -1,4 +1,4 @@
-"""Moves to "cuda": where they land, what they leave alone, and what is there already."""
+"""Moves to "cuda": where they land, what they leave alone, and tensors that are there already."""
 
 from __future__ import annotations
 

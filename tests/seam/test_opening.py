@@ -1,4 +1,4 @@
-"""Which seam is opened, what it says, and what opening it costs."""
+"""Which seam is opened, what it prints, and what opening it costs."""
 
 from __future__ import annotations
 

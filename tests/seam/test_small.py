@@ -1,4 +1,4 @@
-"""The Python seam, which stands in where there is no compiler."""
+"""The Python seam, which is used where there is no compiler."""
 
 from __future__ import annotations
 

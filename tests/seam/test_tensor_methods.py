@@ -21,7 +21,7 @@ class Plain(torch.Tensor):
 
 
 class Recording(torch.Tensor):
-    """A subclass that is asked before torch."""
+    """A subclass whose `__torch_function__` is called before torch's implementation."""
 
     seen: list[tuple[Any, tuple[Any, ...]]] = []
 

@@ -25,7 +25,7 @@ def program(x: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def old_ways() -> Iterator[None]:
-    """Lets torch say that TorchScript is deprecated; its own inductor uses it too."""
+    """Ignores torch's warnings that TorchScript is deprecated; its own inductor uses it too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
