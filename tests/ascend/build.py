@@ -1,8 +1,8 @@
-"""Builds the soft CANN: a library in the place of Ascend's, on which the real torch_npu runs on a CPU.
+"""Builds the soft CANN: a library that replaces Ascend's, with which the real torch_npu runs on a CPU.
 
     python -m tests.ascend.build    prints the `export` lines that let a shell's Python use it
 
-It is built once for each torch, torch_npu, Python and state of the sources, and kept in
+It is built once for each torch, torch_npu, Python and state of the sources, and cached in
 `$MORPH_TEST_CACHE`, else in `morph-tests` of the user's cache.
 """
 
@@ -29,7 +29,7 @@ from tests.ascend import symbols
 SOURCES = pathlib.Path(__file__).parent
 LIBRARY = "libsoftcann.so"
 COMPILE = ("g++", "-c", "-fPIC", "-O1", "-std=c++20", "-fvisibility=hidden", "-w")
-# Each folder is compiled as one unit: reading ATen's headers is most of the time.
+# Each folder is compiled as one unit: reading ATen's headers takes most of the time.
 UNITS = ("operators", "kernels", "collectives", "runtime", "graph_engine")
 # Opened by name while torch_npu runs, so no ELF file lists them.
 OPENED_BY_NAME = (
@@ -43,18 +43,18 @@ OPENED_BY_NAME = (
     "libnnopbase.so",
     "libopapi.so",
 )
-# torch_npu wants $ASCEND_HOME_PATH to hold these.
+# torch_npu requires these in $ASCEND_HOME_PATH.
 FOLDERS = ("lib64", "opp", "runtime", "compiler")
 
 Progress = Callable[[str], None]
 
 
 class CannotBuildError(Exception):
-    """The soft CANN cannot be built here; the message says what is lacking."""
+    """The soft CANN cannot be built here; the message says what is missing."""
 
 
 def cache_folder() -> pathlib.Path:
-    """Returns the folder in which built runtimes are kept."""
+    """Returns the folder in which built runtimes are cached."""
     chosen = os.environ.get("MORPH_TEST_CACHE")
     if chosen:
         return pathlib.Path(chosen).absolute()
@@ -65,13 +65,13 @@ def build(progress: Progress) -> pathlib.Path:
     """Builds the runtime unless the cache holds it; safe against other processes that do the same.
 
     Args:
-        progress: Told one line before a build.
+        progress: Called with one line before a build.
 
     Returns:
         The folder for `$ASCEND_HOME_PATH`.
 
     Raises:
-        CannotBuildError: If torch_npu or the compiler is absent, or the compiler refuses.
+        CannotBuildError: If torch_npu or the compiler is absent, or the compiler fails.
     """
     _require_packages_and_tools()
     folder = cache_folder() / f"soft-cann-{_identity()}"
@@ -163,7 +163,7 @@ def _compile_stubs(
 
 
 def _present(vendor: list[pathlib.Path]) -> list[pathlib.Path]:
-    """Returns the libraries that are there without CANN: the vendor's own, torch's and the system's."""
+    """Returns the libraries that exist without CANN: the vendor's own, torch's and the system's."""
     system = filter(None, map(_system_library, set().union(*map(symbols.needed, vendor))))
     return [*vendor, *(_package_folder("torch") / "lib").glob("*.so*"), *system]
 

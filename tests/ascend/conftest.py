@@ -9,4 +9,4 @@ from tests.worker import Worker
 
 @pytest.fixture(autouse=True)
 def on_the_vendor(vendor_worker: Worker) -> None:
-    """Puts the worker among the fixtures of every test, which makes it run there."""
+    """Adds the worker to the fixtures of every test, which makes the test run in it."""

@@ -1,4 +1,4 @@
-"""What the vendor's libraries ask of CANN, read off their ELF files with binutils."""
+"""What the vendor's libraries require of CANN, read from their ELF files with binutils."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def output(*command: object) -> str:
 
 
 def undefined(library: pathlib.Path) -> set[str]:
-    """Returns the names that a library leaves to others; weak ones may stay unresolved and do not count."""
+    """Returns a library's undefined symbols, without weak ones, which may stay unresolved."""
     rows = (line.split() for line in output("nm", "-D", "--undefined-only", library).splitlines())
     return {_unversioned(row[-1]) for row in rows if row[0] == "U"}
 
 
 def defined(library: pathlib.Path) -> set[str]:
-    """Returns the names that a library gives to others."""
+    """Returns the symbols that a library exports."""
     rows = output("nm", "-D", "--defined-only", library).splitlines()
     return {_unversioned(row.split()[-1]) for row in rows}
 
@@ -40,7 +40,7 @@ def needed(library: pathlib.Path) -> set[str]:
 
 
 def declared_with_status(headers: Iterable[pathlib.Path]) -> set[str]:
-    """Returns the functions that the headers declare to return a status, whose stub can therefore say no."""
+    """Returns the functions that the headers declare to return a status: their stubs can report an error."""
     declaration = re.compile(r"\b(?:aclError|HcclResult|aclnnStatus)\s+(\w+)\s*\(")
     return {name for header in headers for name in declaration.findall(header.read_text(errors="replace"))}
 

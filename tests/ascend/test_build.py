@@ -1,4 +1,4 @@
-"""The soft CANN is built once, safely, and says what keeps it from being built."""
+"""The soft CANN is built once, safely, and a build that fails says why."""
 
 import os
 import pathlib

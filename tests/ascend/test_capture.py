@@ -72,7 +72,7 @@ def test_a_function_is_made_graphed():
     layer, sample = nn.Linear(4, 4).npu(), torch.randn(2, 4, device="npu", requires_grad=True)
     with torch.no_grad():
         expected = layer(sample)
-    # torch_npu warms the function up on another stream than it captures it on.
+    # torch_npu does not warm the function up on the stream on which it captures it.
     warnings.filterwarnings("ignore", "The AccumulateGrad node's stream")
     graphed = torch.npu.make_graphed_callables(layer, (sample,))
     torch.testing.assert_close(graphed(sample).detach(), expected)

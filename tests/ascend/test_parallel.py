@@ -1,4 +1,4 @@
-"""One process on two devices: what torch.nn.parallel is made of."""
+"""One process on two devices: the building blocks of torch.nn.parallel."""
 
 import pytest
 import torch

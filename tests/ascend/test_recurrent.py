@@ -1,4 +1,4 @@
-"""Recurrent networks, and the sequences that torch_npu packs in a form of its own."""
+"""Recurrent networks, and packed sequences, for which torch_npu has its own format."""
 
 import pytest
 import torch

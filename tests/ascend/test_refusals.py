@@ -1,6 +1,6 @@
-"""What torch_npu refuses and morph does in another way.
+"""Operations that torch_npu refuses and morph implements in another way.
 
-A test that fails here means that the vendor has mended it: the table's entry and the way around it can go.
+A test that fails here means that the vendor has fixed it: the table's entry and the workaround can go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torch_npu's own parts on the soft CANN: devices, memory, streams, generators, and what stands on them."""
+"""torch_npu's own parts on the soft CANN: devices, memory, streams, generators, and what builds on them."""
 
 import copy
 import io
