@@ -1,7 +1,0 @@
-"""Profiling ranges, the CUDA runtime and sensors."""
-
-from __future__ import annotations
-
-import pytest
-
-pytestmark = pytest.mark.platforms("cpu")
