@@ -1,7 +1,7 @@
 // torch.device("cuda") is the target's device, and so is every CUDA device that Python gets to see.
 //
-// Devices are made in two places: by tp_new, and in C++ (a device argument that arrives at a Python mode). The second
-// cannot be caught where it happens, so a device object becomes the target's before anything is asked of it.
+// Devices are made in two places: by tp_new, and in C++ (a device argument that reaches a Python mode). The second
+// cannot be intercepted, so every function of a device object first turns the object into the target's device.
 #include "replacement.h"
 #include "seam.h"
 
@@ -26,7 +26,7 @@ GetterReplacement torch_index;
 MethodReplacement<PyCFunction> torch_reduce;
 MethodReplacement<PyCFunction> torch_enter;
 
-// An index that no device has stays CUDA's, so that using it raises the seam's error and not the vendor's.
+// An index without a device keeps type CUDA, so that using it raises the seam's error and not the vendor's.
 PyObject* translated(PyObject* object) {
   auto& device = reinterpret_cast<THPDevice*>(object)->device;
   if (device.type() == DeviceType::CUDA && exists(device))
@@ -53,7 +53,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
   return torch_compare.torchs(a, b, operation);
 }
 
-// A vendor's device is pickled as "cuda": a CUDA machine without morph loads it, and under morph it is the vendor's.
+// A vendor's device is pickled as "cuda": a CUDA machine can load it, and under morph it is the vendor's again.
 PyObject* reduce(PyObject* self, PyObject* args) {
   PyObject* reduced = torch_reduce.torchs(translated(self), args);
   if (reduced == nullptr || reinterpret_cast<THPDevice*>(self)->device.type() != target()) return reduced;

@@ -1,4 +1,4 @@
-// What reaches CUDA's dispatch keys goes to the target, and Tensor.to knows CUDA as the target's other name.
+// Redirects CUDA's dispatch keys to the target, and makes Tensor.to take CUDA as another name of the target.
 #include "seam.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -87,7 +87,7 @@ Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool n
   return at::native::to(self, destination(device), dtype, non_blocking, copy, memory_format);
 }
 
-// torch warns when a kernel takes another's place; here that is what is meant, and undone later.
+// torch warns when a kernel replaces another; here that is intended, and undone later.
 struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
@@ -102,7 +102,7 @@ bool takes_device(const c10::FunctionSchema& schema) {
   return false;
 }
 
-// A torch that was built with CUDA has kernels that would be reached before the fallback.
+// A torch built with CUDA has kernels of its own, which would be called instead of the fallback.
 void replace_kernels(DispatchKey key) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getRegistrationsForDispatchKey(key)) {

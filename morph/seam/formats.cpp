@@ -1,4 +1,4 @@
-// Operators of the target that refuse a memory format such as channels_last compute without one; said once.
+// Operators of the target that refuse a memory format such as channels_last run without it; a warning says so once.
 #include "kernel.h"
 #include "seam.h"
 
@@ -37,7 +37,7 @@ void say_once() {
   if (!said.exchange(true)) std::fprintf(stderr, "morph: %s\n", line.c_str());
 }
 
-// Takes the format out of the arguments, and returns the one that is refused.
+// Removes the format from the arguments, and returns it if it is refused.
 MemoryFormat without_format(const c10::OperatorHandle& op, Stack& stack) {
   const auto& arguments = op.schema().arguments();
   auto last = op.schema().argumentIndexWithName("memory_format");
@@ -49,7 +49,7 @@ MemoryFormat without_format(const c10::OperatorHandle& op, Stack& stack) {
   return format;
 }
 
-// What was moved to the host gets the format there.
+// A tensor that was moved to the host gets the format there.
 void format_on_host(Stack& stack, MemoryFormat format) {
   if (!stack.back().isTensor()) return;
   at::Tensor result = stack.back().toTensor();
@@ -72,7 +72,7 @@ void wrap(const c10::OperatorHandle& op, DispatchKey key) {
       .impl(c10::toString(op.operator_name()).c_str(), torch::CppFunction::makeFromBoxedFunction<&compute<of_autograd>>());
 }
 
-// torch warns when a kernel takes another's place; here that is what is meant, and undone later.
+// torch warns when a kernel replaces another; here that is intended, and undone later.
 struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };

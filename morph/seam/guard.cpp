@@ -64,7 +64,7 @@ struct Guard : DeviceGuardImplInterface {
   }
 };
 
-// Functions that not every supported release of torch has, each in a class that is empty where it is missing.
+// Functions that some supported releases of torch lack, each in a class that is empty there.
 template <class Base>
 struct WithCapability : Base {};
 template <class Base>

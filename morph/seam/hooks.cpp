@@ -1,8 +1,8 @@
-// CUDA's hooks (generators, pinned memory, initialisation) answered by the target.
+// CUDA's hooks (generators, pinned memory, initialisation), forwarded to the target.
 //
-// torch hands out one hooks object for the life of the process, so the object stays and its virtual table is exchanged
-// for a copy in which the target answers some functions. What is not asked of the target keeps torch's own answer:
-// hasCUDA() and the versions stay what they are.
+// torch has one hooks object for the life of the process, so the object stays and its virtual table is exchanged
+// for a copy in which some functions are the target's. All others stay torch's own:
+// hasCUDA() and the versions do not change.
 #include "seam.h"
 
 #include <ATen/Context.h>

@@ -1,4 +1,4 @@
-// The kernel that an operator has for a dispatch key, kept beyond the registration of another in its place.
+// The kernel that an operator has for a dispatch key, which stays usable after another has been registered over it.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
 

@@ -1,4 +1,4 @@
-// The Python module: engage(device_type), the ways around what a vendor lacks, disengage() and caught().
+// The Python module: engage(device_type), disengage(), caught(), and workarounds for what a vendor lacks.
 #include "seam.h"
 
 #include <Python.h>

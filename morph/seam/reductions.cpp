@@ -1,4 +1,4 @@
-// Reductions between processes of dtypes that the vendor's library does not reduce: gathered, and reduced on the host.
+// Collective reductions of dtypes that the vendor's library lacks: the tensors are gathered, and reduced on the host.
 #include "kernel.h"
 #include "seam.h"
 
@@ -103,7 +103,7 @@ struct Call {
     return dense && !tensors.empty() && refused.count(tensors[0].scalar_type()) &&
            combines(named("reduce_op").toCustomClass<ReduceOp>()->op_);
   }
-  // One tensor to reduce for each that is written; a list of lists is joined.
+  // One input for each output; a list of lists is concatenated.
   Tensors read() const {
     const IValue& value = arguments[1];
     if (value.isTensor() || value.isTensorList()) return tensors_of(value);
@@ -141,7 +141,7 @@ constexpr const char* names[] = {
     "allreduce_", "allreduce_coalesced_", "reduce_", "reduce_scatter_", "_reduce_scatter_base_",
     "reduce_scatter_tensor_coalesced_"};
 
-// torch warns when a kernel takes another's place; here that is what is meant, and undone later.
+// torch warns when a kernel replaces another; here that is intended, and undone later.
 struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };

@@ -1,5 +1,5 @@
-// C functions of Python types that are exchanged and put back. No Python object is replaced: a slot is a pointer in the
-// type, and a method's or attribute's descriptor, the same object for whoever bound it early, points to its definition.
+// Exchanges C functions of Python types, and restores them. No Python object is replaced: a slot is a pointer in the
+// type, and the descriptor of a method or attribute, which early importers already hold, points to its definition.
 #pragma once
 #include <torch/csrc/python_headers.h>
 

@@ -1,4 +1,4 @@
-// What the parts of the native seam share: which device type CUDA stands for, and how a part is put in and taken out.
+// Shared by the parts of the native seam: the target device type, and how each part is engaged and disengaged.
 #pragma once
 #include <ATen/core/TensorBody.h>
 #include <c10/core/Device.h>
@@ -13,15 +13,15 @@ class OperatorHandle;
 
 namespace seam {
 
-// The device type that "cuda" names while the seam is engaged.
+// The device type that "cuda" means while the seam is engaged.
 c10::DeviceType target();
 void set_target(c10::DeviceType type);
 
 // How many devices the target has. Raises nothing.
 int device_count();
 
-// The target's device for a CUDA device, any other device as it is.
-// Raises the one error for an index that no device has.
+// Returns the target's device for a CUDA device, and any other device unchanged.
+// Raises the seam's error for an index without a device.
 c10::Device translate(c10::Device device);
 bool exists(c10::Device device);
 
@@ -32,12 +32,12 @@ void initialize_target();
 void count(const c10::OperatorHandle& op);
 std::map<std::string, uint64_t> counted();
 
-// Has these operators of the target compute without a memory format that they refuse, and says `saying` when that
-// happens first. They take it again when the seam is disengaged.
+// Makes these operators of the target run without a memory format that they refuse, and prints `saying` the first
+// time. Disengaging the seam undoes it.
 void leave_out_formats(const std::vector<std::string>& operators, const std::string& saying);
 void disengage_formats();
 
-// Has the collectives of the target reduce these dtypes on the host, since the vendor's library refuses them.
+// Makes the collectives of the target reduce these dtypes on the host, since the vendor's library refuses them.
 void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying);
 void disengage_reductions();
 

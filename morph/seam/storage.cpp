@@ -1,4 +1,4 @@
-// torch.UntypedStorage(4, device="cuda"): a storage asks an allocator, and nothing is dispatched.
+// torch.UntypedStorage(4, device="cuda"): a storage calls an allocator directly, without the dispatcher.
 #include "replacement.h"
 #include "seam.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 SlotReplacement<newfunc> torch_storage_new;
 
-// StorageBase cannot be made itself, and this class has a copy of its slot.
+// StorageBase cannot be instantiated, and this class has a copy of its slot.
 PyTypeObject* storage_type() {
   return reinterpret_cast<PyTypeObject*>(py::module_::import("torch.storage").attr("UntypedStorage").ptr());
 }

@@ -1,4 +1,4 @@
-// The target of the seam, and the counting of what reaches it.
+// The target of the seam, and counters of the calls that reach it.
 #include "seam.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -44,7 +44,7 @@ std::atomic<bool> stands_for_cuda{false};
 
 void forget_initialization() { initialized.store(false); }
 
-// A forked child must ask the vendor again, which refuses there by its own error; a torch built with CUDA would refuse
+// A forked child must query the vendor again, which raises its own error there; a torch built with CUDA would refuse
 // CUDA itself.
 void begin_child() {
   forget_initialization();
@@ -82,7 +82,7 @@ void initialize_target() {
   initialized.store(true);
 }
 
-// torch asks torch.cuda to initialise itself before it uses a CUDA device; the target is initialised instead.
+// torch initialises torch.cuda before it uses a CUDA device; here the target is initialised instead.
 void engage_initialization() {
   stands_for_cuda = true;
   torch::utils::set_requires_device_init(c10::DeviceType::CUDA, false);

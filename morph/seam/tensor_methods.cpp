@@ -1,4 +1,4 @@
-// Tensor.cuda and Tensor.is_cuda, changed in torch's C tables.
+// Tensor.cuda and Tensor.is_cuda, replaced in torch's C tables.
 #include "replacement.h"
 #include "seam.h"
 
@@ -26,7 +26,7 @@ bool asks_python(PyObject* self) {
   return answer.ptr() == Py_True;
 }
 
-// Whether a __torch_function__ has to be asked first; torch's own function does that.
+// Whether a __torch_function__ must be called first; torch's own function does that.
 bool is_overridden(PyObject* self) {
   return THPVariable_CheckExact(self) ? at::impl::torch_function_mode_enabled() : asks_python(self);
 }
@@ -40,7 +40,7 @@ PyObject* is_cuda(PyObject* self, void* closure) {
   END_HANDLE_TH_ERRORS
 }
 
-// torch only takes a CUDA device here: an integer would be the accelerator's, and torch.device("cuda") the target's.
+// torch accepts only a CUDA device here: an integer would mean the accelerator, and torch.device("cuda") the target.
 PyObject* as_cuda(PyObject* device) {
   if (PyLong_Check(device) && !PyBool_Check(device)) {
     int overflow = 0;

@@ -1,5 +1,5 @@
-// PYTORCH_ALLOC_CONF: torch reads what all devices share; here is what only CUDA's allocator takes. None of it makes
-// a difference in host memory, and what is not one of the values is refused, as on a GPU.
+// PYTORCH_ALLOC_CONF: torch reads the settings that all devices share; these are those of CUDA's allocator. None
+// makes a difference in host memory; an invalid value is refused, as on a GPU.
 #include "device.h"
 
 #if __has_include(<c10/core/AllocatorConfig.h>)  // torch 2.9
@@ -45,7 +45,7 @@ void parse(const std::string& text) {
   }
 }
 
-// A build of torch for CUDA has taken its allocator's keys, and torch refuses the same one twice.
+// A torch built with CUDA has registered its allocator's keys already, and torch refuses a second registration.
 std::unordered_set<std::string> keys_to_take() {
   std::unordered_set<std::string> all = keys();
   for (const std::string& taken : AcceleratorAllocatorConfig::getKeys()) all.erase(taken);

@@ -12,7 +12,7 @@ namespace software {
 namespace {
 
 constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
-// The sizes of c10's CUDA allocator, which the vendors' allocators took over.
+// The sizes of c10's CUDA allocator, which the vendors' allocators copied.
 constexpr size_t kRound = 512, kSmall = MiB, kLarge = 10 * MiB;
 constexpr size_t kSmallSegment = 2 * MiB, kMiddleSegment = 20 * MiB, kLargeRound = 2 * MiB;
 
@@ -150,7 +150,7 @@ void Arena::split(Block* block, size_t size) {
   count_inactive(right, +1);
 }
 
-// One of the two is free already, the other is becoming so.
+// One of the two is free already, the other is being freed.
 Block* Arena::join(Block* left, Block* right, Block* free) {
   free->segment->free->erase(free);
   count_inactive(free, -1);
@@ -238,7 +238,7 @@ void Arena::count_inactive(const Block* block, int sign) {
   inactive_.bytes += sign * int64_t(block->size);
 }
 
-// Taking or freeing counts as one change: a block that only shrinks was not freed.
+// An allocation or a free counts as one change: a block that only shrinks was not freed.
 void Arena::settle_inactive(bool large) {
   if (inactive_.blocks) add(stats_.inactive_split, large, inactive_.blocks);
   if (inactive_.bytes) add(stats_.inactive_split_bytes, large, inactive_.bytes);

@@ -13,7 +13,7 @@
 
 namespace software {
 
-// What programs can have of a device's memory: a GPU's driver keeps some for itself.
+// The memory that programs can allocate: a GPU's driver reserves some for itself.
 inline size_t usable_memory() {
   size_t all = settings().memory;
   return settings().type == c10::DeviceType::CUDA ? all - all / 128 : all;
@@ -26,7 +26,7 @@ class Arena {
   Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Segment* segment, void* pointer);
   void release_cached();
-  int64_t releases();  // how often it gave back what it could, before which a GPU waits for all streams
+  int64_t releases();  // how often all unused segments were freed; a GPU waits for all streams first
 
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peaks();
@@ -34,12 +34,12 @@ class Arena {
 
   void list(std::vector<SegmentView>& into);
 
-  // A pool's memory that no tensor occupies is kept while somebody holds the pool.
+  // A pool's unused memory stays reserved while the pool has an owner.
   void hold(MempoolId_t pool);
   void let_go(MempoolId_t pool);
   int holders(MempoolId_t pool);
 
-  // checkpoints.cpp: gives a pool the blocks that it had.
+  // checkpoints.cpp: restores a pool's earlier blocks.
   void put_back(MempoolId_t pool, const std::vector<SegmentView>& state);
 
   void forget_history();
@@ -49,7 +49,7 @@ class Arena {
   int file();  // the memory file that all segments lie in
 
   double fraction = 1.0;
-  bool caching = true;  // else segments go as soon as nothing lies in them
+  bool caching = true;  // if false, a segment is freed as soon as it is empty
 
  private:
   using StatArray = c10::CachingAllocator::StatArray;

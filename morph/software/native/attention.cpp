@@ -1,5 +1,5 @@
-// Attention: torch looks a device's kernels up in a table that only a build for the device has. The switches of
-// `torch.nn.attention.sdpa_kernel` say whether CUDA would have a kernel; the one that computes is the CPU's.
+// Attention: torch finds a device's kernels in a table that only a build for the device fills. The switches of
+// `torch.nn.attention.sdpa_kernel` decide whether CUDA would have a kernel; the CPU's kernel computes.
 #include "device.h"
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
@@ -52,7 +52,7 @@ bool shapes_fit(const sdp_params& given, bool debug) {
          sdp::check_nonzero_sequence_lengths_dense(given, debug);
 }
 
-// What CUDA's kernels ask for, as far as it does not depend on the GPU.
+// The requirements of CUDA's kernels that do not depend on the GPU's model.
 bool flash_takes(const sdp_params& given, bool debug) {
   return sdp::check_runtime_disabled_flash(given, debug) && shapes_fit(given, debug) &&
          sdp::check_for_attn_mask(given, debug) && half(given) && given.query.sym_size(-1) <= 256;

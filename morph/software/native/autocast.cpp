@@ -1,4 +1,4 @@
-// Autocast by torch's own lists (ATen/autocast_mode.h), as boxed kernels: one for each cast policy.
+// Autocast with torch's own operator lists (ATen/autocast_mode.h), as one boxed kernel for each cast policy.
 #include "device.h"
 
 #include <ATen/autocast_mode.h>

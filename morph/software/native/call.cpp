@@ -41,7 +41,7 @@ Tensor tensor_of(const c10::TensorImpl* impl) {
       const_cast<c10::TensorImpl*>(impl)));
 }
 
-// The CPU's kernel has put it into other memory of the device, or of the host.
+// The CPU's kernel has moved it to other memory of the device, or of the host.
 void move(const Tensor& mine, const Tensor& host) {
   c10::StorageImpl* from = host.storage().unsafeGetStorageImpl();
   bool taken_over = is_device_memory(*from);
@@ -128,7 +128,7 @@ void Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {
   else if (!take_over(host, results)) host = software::to_device(host, device());
 }
 
-// The result's memory is the device's already, and nobody else has it: neither bytes nor a new tensor are needed.
+// The result's memory is already the device's and unshared: neither a copy nor a new tensor is needed.
 bool Call::take_over(Tensor& host, at::ArrayRef<Tensor*> results) {
   c10::TensorImpl* tensor = host.unsafeGetTensorImpl();
   if (!tensor->has_storage() || tensor->is_python_dispatch() || host._is_zerotensor()) return false;

@@ -1,4 +1,4 @@
-// One call of an operator: its tensors of the device seen as the CPU's, and the CPU's results made the device's.
+// One call of an operator: device tensors are viewed as CPU tensors, and the CPU's results become device tensors.
 #pragma once
 
 #include "device.h"
@@ -10,7 +10,7 @@
 
 namespace software {
 
-// Whether tensors of the host may stand beside the device's, on real devices too: indices and lengths.
+// Whether the operator takes host tensors beside device tensors, as on real devices: indices and lengths.
 bool takes_host_tensors(const char* name);
 
 inline bool on_device(const at::Tensor& tensor) {
@@ -25,7 +25,7 @@ class Call {
     pairs_.reserve(tensors);
   }
 
-  // Every argument is considered before the first is viewed.
+  // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
     if (on_device(tensor)) choose(tensor.device());
   }
@@ -36,10 +36,10 @@ class Call {
 
   // The tensor must live as long as the call.
   at::Tensor& to_host(const at::Tensor& tensor, bool written = false);
-  at::Tensor element_to_host(const at::Tensor& tensor);  // of a list, whose tensors are not looked for again
+  at::Tensor element_to_host(const at::Tensor& tensor);  // for elements of a list, which are not cached
   bool sparse() const { return sparse_; }
 
-  // The CPU's kernel may have resized what it writes to.
+  // The CPU's kernel may have resized its output.
   void write_back();
   void to_device(at::ArrayRef<at::Tensor*> results);
 
@@ -58,7 +58,7 @@ class Call {
   at::Tensor view(const at::Tensor& tensor);
   c10::Storage host_storage(const at::Tensor& tensor);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
-  void refuse_generator() const;  // which alone has brought a call without the device's tensors here
+  void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
   void to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
@@ -69,7 +69,7 @@ class Call {
   c10::SmallVector<Pair, 4> pairs_;
 };
 
-// What holds while the CPU's kernel runs.
+// The state while the CPU's kernel runs.
 class Running {
  public:
   explicit Running(const Call& call) : taking_(call.device().index()), no_autocast_(c10::autocast_dispatch_keyset) {}

@@ -1,4 +1,4 @@
-// Casts and memory formats, as far as the vendor's device has them.
+// Casts and memory formats that the vendor's device supports.
 #include "device.h"
 
 #include <ATen/ops/_to_copy_native.h>
@@ -24,11 +24,11 @@ bool narrows(const Tensor& self, optional<at::ScalarType> dtype, optional<c10::D
 Tensor to_copy(const Tensor& self, optional<at::ScalarType> dtype, optional<at::Layout> layout,
                optional<c10::Device> target, optional<bool> pin, bool non_blocking, optional<at::MemoryFormat> format) {
   TORCH_CHECK(known(format), "Only contiguous_format or preserve_format is supported.");
-  if (narrows(self, dtype, target)) dtype = at::kFloat;  // torch prints every tensor by way of float64
+  if (narrows(self, dtype, target)) dtype = at::kFloat;  // torch converts every tensor to float64 to print it
   return at::native::_to_copy(self, dtype, layout, target, pin, non_blocking, format);
 }
 
-// The vendor's takes every format, and makes what it does not know contiguous.
+// The vendor's operator accepts every format, and uses contiguous for those that it lacks.
 Tensor clone(const Tensor& self, optional<at::MemoryFormat> format) {
   return at::native::clone(self, known(format) ? format : at::MemoryFormat::Contiguous);
 }

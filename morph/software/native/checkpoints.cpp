@@ -32,7 +32,7 @@ void own(c10::StorageImpl& storage) {
   storage.set_data_ptr_noswap({start, start, &free_device_memory, storage.device()});
 }
 
-// Nothing is changed where one of them is amiss.
+// Nothing is changed if one of them is invalid.
 void check(const PoolState& state, const Addresses& before, const Addresses& after, const Storages& stale) {
   size_t gone = size_t(std::count_if(before.begin(), before.end(), [&](void* each) { return !after.count(each); }));
   TORCH_CHECK(stale.size() >= gone,
@@ -61,7 +61,7 @@ void Arena::free_all(Segment& segment) {
   settle_inactive(segment.large);
 }
 
-// Of a segment that is one free block.
+// For a segment that is one free block.
 void Arena::lay_out(Segment& segment, const SegmentView& as) {
   for (auto& wanted : as.blocks) {
     Block* block = segment.block_at(reinterpret_cast<void*>(wanted.address));

@@ -1,5 +1,5 @@
-// The blocks of a pool as they are at some time, and what puts them back: torch.compile's trees of graphs go back to
-// the memory that an earlier graph left.
+// A snapshot of a pool's blocks, and its restoration: torch.compile's trees of graphs return to
+// the memory state after an earlier graph.
 #pragma once
 
 #include "device.h"
@@ -18,9 +18,9 @@ using Storages = std::vector<c10::StorageImpl*>;
 
 void lay_out_pool(c10::DeviceIndex index, MempoolId_t pool, const std::vector<SegmentView>& as);  // memory.cpp
 
-// The stale ones lose the blocks that are free in the state; the owners, which own nothing, get those that are taken.
+// Stale storages lose blocks that are free in the snapshot; the given owners, which are empty, get the allocated ones.
 void put_back(const PoolState& state, const Storages& stale, const Storages& owners);
 
-void free_and_disown(c10::StorageImpl* storage);  // it keeps the address
+void free_and_disown(c10::StorageImpl* storage);  // the address stays
 
 }  // namespace software

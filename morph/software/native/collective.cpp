@@ -1,5 +1,5 @@
-// A process group backend under the vendor's name that carries out its collectives through another one (gloo), on
-// CPU tensors that share the device's memory. A library of its own: few programs need it, and it takes long to build.
+// A process group backend under the vendor's name that runs its collectives on another one (gloo), with
+// CPU tensors that share the device's memory. A separate library: few programs need it, and it takes long to build.
 #include "collective_work.h"
 #include "host_view.h"
 
@@ -29,7 +29,7 @@ bool is_float8(at::ScalarType type) {
          type == at::kFloat8_e5m2fnuz;
 }
 
-// The tensor on the host, as numbers that gloo can carry: what it has no type for is bytes.
+// The tensor on the host in a dtype of gloo's; other dtypes are sent as bytes.
 Tensor carried(const Tensor& tensor) {
   Tensor host = host_view(tensor);
   if (host.is_complex()) host = at::view_as_real(host);
@@ -49,7 +49,7 @@ TensorLists carried(const TensorLists& lists) {
   return all;
 }
 
-// NCCL takes a whole and its part in any shapes, gloo in one dimension.
+// NCCL accepts a whole and its part in any shapes, gloo only in one dimension.
 Tensor in_memory(const Tensor& host) { return host.as_strided({host.numel()}, {1}); }
 
 void check_parts(const Tensor& input, const Tensor& output) {
@@ -68,7 +68,7 @@ bool same_size(const Tensors& tensors) {
 
 using Premultiplied = c10d::NCCLPreMulSumSupplement;  // the name that every release has
 
-// How a reduction is done with what gloo has: what goes in is multiplied, what comes out divided.
+// A reduction by gloo's operations: the input is multiplied, the output divided.
 class Reduction {
  public:
   Reduction(const ReduceOp& wanted, const Tensor& sample, int size, bool as_nccl) : op(wanted.op_) {
@@ -78,7 +78,7 @@ class Reduction {
       auto* factor = static_cast<const Premultiplied*>(wanted.supplement_.get());
       factor_ = factor->tensor_factor.defined() ? host_view(factor->tensor_factor) : at::scalar_tensor(factor->double_factor, at::kDouble);
       op = ReduceOp::SUM;
-    } else if (op == ReduceOp::AVG) {  // NCCL, too, multiplies floating-point numbers before, and divides integers after
+    } else if (op == ReduceOp::AVG) {  // as NCCL: floating-point numbers are multiplied before, integers divided after
       if (at::isIntegralType(sample.scalar_type(), true)) divisor_ = size;
       else factor_ = at::scalar_tensor(1.0 / size, at::kDouble);
       op = ReduceOp::SUM;
@@ -126,7 +126,7 @@ void set_timeout_of(Group& group, std::chrono::milliseconds timeout) {
 
 class HostBackend final : public c10d::Backend {
  public:
-  // What belongs to Python: the group's options, and what makes a group of some of its ranks.
+  // Called from Python: the group's options, and the creation of a group of some of its ranks.
   struct Python {
     py::object options, make;
   };
@@ -151,14 +151,14 @@ class HostBackend final : public c10d::Backend {
     inner_.reset();
   }
 
-  // A group that the program has not destroyed stays: destroying it while the interpreter ends would wait for peers.
+  // A group that the program has not destroyed is leaked: destroying it at the interpreter's end would wait for peers.
   static void keep_all() {
     std::lock_guard<std::mutex> lock(groups_mutex());
     for (HostBackend* group : groups()) intrusive_ptr<HostBackend>::reclaim_copy(group).release();
   }
 
   const std::string getBackendName() const override { return name_; }
-  // These override nothing before torch 2.9, which asks for none of them.
+  // These override nothing before torch 2.9, which calls none of them.
   intrusive_ptr<Options> getBackendOptions() { return options_ ? options_ : options_of(*inner_); }
   void setTimeout(std::chrono::milliseconds timeout) {
     set_timeout_of(*inner_, timeout);
@@ -207,7 +207,7 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
     return allreduce(tensors, options);
   }
-  // Only the root's tensor changes, so the others' takes no part itself.
+  // Only the root's tensor changes, so the others send a copy.
   intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
     Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
     Tensor own = checked(tensors)[0];
@@ -289,14 +289,14 @@ class HostBackend final : public c10d::Backend {
     for (Tensor& each : host_outputs) output_splits.push_back(each.numel());
     Tensor sent = at::cat(pieces);
     Tensor received = at::empty({std::accumulate(output_splits.begin(), output_splits.end(), int64_t(0))}, sent.options());
-    auto splits = output_splits;  // which gloo takes away
+    auto splits = output_splits;  // which gloo moves from
     auto work = inner_->alltoall_base(received, sent, splits, input_splits, options);
     return begun({work}, outputs, [host_outputs, received, output_splits]() mutable {
       Tensors parts = received.split_with_sizes(output_splits);
       for (size_t i = 0; i < parts.size(); i++) host_outputs[i].copy_(parts[i].view(host_outputs[i].sizes()));
     });
   }
-  // NCCL knows no tags: what goes from one rank to another arrives in order.
+  // NCCL has no tags: messages from one rank to another arrive in order.
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
     Tensors host = checked(tensors);
     return begun({inner_->send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
@@ -323,7 +323,7 @@ class HostBackend final : public c10d::Backend {
 
   bool is_nccl() const { return name_ == "nccl"; }
 
-  // The tensors as gloo takes them, unless NCCL would not.
+  // The tensors as gloo accepts them; what NCCL would refuse is refused.
   Tensors checked(const Tensors& tensors) const {
     for (const Tensor& tensor : tensors) {
       TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "Tensors must be CUDA and dense");
@@ -347,7 +347,7 @@ class HostBackend final : public c10d::Backend {
     return work;
   }
 
-  // The same for one tensor after the other, as one piece of work.
+  // The same for each tensor in turn, as one work object.
   template <typename Do>
   intrusive_ptr<Work> each(Tensors& tensors, Do one) {
     if (tensors.size() == 1) return one(tensors[0]);
@@ -409,7 +409,7 @@ class HostBackend final : public c10d::Backend {
   std::optional<Coalesced> coalesced_;
 };
 
-// DDP measures its passes with it; torch brings one for the CPU, and in a build for CUDA one for that.
+// DDP measures its passes with a timer; torch has one for the CPU, and a build with CUDA has one for CUDA.
 class HostTimer final : public c10d::Timer {
  public:
   explicit HostTimer(c10::Device) {}
@@ -419,7 +419,7 @@ class HostTimer final : public c10d::Timer {
   }
 };
 
-void give_timer() {  // which comes before the one of a build for CUDA
+void give_timer() {  // replaces that of a build with CUDA
   auto make = [](c10::Device device) { return std::unique_ptr<c10d::Timer>(new HostTimer(device)); };
   static std::once_flag once;
   std::call_once(once, [&] { c10d::TimerRegistry()->Register(c10::kCUDA, make, c10::REGISTRY_PREFERRED); });
@@ -430,7 +430,7 @@ intrusive_ptr<HostBackend> over(const intrusive_ptr<c10d::Backend>& inner, const
   return c10::make_intrusive<HostBackend>(inner, name, HostBackend::Python{options, make});
 }
 
-// A group that has for PrivateUse1 what another has for XPU.
+// A group whose backend for PrivateUse1 is another group's backend for XPU.
 c10::IValue renamed(const intrusive_ptr<c10d::ProcessGroup>& group) {
   auto twin = c10::make_intrusive<c10d::ProcessGroup>(group->getRank(), group->getSize());
   twin->setBackend(c10::DeviceType::PrivateUse1, c10d::ProcessGroup::BackendType::CUSTOM,
@@ -446,7 +446,7 @@ void call_as_privateuse1(const c10::OperatorHandle& op, torch::jit::Stack* stack
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
 }
 
-// torch's kernels of c10d for PrivateUse1 mind the device in one place only: which backend of the group they ask.
+// torch's kernels of c10d for PrivateUse1 depend on the device in one place only: which backend of the group they call.
 void serve_xpu() {
   static auto* library = new torch::Library(torch::Library::IMPL, "c10d", c10::DispatchKey::XPU, __FILE__, __LINE__);
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -15,8 +15,8 @@ namespace software {
 
 using Tensors = std::vector<at::Tensor>;
 
-// Nothing of Python's is in what the other backend holds: its threads drop that when they please, also while the
-// interpreter ends.
+// The other backend holds no Python object: its threads may release what they hold at any time, even while the
+// interpreter shuts down.
 class HostWork final : public c10d::Work {
  public:
   using Parts = std::vector<c10::intrusive_ptr<c10d::Work>>;
@@ -27,7 +27,7 @@ class HostWork final : public c10d::Work {
 
   bool isCompleted() override {
     if (done_) return true;
-    if (!tells_) {  // gloo's sends and receives find out by waiting
+    if (!tells_) {  // gloo's sends and receives complete only when waited for
       std::lock_guard<std::mutex> lock(mutex_);
       if (!waiting_.valid()) waiting_ = std::async(std::launch::async, [parts = parts_] { wait_for(parts, kNoTimeout); });
       if (waiting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
@@ -59,8 +59,8 @@ class HostWork final : public c10d::Work {
     done_ = true;
     return true;
   }
-  // DDP reads a reduced bucket from it. It is complete when it is given: what is chained to it runs in the thread that
-  // chains, and no thread of the other backend gets hold of a Python function.
+  // DDP reads a reduced bucket from it. It is returned complete: callbacks run in the thread that
+  // adds them, and no thread of the other backend ever holds a Python function.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
     std::vector<c10::Device> devices;
     for (const at::Tensor& tensor : results_)
@@ -78,7 +78,7 @@ class HostWork final : public c10d::Work {
   }
 
  private:
-  // Python's binding holds the interpreter when it asks for a future, and the other backend's threads may want it.
+  // Python's binding holds the interpreter's lock here, which the other backend's threads may need.
   void wait_without_interpreter() {
     std::optional<pybind11::gil_scoped_release> released;
     if (PyGILState_Check()) released.emplace();
@@ -91,15 +91,15 @@ class HostWork final : public c10d::Work {
   const Parts parts_;
   const Tensors results_;
   std::function<void()> finish_;
-  const bool tells_;  // whether the parts know by themselves when they are completed
+  const bool tells_;  // whether the parts notice their completion without a wait
   const int source_;
   std::mutex mutex_;
   std::future<void> waiting_;
   std::atomic<bool> done_{false};
 };
 
-// What was begun and is not known to be done: it may not be dropped before, whatever the program keeps, and
-// synchronizing a device completes it.
+// Work that was started and may not be complete: it must stay alive until then, whatever the program holds, and
+// synchronizing the device completes it.
 class Pending {
  public:
   static c10::intrusive_ptr<c10d::Work> begin(c10::intrusive_ptr<HostWork> work, bool tells) {

@@ -1,5 +1,5 @@
-// Code that a compiler made for the CPU, run on device memory: it sees the device's tensors as CPU tensors on the same
-// memory, what it allocates is device memory, and what it returns becomes the device's without a copy.
+// Code compiled for the CPU, run on device memory: it sees device tensors as CPU tensors on the same
+// memory, it allocates device memory, and its results become device tensors without a copy.
 #include "compiled.h"
 
 #include "device.h"
@@ -23,14 +23,14 @@ using at::Tensor;
 
 void let_go(void* storage) { delete static_cast<c10::Storage*>(storage); }
 
-// Keeps the memory, unlike the view that one operator's call takes: compiled code may return it, or use it last.
+// Owns the memory, unlike the view of a single operator's call: compiled code may return it, or be its last user.
 c10::Storage lasting_view(const c10::Storage& storage, c10::Device device, c10::Allocator* resizes) {
   return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), storage.sym_nbytes(),
       c10::DataPtr(storage.mutable_data(), new c10::Storage(storage), &let_go, device), resizes, true));
 }
 
-// The storage that this one is a lasting view of, if it is one.
+// The storage that this one is an owning view of, if it is one.
 const c10::Storage* seen_by(const c10::Storage& storage) {
   const c10::DataPtr& memory = storage.data_ptr();
   return memory.get_deleter() == &let_go ? static_cast<c10::Storage*>(memory.get_context()) : nullptr;
@@ -56,7 +56,7 @@ Tensor to_host(const Tensor& tensor) {
   return with_storage(tensor, std::move(storage), c10::DispatchKey::CPU);
 }
 
-// The way back, to one device; two tensors on one storage stay so.
+// The reverse, for one device; two tensors that share a storage still do.
 class Adoption {
  public:
   explicit Adoption(c10::Device device) : device_(device) {}
@@ -138,7 +138,7 @@ class CompiledCode {
     py::object input, host;
   };
 
-  // Autograd tells by identity whether what it saved is an input. The code may return a copy in its place.
+  // Autograd compares saved tensors with inputs by identity. The code may return a copy instead.
   std::vector<Kept> kept_inputs(const py::list& inputs, const py::list& hosts) const {
     std::vector<Kept> kept(returned_.size());
     for (size_t i = 0; i < returned_.size(); i++)
@@ -171,7 +171,7 @@ class CompiledCode {
   std::vector<int> devices_, returned_;
 };
 
-// What compiled code calls on the device: its CPU tensors are the device's again, and what comes back is the host's.
+// Calls of compiled code to the device: its CPU tensors become device tensors, and the results CPU tensors again.
 class Excursion {
  public:
   explicit Excursion(int index) : adoption_(device(c10::DeviceIndex(index))) {}
@@ -182,7 +182,7 @@ class Excursion {
     return mine;
   }
 
-  // The code takes it for new memory.
+  // The code expects new memory.
   Tensor to_fresh_host(const Tensor& mine) {
     for (auto& [host, shared] : shared_)
       if (mine.has_storage() && mine.storage().is_alias_of(shared.storage())) return to_host(mine.clone());

@@ -1,4 +1,4 @@
-// cuDNN's CTC loss, which torch chooses on CUDA for short targets of int32 on the host, by torch's own.
+// cuDNN's CTC loss, which torch chooses on CUDA for short int32 targets on the host, computed by torch's own.
 #include "device.h"
 #include "operators.h"
 

@@ -1,4 +1,4 @@
-// cuDNN's operators and those of CUDA's kernels that programs call by name, by torch's operators of the same meaning.
+// cuDNN's operators, and CUDA's kernels that programs call by name, computed by torch's equivalent operators.
 #include "device.h"
 #include "operators.h"
 

@@ -1,4 +1,4 @@
-// What the parts of the software device share: which device it is, how many there are, and who is current.
+// Shared by the parts of the software device: its type, the number of devices, and the current one.
 #pragma once
 
 #include "torchs.h"
@@ -21,10 +21,10 @@ struct Settings {
   c10::DeviceIndex count = 0;
   size_t memory = 0;   // bytes of one device
   size_t padding = 0;  // bytes that the vendor's allocator adds to each request
-  std::string title;   // the device in error messages: "NPU"
-  bool channels_last = true;  // whether tensors may be put into that order on the device
+  std::string title;   // the device's name in error messages: "NPU"
+  bool channels_last = true;  // whether the device supports that memory format
   bool float64 = true;        // whether a cast to float64 is one
-  std::vector<int> numbers;   // of the devices in the machine, of which some may be hidden
+  std::vector<int> numbers;   // of the machine's devices that are visible
 };
 const Settings& settings();
 
@@ -53,7 +53,7 @@ bool is_in_bad_fork();
 void install_autocast();
 
 c10::Device device(c10::DeviceIndex index);
-bool known_to_torch();  // whether torch has the device by itself, with parts that only a build for it brings
+bool known_to_torch();  // whether torch itself knows the device type, with parts that only a build for it contains
 c10::DispatchKey backend_key();
 c10::DispatchKey autograd_key();
 c10::DispatchKey sparse_key(bool compressed);
@@ -98,36 +98,36 @@ std::vector<SegmentView> memory_segments();
 void hold_pool(c10::DeviceIndex index, MempoolId_t pool);
 void let_go_of_pool(c10::DeviceIndex index, MempoolId_t pool);
 int holders_of_pool(c10::DeviceIndex index, MempoolId_t pool);
-// The memory file, the offset of the segment in it, the offset of the pointer in the segment.
+// The memory file, the segment's offset in it, and the pointer's offset in the segment.
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 
 // pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
-// Whose memory: the current stream's, this thread's, both of these, everybody's.
+// Whose allocations use the pool: the current stream's, this thread's, both, or all.
 enum class Reach { kStream, kThread, kCapture, kProcess };
 void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach);
 void end_pool(c10::DeviceIndex index, MempoolId_t pool);
 MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
-at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool);  // without holding what lies in the pool
+at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool);  // without keeping the pool's memory alive
 
 // host.cpp
 void install_pinned_memory();
 bool is_pinned(const void* pointer);
-bool use_pinned(const void* pointer, c10::Stream stream);  // notes that work of the stream reads or writes it
-int32_t register_host_memory(const void* pointer, size_t bytes);  // pins memory that somebody else allocated
-int32_t unregister_host_memory(const void* pointer);              // both give the runtime's code
+bool use_pinned(const void* pointer, c10::Stream stream);  // records that work of the stream reads or writes it
+int32_t register_host_memory(const void* pointer, size_t bytes);  // pins memory of another allocator
+int32_t unregister_host_memory(const void* pointer);              // both return the runtime's error code
 
-// hooks.cpp: whether torch asks this device where it knows the device type by itself
+// hooks.cpp: replaces torch's own hooks for a device type that torch itself knows
 void engage_hooks();
 void disengage_hooks();
-size_t generator_state(const at::Generator& generator);  // what tells the states of generators apart
+size_t generator_state(const at::Generator& generator);  // identifies the state of a generator
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
-// sharing.cpp: memory in the hands of other processes
+// sharing.cpp: memory that other processes map
 struct Shared { int file; size_t segment, offset; int counters; size_t counter; };
-Shared share_storage(const c10::Storage& storage);  // counts one more receiver
+Shared share_storage(const c10::Storage& storage);  // adds a receiver
 c10::Storage open_shared_storage(int process, const Shared& place, size_t bytes, c10::DeviceIndex index);
-void let_go_of_shared(int process, int counters, size_t counter);  // a receiver that has the storage already
-void collect_shared();  // frees what every receiver has let go of
+void let_go_of_shared(int process, int counters, size_t counter);  // for a receiver that has mapped the storage already
+void collect_shared();  // frees storages that all receivers have released
 
 // fallback.cpp: a copy of a host tensor
 at::Tensor to_device(const at::Tensor& host, c10::Device target);

@@ -1,5 +1,5 @@
-// A torch that was built for the device has kernels of its own, which need a driver. Before each comes what a torch
-// without them would do: compose the operator of others, or run the CPU's kernel.
+// A torch built for the device has kernels of its own, which need a driver. Each is overridden by what a torch
+// without it would do: decompose the operator, or run the CPU's kernel.
 #include "device.h"
 #include "fallback.h"
 
@@ -17,7 +17,7 @@ struct Silence : c10::WarningHandler {
   void process(const c10::Warning&) override {}  // torch warns when a kernel comes before another
 };
 
-// A device that nobody has kernels for is left with torch's composed ones.
+// A device without any kernels keeps torch's composite ones.
 void compose(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   op.redispatchBoxed(c10::DispatchKeySet(DispatchKey::VE), stack);
 }

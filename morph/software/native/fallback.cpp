@@ -1,5 +1,5 @@
-// One boxed kernel for every operator: it looks at the device's tensors as CPU tensors on the same memory and calls
-// the CPU's kernel, whose results take over the memory that it took from the device. Nothing is copied.
+// One boxed kernel for every operator: it views device tensors as CPU tensors on the same memory and calls
+// the CPU's kernel, which allocates its results in device memory. Nothing is copied.
 #include "fallback.h"
 
 #include "call.h"
@@ -15,8 +15,8 @@ namespace {
 using at::Tensor;
 using c10::IValue;
 
-// TorchScript's lists have a type of their own making: equal to the dispatcher's, and not the same object, which is
-// all that IValue::isOptionalTensorList looks at.
+// TorchScript's lists have a type object of their own: equal to the dispatcher's but not identical, which is
+// all that IValue::isOptionalTensorList compares.
 bool is_optional_tensor_list(const IValue& value) {
   return value.isList() && !value.isTensorList() &&
          value.toList().elementType()->isSubtypeOf(*c10::OptionalType::ofTensor());
@@ -62,7 +62,7 @@ void refuse_without_host_kernel(const c10::OperatorHandle& op) {
 
 std::vector<IValue> to_host(Call& call, const c10::OperatorHandle& op, IValue* values) {
   const auto& arguments = op.schema().arguments();
-  std::vector<IValue> devices(values, values + arguments.size());  // so that they live on
+  std::vector<IValue> devices(values, values + arguments.size());  // kept alive during the call
   for (size_t i = 0; i < arguments.size(); i++) {
     bool written = arguments[i].alias_info() && arguments[i].alias_info()->isWrite();
     if (values[i].isDevice() && values[i].toDevice().type() == settings().type)
@@ -93,7 +93,7 @@ void run(Call& call, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   else op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 }
 
-// Out of the stack, so that nobody else holds them.
+// Moved out of the stack, so that this is their only owner.
 std::vector<Tensor> take_tensors(IValue* values, size_t count) {
   std::vector<Tensor> all;
   for (IValue* value = values; value < values + count; value++) {
@@ -153,7 +153,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
 
 namespace {
 
-// torch's own kernels for other backends go by way of out= variants, which warn of resizing where the CPU does not.
+// torch's own kernels for other backends call the out= variants, which warn of resizing where the CPU's do not.
 void prefer_host_kernels() {
   auto& dispatcher = c10::Dispatcher::singleton();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);

@@ -7,7 +7,7 @@ namespace software {
 
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
 
-// Puts kernels before those of a torch that was built for the device; says whether it was.
+// Overrides the kernels of a torch built for the device; returns whether it was built so.
 bool displace_kernels();
 bool is_displaced();
 

@@ -1,4 +1,4 @@
-// Segments, the blocks in them, and the blocks of one pool that are free, found by size.
+// Segments, their blocks, and the free blocks of one pool, found by size.
 #pragma once
 
 #include "device.h"
@@ -19,8 +19,8 @@ struct Segment {
   c10::StreamId stream;
   MempoolId_t pool;
   bool large;
-  FreeBlocks* free = nullptr;      // those that its own belong to
-  std::vector<Block*> blocks = {};  // by where they begin, in units in which only one does
+  FreeBlocks* free = nullptr;      // the list of its free blocks
+  std::vector<Block*> blocks = {};  // by their start, in units of which each holds at most one start
 
   size_t unit() const { return large ? 1024 * 1024 : 512; }  // large blocks are larger than this
   Block*& block_at(const void* pointer) { return blocks[size_t(static_cast<const char*>(pointer) - start) / unit()]; }
@@ -32,11 +32,11 @@ struct Block {
   size_t size, requested = 0;
   Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   bool used = false;
-  Block *newer = nullptr, *older = nullptr;  // free ones of the same size
+  Block *newer = nullptr, *older = nullptr;  // free blocks of the same size
 };
 
-// The smallest block that is large enough, the latest freed first. Small blocks have a list for each size; the few
-// large ones are in order.
+// Finds the smallest block that is large enough, the most recently freed first. Small blocks have a list for each
+// size; the few large ones are sorted.
 class FreeBlocks {
  public:
   FreeBlocks(bool large, c10::StreamId stream, MempoolId_t pool)
@@ -47,7 +47,7 @@ class FreeBlocks {
   }
   void insert(Block* block);
   void erase(Block* block);
-  Block* take(size_t size);  // none: null
+  Block* take(size_t size);  // null if there is none
   std::vector<Block*> whole_segments() const;
 
  private:
@@ -58,7 +58,7 @@ class FreeBlocks {
       return std::tie(a->size, a->start) < std::tie(b->size, b->start);
     }
   };
-  size_t first_list(size_t from) const;  // that is not empty; kLists: none
+  size_t first_list(size_t from) const;  // the first one that is not empty, or kLists
 
   bool large_;
   c10::StreamId stream_;

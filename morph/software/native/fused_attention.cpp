@@ -1,5 +1,5 @@
 // The fused kernels of attention that programs call by name. Their arithmetic is done in single precision at least, as
-// on a GPU; the numbers of the random generator that they return are those from which dropout is drawn again.
+// on a GPU; the generator state that they return lets the backward pass draw the same dropout.
 #include "device.h"
 #include "operators.h"
 
@@ -40,7 +40,7 @@ Draw drawn(double probability, c10::Device place) {
   return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
 }
 
-// What is kept, times what makes up for the rest.
+// The dropout mask, scaled by 1 / (1 - p).
 Tensor kept(const Draw& draw, const Tensor& weights) {
   at::Generator generator = at::globalContext().defaultGenerator(weights.device()).clone();
   generator.set_current_seed(uint64_t(draw.seed.item<int64_t>()));
@@ -54,7 +54,7 @@ at::ScalarType wide(const Tensor& tensor) {
 
 double factor(Scale scale, const Tensor& query) { return scale.value_or(1 / std::sqrt(double(query.size(-1)))); }
 
-Tensor heads_like(const Tensor& tensor, const Tensor& query) {  // grouped heads
+Tensor heads_like(const Tensor& tensor, const Tensor& query) {  // repeats grouped heads
   return tensor.size(1) == query.size(1) ? tensor : tensor.repeat_interleave(query.size(1) / tensor.size(1), 1);
 }
 
@@ -81,7 +81,7 @@ Tensor scores(const Tensor& query, const Tensor& key, const Mask& mask, Scale sc
 }
 
 Tensor weights_of(const Tensor& all, const Tensor& logsumexp) {
-  return (all - logsumexp.unsqueeze(-1)).exp().nan_to_num(0, 0, 0);  // a row that sees nothing
+  return (all - logsumexp.unsqueeze(-1)).exp().nan_to_num(0, 0, 0);  // a fully masked row
 }
 
 std::pair<Tensor, Tensor> attend(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,

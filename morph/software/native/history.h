@@ -1,4 +1,4 @@
-// What is kept of a device's memory events, in the words of the snapshots of torch's caching allocators.
+// The recorded memory events of a device, in the format of torch's allocator snapshots.
 #pragma once
 
 #include "device.h"
@@ -10,7 +10,7 @@
 
 namespace software {
 
-using Context = std::shared_ptr<c10::GatheredContext>;  // the frames of Python, and of C++ if wanted
+using Context = std::shared_ptr<c10::GatheredContext>;  // the frames of Python, and on request those of C++
 
 struct MemoryEvent {
   const char* action;
@@ -22,9 +22,9 @@ struct MemoryEvent {
   std::string metadata;
 };
 
-enum class Frames { kNone, kState, kAlloc, kAll };  // of what is allocated now, of allocations, of frees too
+enum class Frames { kNone, kState, kAlloc, kAll };  // of live blocks, of allocations, and of frees
 struct Recording {
-  bool state = false, events = false;  // of what is allocated now; of all that happens
+  bool state = false, events = false;  // of live blocks; of every event
   Frames frames = Frames::kNone;
   bool of_native_code = false;
   size_t entries = 0;
@@ -33,7 +33,7 @@ struct Recording {
 const Recording& recording();
 void set_recording(Recording wanted);
 
-// What the events of this thread are noted with. Frames are gathered before an arena is locked, as that takes the
+// The context of this thread's events. Frames are gathered before an arena is locked, since that takes the
 // interpreter's lock.
 class Remembered {
  public:

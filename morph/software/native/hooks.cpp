@@ -1,4 +1,4 @@
-// Generators, and the hooks through which torch asks the device for them, for its memory and for which one is current.
+// Generators, and the hooks by which torch gets them, the device's memory and the current device.
 #include "clock.h"
 #include "pinned.h"
 
@@ -69,7 +69,7 @@ std::vector<at::Generator> fresh_generators() {
   return all;
 }
 
-// What torch asks of every kind of device.
+// The hooks that torch calls for every device type.
 template <typename Interface>
 struct Hooks : Interface {
   bool isBuilt() const override { return true; }
@@ -92,7 +92,7 @@ struct Hooks : Interface {
     return all.at(size_t(checked(index)));
   }
   at::Generator getNewGenerator(DeviceIndex index) const override {
-    if (index != -1) checked(index);  // without an index it is good for every device
+    if (index != -1) checked(index);  // without an index it serves every device
     return at::make_generator<Generator>(index);
   }
 
@@ -146,8 +146,8 @@ struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
   }
 };
 
-// torch makes the object at its first question, which is before ours, and keeps it. It has nothing but a virtual
-// table, which becomes ours while the device is engaged.
+// torch creates the object at its first use, before this library is loaded, and keeps it. It has only a virtual
+// table, which is replaced while the device is engaged.
 struct VirtualTable {
   void* object = nullptr;
   void* torchs = nullptr;

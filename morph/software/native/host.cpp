@@ -1,5 +1,5 @@
-// Pinned host memory: kept when it is given back, in blocks of powers of two, as torch keeps it for a GPU; a block
-// that a copy still reads, by the clock of the device, is given out again only after that.
+// Pinned host memory: freed blocks are cached, in powers of two, as torch does for a GPU; a block
+// that a copy still reads, by the device's clock, is reused only after that.
 #include "clock.h"
 #include "errors.h"
 #include "pinned.h"
@@ -92,7 +92,7 @@ void each_stat(Action action) {
     action(*stat);
 }
 
-// As torch 2.10 names them, or as releases before it do.
+// As torch 2.10 names them, or as earlier releases do.
 template <class Stats>
 Stats torchs(const PinnedFigures& ours) {
   Stats stats;

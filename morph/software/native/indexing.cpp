@@ -1,4 +1,4 @@
-// Indexing takes indices of the host beside those of the device, and nothing else that is elsewhere.
+// Indexing accepts indices on the host or on the device; all other tensors must be on the device.
 #include "device.h"
 #include "fallback.h"
 #include "operators.h"
@@ -43,7 +43,7 @@ void write(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack
   fallback(op, keys, stack);
 }
 
-// A number of the host is not copied, so elements may share memory.
+// A scalar on the host is not copied, so elements may share memory.
 Tensor& fill(Tensor& self, const Tensor& value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
               " dimensions.");
@@ -59,7 +59,7 @@ void install_indexing() {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
   library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
   library.impl("fill_.Tensor", &fill);
-  // Composed of a kernel that torch looks up in the table of a build for CUDA.
+  // Composed of a kernel that torch finds in a table that only a build with CUDA fills.
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 

@@ -1,5 +1,5 @@
-// torch.cuda.FloatTensor and its kin are torch's own, also where torch is built without CUDA. A flag in each then
-// keeps it from making a tensor and from being the default type.
+// torch.cuda.FloatTensor and the like exist in every torch. In one built without CUDA, a flag in each
+// keeps it from creating a tensor and from being the default type.
 #include "operators.h"
 
 #include <Python.h>
@@ -12,7 +12,7 @@
 namespace software {
 namespace {
 
-// As torch/csrc/tensor/python_tensor.cpp has it, of which nothing is public.
+// The layout of a private struct in torch/csrc/tensor/python_tensor.cpp.
 struct TensorType {
   PyTypeObject type;
   void* dtype;

@@ -18,7 +18,7 @@ std::vector<std::unique_ptr<Arena>>& arenas = *new std::vector<std::unique_ptr<A
 
 Arena& arena(DeviceIndex index) { return *arenas.at(size_t(checked(index))); }
 
-// torch's profilers want each block, and what a device holds with it; a negative size is a block that is freed.
+// torch's profilers take each block with the device's totals; a negative size is a free.
 void report(DeviceIndex index, void* pointer, int64_t bytes) {
   auto figures = arena(index).stats();
   c10::reportMemoryUsageToProfiler(pointer, bytes, size_t(figures.allocated_bytes[0].current),
@@ -80,7 +80,7 @@ c10::Allocator* torchs = nullptr;  // of host memory
 
 void free_either(void* pointer) { segment_of(pointer) ? free_device_memory(pointer) : torchs->raw_deleter()(pointer); }
 
-// Torch's allocator of host memory, except where a kernel of the CPU computes for a device.
+// torch's allocator of host memory, except while a CPU kernel computes for a device.
 struct HostAllocator final : c10::Allocator {
   DataPtr allocate(size_t bytes) override {
     if (taken_from < 0) return torchs->allocate(bytes);
@@ -116,7 +116,7 @@ void install_memory() {
   for (DeviceIndex i = 0; i < settings().count; i++) arenas.push_back(std::make_unique<Arena>(i));
   c10::SetAllocator(settings().type, allocator());
   c10::Allocator* found = c10::GetCPUAllocator();
-  if (!found->raw_deleter()) return;  // one whose memory cannot be told apart: results are copied
+  if (!found->raw_deleter()) return;  // its memory cannot be distinguished: results are copied
   torchs = found;
   c10::SetCPUAllocator(new HostAllocator);
 }

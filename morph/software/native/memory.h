@@ -1,4 +1,4 @@
-// Where a kernel of the CPU takes its memory from.
+// Where a CPU kernel allocates its memory.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,7 +8,7 @@ namespace software {
 void free_device_memory(void* pointer);  // the deleter of all memory that an arena gave
 int64_t releases_of_memory(c10::DeviceIndex index);
 
-// What this thread allocates as host memory meanwhile is the device's, so that a result can become a tensor of it.
+// Host memory that this thread allocates meanwhile is device memory, so that a result can become a device tensor.
 class TakingFrom {
  public:
   explicit TakingFrom(c10::DeviceIndex index);

@@ -1,4 +1,4 @@
-// What Python sees of the software device.
+// Python bindings of the software device.
 #include "module.h"
 
 #include "clock.h"
@@ -47,7 +47,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("install", &install_device);
   module.def("engage", &engage_hooks);
-  module.def("disengage", [] {  // torch asks its own module again, which refuses
+  module.def("disengage", [] {  // torch calls its own module again, which refuses
     disengage_hooks();
     torch::utils::set_requires_device_init(settings().type, true);
   });

@@ -1,4 +1,4 @@
-// What the parts of the extension module share.
+// Shared by the parts of the extension module.
 #pragma once
 
 #include "device.h"

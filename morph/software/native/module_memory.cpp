@@ -1,4 +1,4 @@
-// What Python sees of the device's memory, and of pinned memory.
+// Python bindings of the device's memory, and of pinned memory.
 #include "arena.h"
 #include "checkpoints.h"
 #include "history.h"
@@ -8,7 +8,7 @@
 
 #include <torch/csrc/profiler/combined_traceback.h>
 
-namespace torch {  // declared by a header that includes what torch's distribution lacks
+namespace torch {  // declared in a header that cannot be included from torch's wheels
 std::vector<pybind11::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
 }
 
@@ -55,7 +55,7 @@ py::dict pinned_memory_stats() {
   return all;
 }
 
-// Rows that wait for the frames of their allocation, which are looked up all at once.
+// Rows that still lack the frames of their allocation, which are symbolized together.
 class Rows {
  public:
   void add(py::dict row, const Context& context, bool always) {

@@ -1,4 +1,4 @@
-// What Python sees of streams and events.
+// Python bindings of streams and events.
 #include "clock.h"
 #include "errors.h"
 #include "module.h"

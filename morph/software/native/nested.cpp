@@ -1,5 +1,5 @@
-// Nested tensors of the device. torch's kernels for those of the CPU work on the buffer through other operators, and
-// read nothing but sizes themselves, which are the host's: they are the device's kernels too.
+// Nested tensors of the device. torch's CPU kernels for them work on the buffer through other operators, and
+// read only sizes, which are on the host: they serve as the device's kernels too.
 #include "device.h"
 #include "host_view.h"
 #include "operators.h"
@@ -19,12 +19,12 @@ namespace {
 using c10::DispatchKey;
 using torch::jit::Stack;
 
-// A build for CUDA has no kernels of these, or, of the last three, one of its own.
+// A build with CUDA has no kernels for these, except for the last three.
 const std::unordered_set<std::string> kOnlyOnTheHost{"aten::sum.dim_IntList", "aten::_nested_sum_backward",
                                                      "aten::is_pinned", "aten::_pin_memory",
                                                      "aten::_transform_bias_rescale_qkv", "aten::native_layer_norm",
                                                      "aten::native_layer_norm_backward"};
-// Operators on the dense tensors that a nested one is made of.
+// Operators on the dense tensors of a nested one.
 const char* const kMakeNested[] = {"_nested_from_padded", "_nested_tensor_from_mask",
                                    "_nested_tensor_from_mask_left_aligned", "_nested_view_from_buffer",
                                    "_nested_compute_contiguous_strides_offsets"};
@@ -49,7 +49,7 @@ at::Tensor nested_host_view(const at::Tensor& tensor) {
       parts->get_storage_offsets());
 }
 
-// The one that reads the numbers themselves.
+// The operator that reads the elements.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> rescaled(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
   auto [query, key, value] = at::_transform_bias_rescale_qkv(nested_host_view(qkv), host_view(bias), heads);
   return {to_device(query, bias.device()), to_device(key, bias.device()), to_device(value, bias.device())};
@@ -64,7 +64,7 @@ at::Tensor rows(const at::Tensor& nested, c10::SymIntArrayRef shape) {
   return at::native::get_nested_tensor_impl(nested)->get_buffer().reshape_symint({-1, c10::multiply_integers(shape)});
 }
 
-// torch asks the table of a build for CUDA for the kernel.
+// torch finds the kernel in a table that only a build with CUDA fills.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& input, c10::SymIntArrayRef shape,
                                                           const std::optional<at::Tensor>& weight,
                                                           const std::optional<at::Tensor>& bias, double eps) {

@@ -1,4 +1,4 @@
-// The operators that torch leaves to a device of its own kind: convolution, and the cells of recurrent networks.
+// Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
 #include "unboxed.h"
 
 #include <ATen/Context.h>
@@ -86,7 +86,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
           has_bias ? hidden_gates.sum(0) : Tensor()};
 }
 
-// The CPU's own draws from the default generator.
+// The CPU's operator draws from the default generator.
 std::tuple<Tensor, Tensor> dropped(const Tensor& input, double probability, const std::optional<at::Generator>& generator) {
   double kept = 1 - probability;
   Tensor mask = at::empty_like(input, at::kBool).bernoulli_(kept, generator);
@@ -104,7 +104,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
 using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
 
-// Where the CPU takes oneDNN's fused layer; it is made of differentiable parts. Autocast casts in the cells of the other.
+// Whether the CPU uses oneDNN's fused layer, which has a derivative of its own; autocast casts in the unfused cells.
 bool fused_on_host(const Tensor& input, at::TensorList hidden, at::TensorList parameters) {
   auto fits = [](const Tensor& tensor) { return on_device(tensor) && tensor.scalar_type() == at::kFloat; };
   if (at::autocast::is_autocast_enabled(settings().type)) return false;

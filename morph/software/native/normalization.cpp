@@ -1,4 +1,4 @@
-// Batch normalization over several devices, which is made of CUDA's kernels alone, and cuDNN's of one.
+// Synchronized batch normalization, which torch has for CUDA only, and cuDNN's batch normalization.
 #include "device.h"
 #include "operators.h"
 
@@ -58,7 +58,7 @@ void update(const Optional& running, const Tensor& fresh, double momentum) {
   if (given(running)) running->copy_(*running * (1 - momentum) + fresh * momentum);
 }
 
-// One row of means, of inverse deviations and one count for each part of the batch.
+// For each part of the batch: a row of means, a row of inverse deviations, and a count.
 std::tuple<Tensor, Tensor> gather_with_counts(const Tensor& input, const Tensor& mean, const Tensor& invstd,
                                               const Optional& running_mean, const Optional& running_var,
                                               double momentum, double eps, const Tensor& counts) {

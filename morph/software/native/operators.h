@@ -1,4 +1,4 @@
-// Operators that CUDA has kernels of its own for, by file.
+// Operators with kernels for CUDA only, by file.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
 void install_fused_attention();  // fused_attention.cpp
 
-// legacy_types.cpp, by their addresses: lets torch.cuda.FloatTensor and so on make tensors, and be the default type.
+// legacy_types.cpp: lets torch.cuda.FloatTensor and the like, given by address, create tensors and be the default type.
 void allow_tensor_types(bool allowed, const std::vector<void*>& types);
 void set_default_tensor_type(void* type);
 

@@ -24,7 +24,7 @@
   _(reflection_pad1d_backward) _(reflection_pad2d_backward) _(replication_pad1d_backward) \
   _(replication_pad2d_backward)
 
-namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
 #define DECLARE(operator_name) struct operator_name;
 OPERATORS(DECLARE)
 #undef DECLARE

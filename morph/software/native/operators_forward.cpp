@@ -46,7 +46,7 @@
   _(bernoulli) _(bernoulli_p) _(multinomial) _(normal_Tensor_Tensor) _(normal_Tensor_float) _(normal_float_Tensor) \
   _(poisson) _(_standard_gamma)
 
-namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
 #define DECLARE(operator_name) struct operator_name;
 OPERATORS(DECLARE)
 #undef DECLARE

@@ -21,7 +21,7 @@
   _(bernoulli__float) _(bernoulli__Tensor) _(random_) _(random__from) _(random__to) _(exponential_) _(log_normal_) \
   _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_)
 
-namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
 #define DECLARE(operator_name) struct operator_name;
 OPERATORS(DECLARE)
 #undef DECLARE

@@ -1,4 +1,4 @@
-// The operators on lists of tensors, by which optimizers step.
+// The operators on lists of tensors, which optimizers use.
 #include "unboxed.h"
 
 #include <ATen/Operators.h>
@@ -44,7 +44,7 @@
   _(_fused_sgd__tensor_lr) _(_fused_adagrad_) _(_fused_adagrad__tensor_lr) \
   _(_amp_foreach_non_finite_check_and_unscale_) _(_amp_update_scale_)
 
-namespace at::_ops {  // each as torch declares it, or known by its name alone where torch lacks it
+namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
 #define DECLARE(operator_name) struct operator_name;
 FOREACH(DECLARE)
 FUSED(DECLARE)

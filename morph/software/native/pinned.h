@@ -1,4 +1,4 @@
-// Torch's allocator of pinned host memory, as far as the installed release declares one (torch 2.8).
+// torch's allocator of pinned host memory, if the installed release declares one (torch 2.8).
 #pragma once
 
 #include "device.h"

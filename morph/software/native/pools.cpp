@@ -1,4 +1,4 @@
-// Which pool memory is taken from: the innermost block that a pool was begun for and that reaches the asking stream.
+// Chooses the memory pool: that of the innermost `use_mem_pool` block that applies to the stream.
 #include "device.h"
 
 #include <ATen/ops/_neg_view.h>

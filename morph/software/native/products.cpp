@@ -1,4 +1,4 @@
-// Matrix products whose result is wider than their arguments, for which CUDA alone has kernels.
+// Matrix products with a wider result dtype than their arguments, which torch has for CUDA only.
 #include "device.h"
 #include "operators.h"
 

@@ -1,4 +1,4 @@
-// What torch's profilers ask of a GPU: events around operators, and marks for NVTX, which nobody reads here.
+// Hooks of torch's profilers: events around operators, and NVTX marks, which are ignored.
 #include "clock.h"
 
 #include <c10/util/ApproximateClock.h>

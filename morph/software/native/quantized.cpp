@@ -1,4 +1,4 @@
-// Quantized tensors of the device: what they are made of is torch's own, what they compute is the CPU's.
+// Quantized tensors of the device: torch's own structure, the CPU's arithmetic.
 #include "device.h"
 #include "host_view.h"
 #include "operators.h"
@@ -15,7 +15,7 @@ using c10::DispatchKey;
 using c10::IValue;
 using torch::jit::Stack;
 
-// What a build for CUDA has for quantized tensors; it refuses the rest.
+// The operators that CUDA has for quantized tensors; it refuses all others.
 const char* const kStructure[] = {
     "as_strided", "empty.memory_format", "empty_strided", "empty_like", "empty_quantized", "_empty_affine_quantized",
     "_empty_per_channel_affine_quantized", "_reshape_alias", "squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze",
@@ -126,7 +126,7 @@ void make(const c10::OperatorHandle& op, Stack* stack) {
 }  // namespace
 
 void install_quantized() {
-  if (settings().type != c10::DeviceType::CUDA) return;  // the others refuse them
+  if (settings().type != c10::DeviceType::CUDA) return;  // other vendors refuse them
   static torch::Library quantized(torch::Library::IMPL, "aten", DispatchKey::QuantizedCUDA, __FILE__, __LINE__);
   for (const char* name : kStructure) quantized.impl(name, torch::CppFunction::makeFromBoxedFunction<&make>());
   for (const char* name : kComputed) quantized.impl(name, torch::CppFunction::makeFromBoxedFunction<&compute>());

@@ -7,11 +7,11 @@
 
 namespace software {
 
-// A generator of this thread's for the CPU's kernel. The device generator, the default one unless another is wanted,
-// moves on as it does on a GPU.
+// A generator of this thread for the CPU's kernel. The device's generator, by default its default one,
+// advances as it does on a GPU.
 at::Generator seeded_generator(const std::optional<at::Generator>& wanted, c10::Device device);
 
-// For a kernel that asks for the CPU's default generator: that one is seeded meanwhile, and as before afterwards.
+// For a kernel that uses the CPU's default generator: seeds it, and restores it afterwards.
 class SeededDefault {
  public:
   explicit SeededDefault(c10::Device device);

@@ -1,5 +1,5 @@
-// Storages in the hands of other processes, which map the memory file of the process that has them. As with CUDA, the
-// memory of a storage that was sent is not used again before every receiver has let go of it.
+// Storages shared with other processes, which map the memory file of the process that owns them. As with CUDA, the
+// memory of a sent storage is not reused before every receiver has released it.
 #include "device.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ class OfProcess {  // a file that another process has open
   int descriptor_;
 };
 
-// How many receivers have each storage of this process; they count themselves out in the file.
+// Counts the receivers of each storage of this process; each receiver decrements its counter in the file.
 class Counters {
  public:
   static Counters& own() {  // never destroyed: storages outlive static destruction
@@ -83,7 +83,7 @@ struct Sent {
 };
 
 std::mutex limbo_mutex;
-std::set<Sent*>& limbo = *new std::set<Sent*>;  // of which this process has no storage any more
+std::set<Sent*>& limbo = *new std::set<Sent*>;  // sent storages that this process has freed
 
 void release_sent(void* context) {
   auto* sent = static_cast<Sent*>(context);

@@ -1,4 +1,4 @@
-// Softmax of half precision with a result in single precision, which CUDA has kernels for and the CPU has not.
+// Softmax of half precision with a result in single precision, which torch has for CUDA only.
 #include "device.h"
 #include "fallback.h"
 #include "operators.h"

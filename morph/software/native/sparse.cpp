@@ -1,4 +1,4 @@
-// Sparse tensors of the device: their structure is torch's own, their operators are the CPU's.
+// Sparse tensors of the device: torch's own structure, the CPU's operators.
 #include "sparse.h"
 
 #include "device.h"
@@ -58,7 +58,7 @@ c10::DeviceIndex index_of(const Other&) {
   return -1;
 }
 
-// A sparse tensor makes its parts on the current device, which a build for CUDA makes that of the arguments.
+// A sparse tensor allocates its parts on the current device; a build with CUDA makes the arguments' device current.
 template <auto function>
 struct Guarded;
 template <typename Result, typename... Arguments, Result (*function)(Arguments...)>
@@ -71,7 +71,7 @@ struct Guarded<function> {
   }
 };
 
-// torch's own kernels for other backends go by way of out= variants, which the CPU's do not.
+// torch's own kernels for other backends call the out= variants, which the CPU's do not.
 void prefer_host_kernels(torch::Library& library, c10::DispatchKey hosts, c10::DispatchKey mine) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(hosts)) {

@@ -1,4 +1,4 @@
-// Sparse tensors on both sides of a call.
+// Sparse arguments and results of a call.
 #pragma once
 
 #include <ATen/core/Tensor.h>

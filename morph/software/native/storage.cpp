@@ -69,8 +69,8 @@ Tensor& set_empty(Tensor& self) {
   return set_storage(self, std::move(nothing), 0, {0}, {});
 }
 
-// A copy between host and device is waited for unless it is said to be non-blocking; then pinned memory is in use
-// until the queue gets there.
+// A copy between host and device blocks unless it is non-blocking; then pinned memory stays in use
+// until the queue reaches it.
 void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
   if (!is_watched() || source.is_cpu() == target.is_cpu()) return;
   const Tensor &host = source.is_cpu() ? source : target, &device = source.is_cpu() ? target : source;
@@ -79,14 +79,14 @@ void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
   else wait_for_copy(index);
 }
 
-// Either side may be on the host; both are memory of this process.
+// Either side may be on the host: both are memory of this process.
 Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
   note_copy(source, target, non_blocking);
   host_view(target).copy_(host_view(source));
   return target;
 }
 
-// torch copies for a device of its own kind by way of _copy_from, and asks one that it knows to copy itself.
+// torch copies by _copy_from for PrivateUse1, and by copy_ for device types that it knows.
 Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
   copy_from(source, self, non_blocking);
   return self;
@@ -97,7 +97,7 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
   return copy_from(source, target, false);
 }
 
-// What an item() of the program reads: it waits for the queue.
+// Reads an item() for the program, and so waits for the queue.
 at::Scalar read_scalar(const Tensor& self) {
   wait_for_copy(self.device().index());
   return at::_local_scalar_dense(host_view(self));
@@ -105,7 +105,7 @@ at::Scalar read_scalar(const Tensor& self) {
 
 void record_stream(Tensor& self, c10::Stream stream) { allocator()->recordStream(self.storage().data_ptr(), stream); }
 
-// What lets `parameter.data = moved` keep the parameter: torch asks it of every two dense tensors.
+// Lets `parameter.data = moved` keep the parameter: torch calls it for every pair of dense tensors.
 bool exchangeable(const Tensor& self, const Tensor& other) {
   auto dense = [](const Tensor& tensor) {
     return tensor.layout() == c10::kStrided && (tensor.is_cpu() || tensor.device().type() == settings().type);

@@ -18,7 +18,7 @@ using c10::Stream;
 
 thread_local std::unordered_map<DeviceIndex, c10::StreamId> current_streams;
 
-// As torch has for a GPU: so many streams of each priority, given out in turn. The default one is 0.
+// As torch has for a GPU: this many streams of each priority, used in turn. The default one is 0.
 constexpr c10::StreamId kStreams = 32, kPriorities = 4;
 std::array<std::array<std::atomic<uint32_t>, kPriorities>, 128> given{};
 
@@ -85,7 +85,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
 };
 
-// Functions that not every supported release of torch has, each in a class that is empty where it is missing.
+// Functions that some supported releases of torch lack, each in a class that is empty there.
 template <class Base>
 struct WithNativeHandle : Base {};
 template <class Base>

@@ -1,4 +1,4 @@
-// What not every supported release of torch declares: torch's own where it has it, else what stands in for it.
+// Declarations that some supported releases of torch lack: torch's own, or a substitute.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -18,7 +18,7 @@ using MempoolId_t = std::pair<unsigned long long, unsigned long long>;
 template <class Type>
 concept Known = requires { sizeof(Type); };
 
-// The functions of torch's class, which nothing in torch calls where it lacks the class.
+// The functions of torch's class; a torch without the class calls none of them.
 struct PlainDeviceAllocator : c10::Allocator {
   virtual bool initialized() = 0;
   virtual void emptyCache(MempoolId_t pool = {0, 0}) = 0;
