@@ -1,4 +1,4 @@
-"""C++ parts of morph's, built once against the installed torch and kept in the user's cache."""
+"""morph's C++ parts: those of the installed wheel, else built once against the installed torch and cached."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
-from morph.native import cache, compiling
+from morph.native import cache, compiling, prebuilt
 from morph.native.compiling import BuildError
+from morph.native.target import Target
 
 __all__ = ["BuildError", "build", "load"]
 
@@ -20,7 +21,7 @@ Progress = Callable[[str], None]
 def build(
     name: str, sources: Sequence[os.PathLike[str] | str], *, progress: Progress | None = None
 ) -> pathlib.Path:
-    """Build an extension module from C++ sources unless the cache holds it; nothing is loaded.
+    """Build an extension module from C++ sources unless the wheel or the cache holds it; nothing is loaded.
 
     Of several processes at once one builds, and the others wait for it.
 
@@ -62,8 +63,11 @@ def load(
 
 
 def _libraries(name: str, sources: list[pathlib.Path], progress: Progress | None) -> Iterator[pathlib.Path]:
-    """Yield the library in one folder of the cache after the other, built or copied there if need be."""
-    file = compiling.library_name(name, sources)
+    """Yield the wheel's library, then one per folder of the cache, built or copied there if need be."""
+    target = Target.installed()
+    file = target.library_name(name, sources, compiling.FLAGS)
+    if prepared := prebuilt.find(file, target.torch, target.revision):
+        yield prepared
     kept = [folder / file for folder in cache.folders() if cache.is_sound(folder / file)]
     yield from kept.copy()
     problems = []

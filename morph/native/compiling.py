@@ -7,18 +7,18 @@ ninja) in every process that only wants to load what was built long ago.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import pathlib
 import shlex
 import shutil
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
 from morph.errors import MorphError
 from morph.native.commands import CommandError, run_together
+from morph.native.target import Target
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
@@ -26,18 +26,6 @@ LIBRARIES = ("c10", "torch_cpu", "torch_python")
 
 class BuildError(MorphError):
     """A C++ part could not be built: no compiler, no headers, no place, or a compiler that refuses."""
-
-
-def library_name(name: str, sources: list[pathlib.Path]) -> str:
-    """Return the file name of a library, which differs for each torch, Python, platform and source."""
-    identity = [torch.__version__, str(torch.version.git_version), str(torch.compiled_with_cxx11_abi())]
-    identity += [sysconfig.get_platform(), *FLAGS]
-    digest = hashlib.sha256("\0".join(identity).encode())
-    headers = {header for source in sources for header in source.parent.glob("*.h")}
-    for file in [*sources, *sorted(headers)]:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    return f"{name}-{digest.hexdigest()[:20]}{suffix}"
 
 
 def compile_library(
@@ -95,12 +83,21 @@ def compiler() -> list[str]:
     raise BuildError(f"no C++ compiler: {missing} not found; install g++")
 
 
+def options(name: str, cxx11_abi: bool, includes: Sequence[pathlib.Path]) -> list[str]:
+    """Return the options that a compiler gets for a source file of the module ``name``."""
+    definitions = [f"-D_GLIBCXX_USE_CXX11_ABI={int(cxx11_abi)}", f"-DTORCH_EXTENSION_NAME={name}"]
+    return [*FLAGS, *definitions, *(f"-I{folder}" for folder in includes)]
+
+
+def torch_includes(torch_include: pathlib.Path) -> list[pathlib.Path]:
+    """Return the folders that torch's headers are found in, of ``torch/include``."""
+    return [torch_include, torch_include / "torch" / "csrc" / "api" / "include"]
+
+
 def _compile(command: list[str], name: str, sources: list[pathlib.Path], library: pathlib.Path) -> None:
-    includes = [f"-I{path}" for path in _include_folders()]
-    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-    options = [*FLAGS, abi, f"-DTORCH_EXTENSION_NAME={name}", *includes]
+    words = options(name, Target.installed().cxx11_abi, _include_folders())
     objects = [library.with_name(source.stem + ".o") for source in sources]
-    steps = [[*command, *options, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
+    steps = [[*command, *words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
     run_together(steps, library.parent)
     links = [f"-L{_torch_folder() / 'lib'}", *(f"-l{each}" for each in LIBRARIES)]
     run_together([[*command, "-shared", *map(str, objects), *links, "-o", str(library)]], library.parent)
@@ -123,9 +120,8 @@ def _remedied(error: CommandError) -> str:
 
 
 def _include_folders() -> list[pathlib.Path]:
-    include = _torch_folder() / "include"
     python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
-    return [include, include / "torch" / "csrc" / "api" / "include", *map(pathlib.Path, sorted(python))]
+    return [*torch_includes(_torch_folder() / "include"), *map(pathlib.Path, sorted(python))]
 
 
 def _torch_folder() -> pathlib.Path:

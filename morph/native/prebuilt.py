@@ -1,0 +1,39 @@
+"""The libraries that a wheel brings, so that no compiler is needed.
+
+``python -m morph.wheels`` writes them, and the record beside them: what each was built from and for.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+FOLDER = pathlib.Path(__file__).parent / "libraries"
+RECORD = "record.json"
+
+
+def find(library: str, torch: str, revision: str) -> pathlib.Path | None:
+    """Return a library of the installed wheel.
+
+    Args:
+        library: Its file name.
+        torch: The release of torch that it is for.
+        revision: The commit of that torch.
+
+    Returns:
+        The path, or None if the wheel has none of this name, or if its record names another torch.
+    """
+    built = _record().get(library)
+    if built is None or (built["torch"], built["revision"]) != (torch, revision):
+        return None
+    path = FOLDER / library
+    return path if path.is_file() and path.stat().st_size == built["size"] else None
+
+
+def _record() -> dict[str, dict[str, Any]]:
+    try:
+        record: dict[str, dict[str, Any]] = json.loads((FOLDER / RECORD).read_text())
+    except FileNotFoundError:
+        return {}
+    return record

@@ -1,0 +1,56 @@
+"""What a C++ library is built for: one torch and one Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import pathlib
+import re
+import sysconfig
+from collections.abc import Sequence
+
+import torch
+
+UPSTREAM_BUILD = re.compile(r"\+(cpu|cu\d+)$")  # of one revision: the same C++ interface for CPU and CUDA
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """One torch and one Python.
+
+    Attributes:
+        torch: The release of torch, ``"2.9.1"``; builds other than upstream's for the CPU and for CUDA keep
+            their local label, ``"2.9.1+rocm6.4"``.
+        revision: The commit that this torch was built from.
+        cxx11_abi: Whether it was built with the C++11 ABI of libstdc++.
+        suffix: The file name extension of this Python's extension modules, which names the platform, too.
+    """
+
+    torch: str
+    revision: str
+    cxx11_abi: bool
+    suffix: str
+
+    @classmethod
+    def installed(cls) -> Target:
+        """Return the torch and the Python of this process."""
+        return cls(
+            release(torch.__version__),
+            str(torch.version.git_version),
+            torch.compiled_with_cxx11_abi(),
+            sysconfig.get_config_var("EXT_SUFFIX"),
+        )
+
+    def library_name(self, name: str, sources: Sequence[pathlib.Path], options: Sequence[str]) -> str:
+        """Return the file name of a library, which differs for each target, source and compiler option."""
+        identity = [self.torch, self.revision, str(self.cxx11_abi), self.suffix, *options]
+        digest = hashlib.sha256("\0".join(identity).encode())
+        headers = {header for source in sources for header in source.parent.glob("*.h")}
+        for file in [*sources, *sorted(headers)]:
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        return f"{name}-{digest.hexdigest()[:20]}{self.suffix}"
+
+
+def release(version: str) -> str:
+    """Return a version of torch without the label of upstream's builds for the CPU and for CUDA."""
+    return UPSTREAM_BUILD.sub("", version)

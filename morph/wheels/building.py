@@ -1,0 +1,155 @@
+"""Compiles the C++ parts for one torch, one machine and several Pythons."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from morph.errors import MorphError
+from morph.native import compiling
+from morph.native.commands import CommandError, run_together
+from morph.native.target import Target, release
+from morph.wheels.headers import Python, Torch
+
+
+class WheelError(MorphError):
+    """A library of a wheel that cannot be built, or a wheel that cannot be made."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One of morph's C++ libraries: its module's name and its sources."""
+
+    name: str
+    sources: list[pathlib.Path]
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A built library, and what it was built from and for, which the wheel records."""
+
+    path: pathlib.Path
+    record: dict[str, Any]
+
+
+def parts(package: pathlib.Path) -> list[Part]:
+    """Return the C++ libraries of a copy of morph's package."""
+    device, collective = package / "software" / "native", ["collective.cpp", "host_view.cpp"]
+    seam = sorted((package / "seam").glob("*.cpp"))
+    others = sorted(path for path in device.glob("*.cpp") if path.name != collective[0])
+    return [
+        Part("seam", seam),
+        Part("software_device", others),
+        Part("software_collective", [device / name for name in collective]),
+    ]
+
+
+def compiler(machine: str) -> list[str]:
+    """Return the command of the compiler for a machine: this one's own, or Debian's cross compiler.
+
+    Raises:
+        WheelError: If it is not installed.
+    """
+    if machine == platform.machine():
+        return compiling.compiler()
+    name = f"{machine}-linux-gnu-g++"
+    if not shutil.which(name):
+        raise WheelError(f"no compiler for {machine}: {name} not found; install g++-{machine}-linux-gnu")
+    return [name]
+
+
+class Builder:
+    """Builds the libraries of one torch and one machine; objects without Python in them serve each Python."""
+
+    def __init__(self, torch: Torch, machine: str, folder: pathlib.Path) -> None:
+        self._torch = torch
+        self._machine = machine
+        self._compiler = compiler(machine)
+        self._folder = folder / f"{torch.revision[:12]}-{machine}"
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def build(self, part: Part, python: Python) -> Library:
+        """Build one library.
+
+        Raises:
+            WheelError: If the compiler fails.
+        """
+        suffix = python.suffix(self._machine)
+        target = Target(release(self._torch.version), self._torch.revision, True, suffix)
+        library = self._folder / target.library_name(part.name, part.sources, compiling.FLAGS)
+        try:
+            self._link(self._objects(part, python), library)
+        except CommandError as error:
+            raise WheelError(
+                f"{part.name} did not build for torch {self._torch.version}, {self._machine}: {error.summary}"
+            ) from None
+        return Library(library, self._record(part, python, library))
+
+    def _record(self, part: Part, python: Python, library: pathlib.Path) -> dict[str, Any]:
+        version = subprocess.run([*self._compiler, "--version"], capture_output=True, text=True, check=True)
+        return {
+            "part": part.name,
+            "torch": release(self._torch.version),
+            "headers": self._torch.version,
+            "revision": self._torch.revision,
+            "python": python.version,
+            "machine": self._machine,
+            "compiler": version.stdout.splitlines()[0],
+            "options": list(compiling.FLAGS),
+            "size": library.stat().st_size,
+        }
+
+    def _objects(self, part: Part, python: Python) -> list[pathlib.Path]:
+        includes = [*compiling.torch_includes(self._torch.include), python.include]
+        words = [*self._compiler, *compiling.options(part.name, True, includes)]
+        stems = [f"{part.name}-{source.stem}-{_digest(source)}" for source in part.sources]
+        named = zip(part.sources, stems, strict=True)
+        missing = [(source, stem) for source, stem in named if not self._object(stem, python)]
+        paths = [self._folder / f"{stem}-{python.tag}.o" for _, stem in missing]
+        partial = [path.with_suffix(".partial") for path in paths]
+        run_together(
+            [
+                [*words, "-MMD", "-MF", str(path.with_suffix(".d")), "-c", str(source), "-o", str(written)]
+                for (source, _), path, written in zip(missing, paths, partial, strict=True)
+            ],
+            self._folder,
+        )
+        for path, written in zip(paths, partial, strict=True):
+            os.replace(written, path)
+        found = [self._object(stem, python) for stem in stems]
+        return [path for path in found if path]
+
+    def _object(self, stem: str, python: Python) -> pathlib.Path | None:
+        """Return the object of a source: this Python's, or another one's that does not contain Python.h."""
+        for path in sorted(self._folder.glob(f"{stem}-*.o")):
+            if path.stem == f"{stem}-{python.tag}" or "/Python.h" not in path.with_suffix(".d").read_text():
+                return path
+        return None
+
+    def _link(self, objects: Sequence[pathlib.Path], library: pathlib.Path) -> None:
+        """Link against empty libraries with torch's names, which the loader finds in the process later."""
+        named = [self._empty_library(name) for name in compiling.LIBRARIES]
+        inputs = [*map(str, objects), "-Wl,--no-as-needed", *map(str, named)]
+        run_together([[*self._compiler, "-shared", "-s", *inputs, "-o", str(library)]], self._folder)
+
+    def _empty_library(self, name: str) -> pathlib.Path:
+        path = self._folder / f"lib{name}.so"
+        if not path.exists():
+            words = shlex.split(f"-shared -nostdlib -Wl,-soname,{path.name} -x c++ /dev/null -o")
+            run_together([[*self._compiler, *words, str(path)]], self._folder)
+        return path
+
+
+def _digest(source: pathlib.Path) -> str:
+    digest = hashlib.sha256(" ".join(compiling.FLAGS).encode())
+    for file in [source, *sorted(source.parent.glob("*.h"))]:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
