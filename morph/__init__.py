@@ -32,9 +32,10 @@ def __getattr__(name: str) -> object:
     """Import the public interface at its first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from morph import garbage
     from morph.importing import own_imports
 
-    with own_imports:
+    with own_imports, garbage.paused():
         from morph import activation
 
     return getattr(activation, name)

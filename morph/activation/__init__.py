@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement, configuration
+from morph import announcement, configuration, garbage
 from morph.activation import ending
 from morph.activation.request import Request
 from morph.errors import ActivationError
@@ -251,7 +251,8 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
 
 def _begin(request: Request) -> None:
     global _current, _stays_out
-    with own_imports:
+    is_first = "morph.activation.installation" not in sys.modules  # later ones import next to nothing
+    with own_imports, garbage.paused(is_first):
         from morph.activation import choice, installation
 
     if choice.nvidia_works() and not request.simulated:
@@ -262,7 +263,7 @@ def _begin(request: Request) -> None:
         return
     journal = Journal()
     try:
-        with own_imports:
+        with own_imports, garbage.paused(is_first):
             _current = installation.install(request, journal)
     except BaseException:
         journal.undo()

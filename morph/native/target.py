@@ -45,8 +45,8 @@ class Target:
         """Return the file name of a library, which differs for each target, source and compiler option."""
         identity = [self.torch, self.revision, str(self.cxx11_abi), self.suffix, *options]
         digest = hashlib.sha256("\0".join(identity).encode())
-        headers = {header for source in sources for header in source.parent.glob("*.h")}
-        for file in [*sources, *sorted(headers)]:
+        folders = {source.parent for source in sources}
+        for file in [*sources, *sorted(header for folder in folders for header in folder.glob("*.h"))]:
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
         return f"{name}-{digest.hexdigest()[:20]}{self.suffix}"
 

@@ -134,6 +134,6 @@ def _share(devices: int) -> int:
 
 
 def _host_memory() -> int:
-    from morph import host  # and psutil, which most processes do without
+    from morph import host
 
     return host.total_memory()

@@ -90,3 +90,20 @@ def test_threads_that_activate_import_and_deactivate_at_once(platform: Platform)
         THREADS.replace("BACKEND", '"cpu"'), seconds, morph=False, timeout=float(seconds) + 120
     )
     assert done.stdout == "True True False\n"
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("state", ["enable", "disable"])
+def test_the_garbage_collector_stays_as_it_was(platform: Platform, state: str) -> None:
+    program = f"""if True:
+        import gc, morph
+        gc.{state}()
+        try:
+            morph.activate("npu", devices=0)
+        except Exception:
+            print(gc.isenabled())
+        morph.activate()
+        print(gc.isenabled())
+    """
+    done = platform.run(program, morph=False)
+    assert done.stdout.split() == [str(state == "enable")] * 2

@@ -1,0 +1,99 @@
+"""Installs a combination of torch, Python and torch_npu, and runs the smoke tests on it.
+
+python -m tests.releases 2.9.1-npu [NAME ...]     # or all
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from morph import toml
+from tests.platforms import REPOSITORY
+
+FILE = pathlib.Path(__file__).parent / "releases.toml"
+TESTS = ["tests/programs", "tests/seam", "tests/native", "tests/activation/test_misfits.py"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """One combination of releases.
+
+    Attributes:
+        name: As on the command line.
+        torch: The release of torch.
+        python: The release of Python, whose interpreter is on PATH.
+        platforms: The platforms that its tests run on.
+        torch_npu: The release of torch_npu, if it is a part of the combination.
+    """
+
+    name: str
+    torch: str
+    python: str
+    platforms: list[str]
+    torch_npu: str | None = None
+
+    def install(self, folder: pathlib.Path) -> pathlib.Path:
+        """Install the combination and the project into a virtual environment, and return its Python.
+
+        Raises:
+            SystemExit: If there is no such Python.
+            subprocess.CalledProcessError: If something cannot be installed.
+        """
+        base = shutil.which(f"python{self.python}")
+        if base is None:
+            raise SystemExit(f"{self.name} needs python{self.python} on PATH")
+        subprocess.run([base, "-m", "venv", folder], check=True)
+        python = folder / "bin" / "python"
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"torch=={self.torch}"], check=True)
+        subprocess.run([*pip, "--editable", f"{REPOSITORY}[test-release]"], check=True)
+        if self.torch_npu:
+            subprocess.run([*pip, "--no-deps", f"torch_npu=={self.torch_npu}"], check=True)
+        return python
+
+    def test(self, python: pathlib.Path) -> bool:
+        """Run the smoke tests and the idioms; return whether every test passed."""
+        environment = {
+            **os.environ,
+            "MORPH_TEST_PLATFORMS": ",".join(self.platforms),
+            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        }
+        for name in self.platforms:
+            idioms = [python, "-m", "tests.idioms.run", "--platform", name]
+            subprocess.run(idioms, cwd=REPOSITORY, env=environment, check=True)
+        tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+        return subprocess.run(tests, cwd=REPOSITORY, env=environment, check=False).returncode == 0
+
+
+def releases() -> dict[str, Release]:
+    """Return the combinations of releases.toml by name."""
+    rows = toml.loads(FILE.read_text())
+    return {name: Release(name, **row) for name, row in rows.items()}
+
+
+def main() -> int:
+    """Run the combinations that the command line names; return 1 if a test of one failed."""
+    known = releases()
+    parser = argparse.ArgumentParser("python -m tests.releases", description="Test other releases of torch.")
+    parser.add_argument("name", nargs="+", choices=[*known, "all"], help=", ".join([*known, "all"]))
+    chosen = parser.parse_args().name
+    failed = [name for name in (known if "all" in chosen else chosen) if not _passes(known[name])]
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _passes(release: Release) -> bool:
+    print(f"== {release}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:  # gigabytes, so one at a time
+        return release.test(release.install(pathlib.Path(folder)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
