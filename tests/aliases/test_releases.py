@@ -1,0 +1,43 @@
+"""The tables fit the recorded surfaces of every release of torch and of the vendors."""
+
+from __future__ import annotations
+
+import pytest
+
+from morph.tables import surfaces, table
+from morph.tables.table import Status
+
+LINES = [(2, minor) for minor in range(7, 15)]
+CUDA = {surfaces._release(name): surfaces.load(name) for name in surfaces.releases("torch_cuda")}
+STREAM, RANGE = "torch.cuda.ExternalStream.cuda_stream", "torch.cuda.nvtx.range_pop"
+GRAPHS = {"torch.cuda.CUDAGraph", "torch.cuda.graphs.CUDAGraph"}
+ALLOCATORS = {"torch.cuda.CUDAPluggableAllocator", "torch.cuda.memory.CUDAPluggableAllocator"}
+# CUDA names whose counterpart an older release of the vendor lacks; they are skipped there
+ABSENT: dict[str, dict[tuple[int, int], set[str]]] = {
+    "npu": {(2, 8): {STREAM, RANGE}, (2, 9): {STREAM, RANGE}},
+    "xpu": {
+        (2, 7): GRAPHS | ALLOCATORS,
+        (2, 8): GRAPHS | ALLOCATORS,
+        (2, 9): GRAPHS | ALLOCATORS,
+        (2, 10): GRAPHS,
+    },
+}
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: ".".join(map(str, line)))
+@pytest.mark.parametrize(("backend", "package"), [("npu", "torch_npu"), ("xpu", "torch_xpu")])
+def test_renamed_rows_have_their_counterpart_in_each_release(
+    backend: str, package: str, line: tuple[int, int]
+) -> None:
+    rows = table.load(backend).rows
+    (name,) = [name for name in surfaces.releases(package) if surfaces._release(name) == line]
+    vendor = surfaces.load(name)
+    renamed = {cuda: row.target for cuda, row in rows.items() if row.status is Status.RENAMED and row.target}
+    recorded = {
+        cuda: target
+        for cuda, target in renamed.items()
+        if CUDA[line].has(cuda) and any(target.startswith(f"{module}.") for module in vendor.modules)
+    }
+    assert recorded
+    absent = {cuda for cuda, target in recorded.items() if not vendor.has(target)}
+    assert absent == ABSENT[backend].get(line, set())
