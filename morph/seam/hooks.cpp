@@ -1,8 +1,7 @@
 // CUDA's hooks (generators, pinned memory, initialisation), forwarded to the target.
 //
 // torch has one hooks object for the life of the process, so the object stays and its virtual table is exchanged
-// for a copy in which some functions are the target's. All others stay torch's own:
-// hasCUDA() and the versions do not change.
+// for a copy in which some functions are the target's. All others stay torch's own: the versions do not change.
 #include "seam.h"
 
 #include <ATen/Context.h>
@@ -22,6 +21,9 @@ using c10::DeviceIndex;
 const at::AcceleratorHooksInterface& vendor() { return at::globalContext().getAcceleratorHooksInterface(target()); }
 
 struct VendorHooks : CUDAHooksInterface {
+  // As in a torch built without CUDA: one built with it refuses to have XPU as the accelerator.
+  bool isBuilt() const override { return false; }
+  bool hasCUDA() const override { return false; }
   void init() const override { at::globalContext().lazyInitDevice(target()); }
   bool hasPrimaryContext(DeviceIndex index) const override { return vendor().hasPrimaryContext(index); }
   const at::Generator& getDefaultGenerator(DeviceIndex index) const override {

@@ -20,7 +20,7 @@ from morph.software.vendors.character import Character
 
 # the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
 CUDA = {"cuda": libraries.TOOLKIT}
-HIP = {"hip": "6.4.43482", "rocm": "6.4.1"}
+HIP = {"hip": "6.4.43482", "rocm": "6.4.1", "cuda": None}
 
 _reexecuted = Reexecuted("torch.cuda")
 
@@ -50,13 +50,13 @@ def place_hip(machine: Machine, journal: Journal) -> None:
         _place(machine, journal, HIP)
 
 
-def _place(machine: Machine, journal: Journal, versions: Mapping[str, str]) -> None:
+def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None]) -> None:
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
     _offer_profiling(journal)
     _place_members({**refusals.names(), **runtime.names(machine)}, journal)
     for name, version in versions.items():
-        if getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
+        if version is None or getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
             journal.set_attribute(torch.version, name, version)
     storages.place(journal)
     parallel.fill_in(journal, in_place_of_cudas=True)

@@ -26,10 +26,12 @@ def attach(module: ModuleType) -> None:
     Args:
         module: torch.xpu, executed for the simulated device.
     """
-    for name, figure in IDLE.items():
-        setattr(module, name, _answering(getattr(module, name), figure))
-    for name, answer in (("device_memory_used", _memory_used), ("_enum_zes_device_infos", _refuse_to_count)):
-        setattr(module, name, functools.wraps(getattr(module, name))(answer))
+    figures = {name: functools.partial(_answering, figure=figure) for name, figure in IDLE.items()}
+    others = {"device_memory_used": _memory_used, "_enum_zes_device_infos": _refuse_to_count}
+    for name in (figures.keys() | others.keys()) & vars(module).keys():  # torch 2.13 has all of them
+        function = getattr(module, name)
+        served = figures[name](function) if name in figures else functools.wraps(function)(others[name])
+        setattr(module, name, served)
 
 
 def _answering(function: Callable[..., Any], figure: float) -> Callable[..., float]:
