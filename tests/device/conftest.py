@@ -1,4 +1,4 @@
-"""Every test in this folder runs inside a process on each platform, under morph."""
+"""Runs every test in this folder on each platform, in a process under morph."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from tests.worker import Worker
 
 @pytest.fixture(autouse=True)
 def everywhere(worker: Worker) -> None:
-    """Puts the worker among the fixtures of every test, which makes it run there."""
+    """Makes every test run in the worker."""

@@ -1,4 +1,4 @@
-"""Automatic mixed precision, by the dtype that comes out."""
+"""Automatic mixed precision, checked by the dtype of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: every form of map_location, and what the written file says."""
+"""Checkpoints: every form of map_location, and the device tags in the saved file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def loaded(buffer: io.BytesIO, **options: Any) -> Any:
 
 
 def from_a_cuda_machine() -> io.BytesIO:
-    """A file as a CUDA machine writes it: torch writes a CPU tensor's tag as its registry says."""
+    """Returns a file as a CUDA machine writes it, by registering the tag `cuda:0` for CPU tensors."""
     registry = torch.serialization._package_registry
     entry = (0, lambda storage: "cuda:0", lambda storage, location: None)
     registry.insert(0, entry)
@@ -91,7 +91,7 @@ def test_another_device_is_reached_by_every_form() -> None:
 def test_the_tag_is_what_cuda_writes() -> None:
     tags: list[str] = []
     loaded(saved(), map_location=lambda storage, tag: tags.append(tag) or storage)
-    assert set(tags) == ({"cpu"} if own().type == "cpu" else {"cpu", "cuda:0"})  # Adam counts on the host
+    assert set(tags) == ({"cpu"} if own().type == "cpu" else {"cpu", "cuda:0"})  # Adam's steps: on the host
 
 
 def test_a_device_that_is_not_there_is_one_clear_error() -> None:

@@ -1,4 +1,4 @@
-"""Two processes that ask for nccl."""
+"""Two processes that use the nccl backend."""
 
 from __future__ import annotations
 

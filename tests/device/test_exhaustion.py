@@ -1,4 +1,4 @@
-"""A device without memory left says so in CUDA's words, on every backend."""
+"""Running out of device memory raises CUDA's error on every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs: a capture computes nothing, a replay computes into the same tensors."""
+"""Graphs: a capture computes nothing, and a replay writes into the same tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from morph.errors import MissingNameError
 
-# the software runtime of the real torch_npu captures nothing, and torch.xpu has its own words and warnings
+# the software runtime of the real torch_npu captures nothing, and torch.xpu has its own messages and warnings
 pytestmark = pytest.mark.platforms("cpu", "simulated-npu", "simulated-mlu", "simulated-musa")
 
 
@@ -119,7 +119,7 @@ def test_random_numbers_are_drawn_anew() -> None:
 def test_graphed_callables_have_gradients() -> None:
     warnings.simplefilter(
         "ignore", UserWarning
-    )  # autograd's, of the streams that torch's function uses itself
+    )  # autograd warns about the streams that torch's function uses
     torch.manual_seed(4)
     model, plain = nn.Linear(4, 2).cuda(), nn.Linear(4, 2).cuda()
     plain.load_state_dict(model.state_dict())
@@ -164,7 +164,7 @@ def test_a_question_to_the_device_is_refused_in_a_capture(question: str) -> None
 def test_a_capture_is_known_while_it_lasts() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, pool=(pool := torch.cuda.graph_pool_handle())):
-        torch.zeros(2, device="cuda")  # else it is warned of
+        torch.zeros(2, device="cuda")  # an empty graph would raise a warning
         assert torch.cuda.is_current_stream_capturing()
         assert torch.cuda.current_stream().is_capturing()
         with pytest.raises(RuntimeError, match="already underway"):
@@ -182,7 +182,7 @@ def test_a_graph_without_a_capture_is_refused() -> None:
         graph.capture_end()
 
 
-@pytest.mark.platforms("cpu")  # vendors instantiate by themselves
+@pytest.mark.platforms("cpu")  # vendors instantiate automatically
 def test_an_empty_graph_is_not_instantiated() -> None:
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):
         torch.cuda.CUDAGraph().instantiate()

@@ -1,4 +1,4 @@
-"""channels_last on every backend: where the vendor refuses it, values are equal and tensors contiguous."""
+"""channels_last on every backend: where the vendor lacks it, values are equal and tensors contiguous."""
 
 from __future__ import annotations
 

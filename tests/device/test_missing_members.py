@@ -1,4 +1,4 @@
-"""Members that a vendor's class lacks are refused by name and reason, of the class and of its objects."""
+"""A member that a vendor's class lacks raises an error with name and reason, on the class and its objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from morph.errors import MissingNameError
 from morph.tables.rows import Status
 from tests.platforms import ACCELERATORS
 
-# what simulated classes have from their bases, whose own methods use it
+# members that simulated classes inherit from bases whose own methods use them
 INHERITED = {
     "torch.cuda.CUDAGraph.register_generator_state",
     "torch.cuda.Event.event_id",

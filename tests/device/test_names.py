@@ -1,4 +1,4 @@
-"""Names: every spelling leads to one object, and what the backend lacks is an error by name."""
+"""Names: every spelling leads to one object, and a name that the backend lacks raises an error naming it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch.cuda.nvtx
 
 from tests.platforms import ACCELERATORS
 
-# what tells of a vendor's devices where its package does not
+# tools that describe a vendor's devices where its package does not
 TOOLS = {"npu": "npu-smi", "mlu": "cnmon", "musa": "pymtml"}
 SUBMODULES = ("amp", "amp.grad_scaler", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams")
 

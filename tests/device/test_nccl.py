@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def _ranked(*values: float) -> list[Tensor]:
-    """Returns one tensor on each device, the values times its rank plus one."""
+    """Returns one tensor per device: the values multiplied by its rank plus one."""
     devices = range(torch.cuda.device_count())
     return [torch.tensor(values, device=f"cuda:{rank}") * (rank + 1) for rank in devices]
 

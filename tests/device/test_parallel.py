@@ -1,4 +1,4 @@
-"""One process on two devices: torch.nn.parallel gives the numbers of one device."""
+"""One process on two devices: torch.nn.parallel gives the same numbers as one device."""
 
 from __future__ import annotations
 

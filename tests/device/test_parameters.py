@@ -1,4 +1,4 @@
-"""The table of the parameters that carry CUDA's words, against the installed torch."""
+"""The table of parameters that take CUDA names, checked against the installed torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools of memory: what is allocated in a block is from the pool, and the pool holds it."""
+"""Memory pools: allocations inside a `with` block come from the pool, which keeps the memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def _bytes_of(pool: Any) -> tuple[int, int]:
-    """Returns the bytes that a pool holds, and those of them that tensors occupy."""
+    """Returns the bytes that a pool holds, and how many of them tensors occupy."""
     segments = torch.cuda.memory_snapshot(pool.id)
     return sum(each["total_size"] for each in segments), sum(each["allocated_size"] for each in segments)
 
@@ -42,7 +42,7 @@ def test_a_pool_is_used_again() -> None:
     assert addresses[0] == addresses[1]
 
 
-# torch_musa holds a pool for good once it was used
+# torch_musa never releases a pool that was used
 @pytest.mark.platforms("simulated-npu", "simulated-mlu", "simulated-xpu", "npu")
 def test_memory_is_given_back_with_the_pool() -> None:
     pool = torch.cuda.MemPool()

@@ -1,4 +1,4 @@
-"""What programs ask of torch's C++ about CUDA's devices and streams."""
+"""Private `torch._C` functions for CUDA devices and streams that programs call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nvtx, the profiler's switch and the few functions of the CUDA runtime."""
+"""nvtx, starting and stopping the profiler, and the functions of `torch.cuda.cudart()`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_runtime_tells_the_memory_of_a_device() -> None:
     assert 0 < free <= total == torch.cuda.get_device_properties(0).total_memory
 
 
-@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-musa")  # others bind no such function
+@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-musa")  # other vendors bind no such function
 def test_host_memory_is_pinned_and_released() -> None:
     runtime = torch.cuda.cudart()
     host = torch.zeros(4096, dtype=torch.uint8)

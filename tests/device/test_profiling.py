@@ -1,4 +1,4 @@
-"""Profilers that are asked for CUDA."""
+"""Profilers with CUDA activities."""
 
 from __future__ import annotations
 

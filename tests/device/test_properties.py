@@ -1,4 +1,4 @@
-"""What a device says about itself."""
+"""Properties of a device."""
 
 from __future__ import annotations
 

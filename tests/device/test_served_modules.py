@@ -1,4 +1,4 @@
-"""The served modules behave as the modules whose place they take."""
+"""The served modules behave like the modules they replace."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_reloading_leaves_the_module_served() -> None:
     before = {**vars(torch.cuda)}
     assert importlib.reload(torch.cuda) is torch.cuda
     assert torch.cuda.is_available()
-    vars(torch.cuda).update(before)  # Dynamo knows torch's own functions by identity, and traces no new ones
+    vars(torch.cuda).update(before)  # Dynamo knows torch's own functions by identity and traces no new ones
 
 
 def test_a_name_can_be_replaced_and_put_back() -> None:
@@ -184,7 +184,7 @@ def test_a_star_import_takes_what_is_there() -> None:
 
 
 def ask(module: str) -> tuple[bool, int, str | None]:
-    """Ask as the code of ``module`` would."""
+    """Return what code in ``module`` sees of CUDA: availability, device count and version."""
     namespace = {"__name__": module, "torch": torch}
     exec("answer = torch.cuda.is_available(), torch.cuda.device_count(), torch.version.cuda", namespace)
     answer: tuple[bool, int, str | None] = namespace["answer"]  # type: ignore[assignment]

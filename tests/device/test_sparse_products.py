@@ -1,4 +1,4 @@
-"""Products of sparse and dense matrices on every backend, as graph networks use them."""
+"""Products of sparse and dense matrices, as used by graph networks, on every backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRODUCTS = {
 
 
 def sparse() -> torch.Tensor:
-    """A matrix of three rows, one of which is empty, with an entry that is given twice."""
+    """Returns a matrix of three rows with an empty row and a duplicate entry."""
     indices = torch.tensor([[0, 0, 2, 2], [1, 4, 0, 0]])
     return torch.sparse_coo_tensor(indices, torch.tensor([1.0, 2.0, 3.0, 4.0]), (3, 5), check_invariants=True)
 

@@ -1,4 +1,4 @@
-"""Dynamo, export and fx: traced code does what the same code does when it runs."""
+"""Dynamo, export and fx: traced code does the same as eager code."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_compiled_step_trains_as_one_that_runs() -> None:
         return [*results, step(torch.ones(2, 4, device="cuda")).item()]
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Dynamo's own, about what it imports and traces
+        warnings.simplefilter("ignore")  # warnings of Dynamo about what it imports and traces
         compiled = losses(lambda step: torch.compile(step, backend="eager"))
     torch.testing.assert_close(compiled, losses(lambda step: step), rtol=1e-4, atol=1e-5)
 

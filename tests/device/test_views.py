@@ -1,4 +1,4 @@
-"""Who asks decides: what a predicate tells each kind of caller."""
+"""Predicates depend on the caller: what `torch.cuda.is_available` and others return to each kind of code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AVAILABLE = PREDICATES[0]
 
 
 def asking(module: str | None, expression: str = AVAILABLE) -> Callable[..., Any]:
-    """Return a function that belongs to a module of that name; None stands for code without a name."""
+    """Return a function that evaluates the expression in a module of that name; None means no module name."""
     namespace: dict[str, Any] = {"torch": torch} if module is None else {"torch": torch, "__name__": module}
     exec(f"def ask(*arguments): return {expression}", namespace)
     function: Callable[..., Any] = namespace["ask"]
@@ -40,7 +40,7 @@ def asking(module: str | None, expression: str = AVAILABLE) -> Callable[..., Any
 
 
 def truthful() -> list[str]:
-    """Return the packages that speak the language of the backend in use."""
+    """Return the packages that support the current backend natively."""
     backend = backends.active()
     assert backend is not None
     return [*filter(None, [backend.vendor]), *backend.table.facts.native]
@@ -104,7 +104,7 @@ def test_a_caller_in_c() -> None:
     answers: queue.SimpleQueue[object] = queue.SimpleQueue()
     asked = map(operator.methodcaller("__call__"), [torch.cuda.is_available, lambda: torch.version.cuda])
     looked = map(getattr, [torch.version, torch.cuda], ["cuda", "never_asked_before"], [None, "absent"])
-    for each in asked, looked:  # by a thread that has no frame of Python's
+    for each in asked, looked:  # in a thread without Python frames
         feed = collections.deque[None](maxlen=0).extend
         _thread.start_new_thread(feed, (map(answers.put, each),))
     told = [answers.get(timeout=10) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""What CUDA's words become, and that only words of the device are translated."""
+"""Translation of CUDA device names; other words stay as they are."""
 
 from __future__ import annotations
 

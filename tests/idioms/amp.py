@@ -1,4 +1,4 @@
-"""Mixed precision: the type that comes out, the scaler, and functions of one's own."""
+"""Mixed precision: result dtypes, the gradient scaler, and custom functions."""
 
 import warnings
 

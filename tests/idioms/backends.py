@@ -1,4 +1,4 @@
-"""torch.backends and torch.version: switches that scripts set, and facts that they ask for."""
+"""torch.backends and torch.version: the switches that scripts set and the values that they read."""
 
 import torch
 import torch.backends.cudnn as cudnn

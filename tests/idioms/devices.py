@@ -1,4 +1,4 @@
-"""Devices: what they are called, how they are compared and chosen, and what they tell of themselves."""
+"""Devices: their names, comparison, selection and properties."""
 
 import copy
 import functools

@@ -1,6 +1,6 @@
-"""Runs the functions of an idiom file, one after the other, and writes what became of each.
+"""Runs the functions of an idiom file one after the other and writes the outcome of each.
 
-The file itself is the program that is started, so that it is loaded as a user's script is:
+The idiom file itself is the main program, so that it is loaded like a user's script:
 
     python -m morph tests/idioms/devices.py RESULTS [NAME...]
 """
@@ -27,12 +27,12 @@ def run(namespace):
 
 
 def attempt(name, function, file):
-    """Runs an idiom and writes what became of it.
+    """Runs an idiom and writes its outcome.
 
     Args:
-        name: What to call it there.
+        name: The name to write.
         function: The idiom.
-        file: Takes a line of JSON before it runs, so that what kills the process is known, and one after.
+        file: Receives a line of JSON before the run, to identify what kills the process, and one after.
     """
     print(json.dumps({"name": name}), file=file, flush=True)
     print(json.dumps({"name": name, "failure": _failure(function)}), file=file, flush=True)
@@ -55,7 +55,7 @@ def _failure(function):
 
 
 def _reset():
-    """Puts back what an idiom may have set for the whole process."""
+    """Resets the process-wide state that an idiom may have changed."""
     torch.set_default_device(None)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)

@@ -1,4 +1,4 @@
-"""Tensors that are not plain: sparse, nested, quantized, subclassed, shared."""
+"""Special tensors: sparse, nested, quantized, subclassed, shared."""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""Memory: how much there is, how much is used, and the words around it."""
+"""Memory: total, used, and the functions that report and manage it."""
 
 import gc
 

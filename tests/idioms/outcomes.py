@@ -1,4 +1,4 @@
-"""Starts idiom files as programs on a platform and collects what became of each idiom."""
+"""Starts idiom files as programs on a platform and collects the outcome of each idiom."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def outcomes(platform: Platform, subject: str, command: list[str] | None = None)
     """Runs the idioms of a file, all in one process unless one of them kills it.
 
     Args:
-        platform: Where to run them.
+        platform: The platform to run them on.
         subject: The file's name.
-        command: What runs a script there, if not `python -m morph`.
+        command: The command that runs a script, if not `python -m morph`.
 
     Returns:
-        For each idiom None, or the end of what it failed with.
+        For each idiom None if it holds, or the end of its failure.
     """
     return _collect(platform, command or platform.command(morph=True), subject, idioms(subject))
 
 
 def outcomes_together(platform: Platform, subjects: Iterable[str] = SUBJECTS) -> dict[str, str | None]:
-    """Runs the idioms of several files in one process, which imports what else is the program itself.
+    """Runs the idioms of several files in one process, which imports files that otherwise run as main.
 
     Args:
-        platform: Where to run them.
+        platform: The platform to run them on.
         subjects: The files' names.
 
     Returns:
-        As `outcomes`, by the names of the file and the idiom: `"streams.pool_of_graphs"`.
+        As `outcomes`, keyed by file and idiom: `"streams.pool_of_graphs"`.
     """
     names = [f"{subject}.{idiom}" for subject in subjects for idiom in idioms(subject)]
     return _collect(platform, platform.command(morph=True), "together", names)
@@ -92,7 +92,7 @@ def _collect(
 
 
 def _run(platform: Platform, command: list[str], script: str, results: pathlib.Path, names: list[str]) -> str:
-    """Starts one process and returns how it ended, with the last of what it said."""
+    """Runs one process and returns how it ended, with the end of its output."""
     whole = [*command, str(FOLDER / f"{script}.py"), str(results), *names]
     variables, output = dict(platform.environment), results.with_suffix(".txt")
     with output.open("w") as log:

@@ -1,4 +1,4 @@
-"""What tools, pickles and the curious see of torch.cuda: a module like others."""
+"""torch.cuda looks like any other module to tools, pickle and introspection."""
 
 import copy
 import importlib

@@ -1,4 +1,4 @@
-"""What CUDA refuses, and how scripts catch it."""
+"""Errors that CUDA raises, and how scripts catch them."""
 
 import torch
 

@@ -24,7 +24,7 @@ COMMANDS = {"python": [sys.executable], "transfer_to_npu": [sys.executable, "-c"
 
 
 def main() -> None:
-    """Runs the subjects that the command line names, or all."""
+    """Runs the subjects that the command line names, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--platform", choices=(*platforms.EVERYWHERE, "simulated-rocm"), default="cpu")
     parser.add_argument("--under", choices=COMMANDS, default="morph")

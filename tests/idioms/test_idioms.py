@@ -1,4 +1,4 @@
-"""What is true of CUDA on two GPUs is true under morph, but for the gaps that are written down."""
+"""Every idiom that holds on CUDA with two GPUs holds under morph, except the gaps listed in gaps.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMMON = "simulated"
 
 
 def reasons(platform: Platform) -> dict[str, str]:
-    """Returns the idioms that do not hold on a platform, each with the reason."""
+    """Returns the reason for each idiom that does not hold on a platform."""
     sections = [COMMON, platform.name] if platform.is_simulated else [platform.name]
     rows = (row for section in sections for row in GAPS[section].items())
     return {idiom: reason for reason, idioms in rows for idiom in idioms}
@@ -22,7 +22,7 @@ def reasons(platform: Platform) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def seen() -> dict[str, dict[str, str | None]]:
-    """What became of the idioms on each platform where they were run."""
+    """The outcomes of the idioms, by the platforms on which they have run."""
     return {}
 
 

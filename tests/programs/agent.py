@@ -57,7 +57,7 @@ def main():
     environment = CartPole(16, generator)
 
     def sample(distribution):
-        # sampled on the host, so that a run can be repeated on another device
+        # sampled on the host, so that a run is reproducible on another device
         draws = torch.rand(environment.count, generator=generator).to(DEVICE, non_blocking=True)
         return (draws < distribution.probs[:, 1]).long()
 

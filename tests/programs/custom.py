@@ -1,4 +1,4 @@
-"""Mixed precision with autograd functions of our own: a quantisation-aware multi-layer perceptron."""
+"""Mixed precision with custom autograd functions: a quantisation-aware multi-layer perceptron."""
 import json
 
 import torch

@@ -44,7 +44,7 @@ def train(model, loader, sampler, optimizer, epochs):
 
 
 def check_gradients(model, world_size):
-    """Every rank must hold the same gradients after backward."""
+    """Check that every rank has the same gradients after backward."""
     for name, parameter in model.named_parameters():
         grads = [torch.empty_like(parameter.grad) for _ in range(world_size)]
         dist.all_gather(grads, parameter.grad)
@@ -67,7 +67,7 @@ def evaluate(model, loader):
 
 
 def reload(model, path, rank, local_rank):
-    """Rank 0 saves; every rank loads what was saved on cuda:0 onto its own device."""
+    """Save on rank 0 from cuda:0 and load on every rank onto its own device."""
     if rank == 0:
         torch.save(model.module.state_dict(), path)
     dist.barrier()

@@ -6,6 +6,6 @@ import sys
 separator = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
 names, sys.argv[1:] = sys.argv[1:separator], sys.argv[separator + 1 :]
 for name in names:
-    program = importlib.import_module(name)  # which is all of it where it has no main
+    program = importlib.import_module(name)  # a program without main runs during its import
     if hasattr(program, "main"):
         program.main()

@@ -1,4 +1,4 @@
-"""Unmodified CUDA programs give the numbers of their hand-ported twins on the same device."""
+"""Unmodified CUDA programs give the same numbers as their hand-ported twins on the same device."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Twin = Callable[[Platform, "Program"], Numbers]
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A program and what its final numbers may differ by.
+    """A program and the tolerance of its final numbers.
 
     Attributes:
-        name: Of the file here, and of its hand-ported twin under `ported/`.
-        tolerance: Relative, of every number in the line of JSON that the program ends with.
-        software: The same on the software device, whose random numbers and default dtype of autocast are
-            those of CUDA, and not those of the twin's on the CPU.
-        processes: More than one runs it under torchrun.
-        twin_processes: The same for the twin.
+        name: The name of the file here, and of its hand-ported twin under `ported/`.
+        tolerance: The relative tolerance of every number in the line of JSON that the program ends with.
+        software: The tolerance on the software device, whose random numbers and default autocast dtype are
+            those of CUDA, while the twin's are those of the CPU.
+        processes: The number of processes; more than one runs it under torchrun.
+        twin_processes: The number of processes of the twin.
     """
 
     name: str
@@ -55,7 +55,7 @@ PROGRAMS = [
 ]
 NAMES = [program.name for program in PROGRAMS]
 LAUNCHED = [program for program in PROGRAMS if program.processes > 1]
-# one that asks at its beginning whether CUDA is in use already comes first
+# sorted, so that the one that first checks whether CUDA is already in use comes first
 ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
 PARALLEL = {
     "cpu": LAUNCHED,
@@ -78,7 +78,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command = [*platform.command(morph=morph), *(torchrun if processes > 1 else []), str(FOLDER / script)]
-    # one thread, so that a sum has one order whichever way it is spelled
+    # one thread, so that sums have the same order in both programs
     environment = {**platform.environment, "OMP_NUM_THREADS": "1"}
     done = complete([*command, *map(str, arguments)], env=environment, cwd=cwd, timeout=TIMEOUT)
     assert done.returncode == 0, describe(done)
@@ -99,13 +99,13 @@ def all_numbers(done: subprocess.CompletedProcess[str]) -> list[Numbers]:
 
 
 def computing_alike(platform: Platform) -> Platform:
-    """Returns the one platform that stands for all the simulated ones, or the one given."""
+    """Returns simulated-npu for every simulated platform, and the given platform otherwise."""
     return platforms.platform("simulated-npu", {}) if platform.is_simulated else platform
 
 
 @pytest.fixture(scope="session")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
-    """Runs the hand-ported programs, once for each platform; those of one process together."""
+    """Runs the hand-ported programs once per platform, those of one process together."""
     known: dict[tuple[str, str], Numbers] = {}
 
     def run_twin(platform: Platform, program: Program) -> Numbers:
@@ -116,7 +116,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
                 platform,
                 "several.py",
                 *(*names, "--", "--device", platform.backend),
-                morph=platform.is_simulated,  # whose device exists under morph only
+                morph=platform.is_simulated,  # simulated devices exist under morph only
                 cwd=tmp_path_factory.mktemp(program.name),
                 processes=program.twin_processes,
             )
@@ -142,7 +142,7 @@ def test_program_gives_the_numbers_of_the_hand_ported_one(
 def test_accelerators_give_the_numbers_of_the_hand_ported_programs(
     platform: Platform, twin: Twin, tmp_path: pathlib.Path
 ) -> None:
-    """In one process, as starting one takes longer than most of them; the simulated devices compute alike."""
+    """One process, as starting one takes longer than most programs; the simulated devices compute alike."""
     done = run(platform, "several.py", *(program.name for program in ALONE), morph=True, cwd=tmp_path)
     for program, result in zip(ALONE, all_numbers(done), strict=True):
         expected = twin(computing_alike(platform), program)

@@ -1,4 +1,4 @@
-"""Tests of the simulated device run on it alone, without morph, and on the real torch_npu, which is right."""
+"""Tests of the simulated devices without morph; they also run on the real torch_npu, the reference."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def machine(request: pytest.FixtureRequest) -> Platform:
 
 @pytest.fixture(scope="session")
 def vendor_worker(machine: Platform, worker_pool: Workers) -> Worker:
-    """A process on the machine, in which tests run."""
+    """The process on the machine in which the tests run."""
     return worker_pool.on(machine, morph=False)

@@ -1,4 +1,4 @@
-"""The device that a test of this folder runs on, and its vendor's module."""
+"""The device that the tests in this folder run on, and its vendor module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from tests import platforms
 
-# what only some vendors have, or have otherwise
+# for features that only some vendors have, or that differ between vendors
 as_an_npu = pytest.mark.parametrize("machine", platforms.chosen(["simulated-npu", "npu"]), indirect=True)
 only_simulated = pytest.mark.parametrize(
     "machine", platforms.chosen(["simulated-npu", "simulated-xpu"]), indirect=True
@@ -24,5 +24,5 @@ def device(index: int | None = None) -> str:
 
 
 def module() -> Any:
-    """Returns what serves the device, `torch.npu`."""
+    """Returns the module of the device, such as `torch.npu`."""
     return torch.get_device_module(device())

@@ -1,4 +1,4 @@
-"""A Python on a simulated device: `python -m tests.software.started BACKEND (-m MODULE|-c CODE|FILE)`."""
+"""Runs Python on a simulated device: `python -m tests.software.started BACKEND (-m MODULE|-c CODE|FILE)`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from morph import software
 
 
 def run() -> None:
-    """Starts the simulated device and runs what the command line says."""
+    """Starts the simulated device and runs the code that the command line names."""
     backend, kind, *rest = sys.argv[1:]
     software.start(backend)
     if kind == "-c":

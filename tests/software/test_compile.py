@@ -1,4 +1,4 @@
-"""`torch.compile` on the software device: what inductor makes computes as what runs, on the same memory."""
+"""`torch.compile` on the software device: compiled code gives the results of eager code, in device memory."""
 
 import copy
 import warnings
@@ -14,7 +14,7 @@ from tests.worker import Worker, Workers
 
 @pytest.fixture(scope="module")
 def worker(worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory) -> Worker:
-    """A process under morph with two software devices, whose inductor remembers nothing."""
+    """A process under morph with two software devices and an empty inductor cache."""
     platforms.build_native_parts()
     remembered = str(tmp_path_factory.mktemp("inductor"))
     variables = {"MORPH_DEVICES": "2", "TORCHINDUCTOR_CACHE_DIR": remembered}
@@ -23,11 +23,11 @@ def worker(worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture(autouse=True)
 def on_two_devices(worker: Worker) -> None:
-    """Puts the worker among the fixtures of every test, which makes it run there."""
+    """Makes every test run in the worker."""
 
 
 def compiled(function, **options):
-    warnings.simplefilter("ignore")  # Dynamo's own and inductor's, about what they import and trace
+    warnings.simplefilter("ignore")  # warnings of Dynamo and inductor about what they import and trace
     torch.compiler.reset()
     return torch.compile(function, fullgraph=True, **options)
 
@@ -122,7 +122,7 @@ def test_shapes_may_change_and_memory_is_the_devices():
         assert result.device == ones.device
         assert (result[0, 0], result[-1, -1]) == (1 + rows, 2 + rows)
         del result
-    torch.cuda.empty_cache()  # else the memory of the last result would do
+    torch.cuda.empty_cache()  # otherwise the memory of the last result would be reused
     torch.cuda.set_per_process_memory_fraction(1e-4, 1)
     try:
         with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):

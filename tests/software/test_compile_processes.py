@@ -1,4 +1,4 @@
-"""`torch.compile` in processes of their own: what is remembered, and devices without inductor's compiler."""
+"""`torch.compile` in separate processes: its caches, and devices without inductor's compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory is counted as torch's caching allocators count it, per device, and runs out."""
+"""Memory is counted per device as by torch's caching allocators, and can run out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_is_held(vendor_worker: Worker) -> None:
-    """Begins with a process in which no other test has taken memory."""
+    """Restarts the worker, so that no other test has allocated memory in it."""
     vendor_worker.stop()
 
 
@@ -30,8 +30,8 @@ def _fresh() -> tuple[int, int]:
     [
         (10, 512, 2 * MIB),  # small blocks share segments of 2 MiB
         (1000, 4096, 2 * MIB),
-        (1_000_000, 4_000_256, 20 * MIB),  # larger ones segments of 20 MiB
-        (10_000_100, 40_000_512, 40 * MIB),  # and the largest one of their own
+        (1_000_000, 4_000_256, 20 * MIB),  # larger ones share segments of 20 MiB
+        (10_000_100, 40_000_512, 40 * MIB),  # and the largest have a segment of their own
     ],
 )
 def test_blocks_and_segments_have_the_allocators_sizes(elements: int, allocated: int, reserved: int) -> None:

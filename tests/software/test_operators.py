@@ -1,4 +1,4 @@
-"""Operators on the device give the CPU's numbers, and so do their gradients."""
+"""Operators on the device and their gradients give the same numbers as on the CPU."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ MIXING: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-@own.only_simulated  # the real wheel runs here on kernels that are the CPU's, and do not mind
+@own.only_simulated  # the real wheel runs on CPU kernels here, which accept such a mix
 @pytest.mark.parametrize("name", MIXING)
 def test_tensors_of_two_devices_do_not_meet(name: str) -> None:
     for other in ("cpu", own.device(1)):
@@ -144,7 +144,7 @@ def test_sparse_tensors_live_on_the_device() -> None:
     assert sparse.device == sparse.indices().device == dense.device
     assert torch.equal(sparse.to_dense(), dense * 2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch calls them beta
+        warnings.simplefilter("ignore")  # torch warns that they are in beta
         assert torch.equal(dense.to_sparse_csr().to_dense(), dense)
     assert torch.equal(torch.eye(3).to_sparse().to(own.device()).cpu().to_dense(), torch.eye(3))
 

@@ -1,4 +1,4 @@
-"""Several processes: collectives, tensors handed over, and what a fork may not do."""
+"""Several processes: collectives, tensors passed between processes, and the limits of a fork."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ x.sum().backward()
     assert machine.run(program, morph=False).stdout == "True\n"
 
 
-# torch's threads can meet the end of the interpreter, which aborts one process in fifty on the real package
+# on the real package torch's threads can outlive the interpreter, which aborts one process in fifty
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
     done = machine.run(

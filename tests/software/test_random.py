@@ -1,4 +1,4 @@
-"""Each device has a generator of its own: seeded, saved and set."""
+"""Each device has its own generator, which can be seeded, saved and restored."""
 
 from __future__ import annotations
 

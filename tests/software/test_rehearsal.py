@@ -1,4 +1,4 @@
-"""A rehearsal ends with the CUDA names that the program touched, and a verdict."""
+"""A rehearsal ends with a report of the CUDA names that the program used, and a verdict."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def test_a_program_is_rehearsed(tmp_path: pathlib.Path) -> None:
     rows = {
         line.split()[0]: line.split()[1:4]
         for line in done.stderr.splitlines()
-        if line.startswith(("torch.cuda.", "aten::")) and ": " not in line  # which begins a note
+        if line.startswith(("torch.cuda.", "aten::")) and ": " not in line  # a line with ": " begins a note
     }
     assert rows["torch.cuda.synchronize"] == ["3", "program.py:6", "same"]
     assert rows["torch.cuda.amp.autocast"][:2] == ["1", "program.py:3"]
     assert rows["torch.cuda.memory_allocated"][1] == "program.py:8"
     assert rows["aten::empty.memory_format"][0] == "1"
-    # torch asks for others, adapters do, and dir() does for all
+    # torch and adapters look up other names, and dir() looks up all of them
     assert {name.removeprefix("torch.cuda.") for name in rows if name.startswith("torch.")} == {
         "amp.autocast",
         "gds",

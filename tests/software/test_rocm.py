@@ -1,4 +1,4 @@
-"""A simulated ROCm: torch's own torch.cuda over a simulated HIP, of which a rehearsal tells all the same."""
+"""A simulated ROCm: torch's own torch.cuda over a simulated HIP, which rehearsals cover like any backend."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_program_is_rehearsed_where_torch_believes_in_hip(platform: Platform) 
 def test_idioms_hold_on_torchs_own_module(platform: Platform) -> None:
     subjects = "devices", "memory", "streams", "random_numbers", "amp"
     shown = outcomes_together(platform, subjects)
-    # AMD SMI lists processes, which is not there or has no driver
+    # processes are listed through AMD SMI, which is missing or has no driver
     failures = {name: failure for name, failure in shown.items() if failure and "processes" not in name}
     assert len(shown) > 150
     assert failures == {}

@@ -1,4 +1,4 @@
-"""Tensors are saved, loaded, copied, pickled and printed with their device."""
+"""Saving, loading, copying, pickling and printing a tensor preserves its device."""
 
 from __future__ import annotations
 

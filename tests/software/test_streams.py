@@ -1,4 +1,4 @@
-"""Streams are chosen per thread and device, and events hold real times."""
+"""The current stream is per thread and device, and events measure real time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_default_stream_is_the_current_one_at_first() -> None:
     default = own.module().current_stream()
     with own.module().stream(own.module().Stream()):
         assert own.module().default_stream() == default
-    torch.empty(1, device=own.device(1))  # torch_npu has no default stream of a device that was never used
+    torch.empty(1, device=own.device(1))  # torch_npu has no default stream for a device that was never used
     assert isinstance(own.module().default_stream(1), own.module().Stream)
 
 

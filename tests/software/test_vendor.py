@@ -29,7 +29,7 @@ def recorded() -> Surface:
 
 
 def bound(name: str) -> Any:
-    """Returns what a dotted name leads to; nothing of it is imported by another name."""
+    """Returns the object that a dotted name refers to, without importing anything."""
     root, *path = name.split(".")
     value: Any = torch if root == "torch" else sys.modules[root]
     for part in path:
@@ -54,7 +54,7 @@ def test_every_recorded_name_exists_and_no_other() -> None:
 
 
 def _contents(module: Any) -> list[str]:
-    """Returns the names in a module, other than its own attributes and the modules in it."""
+    """Returns the names in a module, except dunder attributes and submodules."""
     named = vars(module).items()
     return [name for name, value in named if name[:2] != "__" and not isinstance(value, ModuleType)]
 

@@ -1,4 +1,4 @@
-"""Simulated Intel GPUs: torch's own torch.xpu over a simulated torch._C, put in its place and taken away."""
+"""Simulated Intel GPUs: torch's own torch.xpu over a simulated torch._C, which is installed and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy gradient agent as written for one backend by hand."""
+"""The policy gradient agent, ported by hand to one backend."""
 import argparse
 import json
 
@@ -16,9 +16,9 @@ draws = torch.Generator().manual_seed(0)
 
 
 def advance(state, action):
-    """One time step of 0.02 s of cart-poles, a row each: position, speed, angle, spin.
+    """Advance cart-poles by a time step of 0.02 s; each row is position, speed, angle, spin.
 
-    A pole on a cart is chaotic: the arithmetic is in the order of the original.
+    A cart-pole is chaotic, so the arithmetic is in the same order as in the original.
     """
     x, speed, angle, spin = state.T
     sin, cos = angle.sin(), angle.cos()

@@ -1,4 +1,4 @@
-"""The character-level transformer as written for one backend by hand."""
+"""The character-level transformer, ported by hand to one backend."""
 import argparse
 import json
 import math

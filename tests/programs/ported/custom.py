@@ -1,4 +1,4 @@
-"""The quantisation-aware perceptron as written for one backend by hand, without custom functions."""
+"""The quantisation-aware perceptron, ported by hand to one backend without custom functions."""
 import argparse
 import json
 
@@ -17,7 +17,7 @@ half = {"cpu": torch.bfloat16, "npu": torch.float16}[args.device]
 
 
 def linear(layer, x):
-    """The layer with its weight on a grid of 1/64, multiplied in half precision."""
+    """Apply the layer in half precision with its weight rounded to a grid of 1/64."""
     weight = layer.weight + ((layer.weight * 64).round() / 64 - layer.weight).detach()
     return x.to(half) @ weight.to(half).t() + layer.bias
 

@@ -1,4 +1,4 @@
-"""Distributed data parallel training as written for one backend by hand, under torchrun."""
+"""Distributed data parallel training under torchrun, ported by hand to one backend."""
 import argparse
 import json
 import os
@@ -42,7 +42,7 @@ for epoch in range(10):
 
 if rank == 0:
     with torch.no_grad():
-        # DistributedSampler repeats the first samples until every rank has as many
+        # DistributedSampler repeats the first samples until every rank has the same number
         padded = list(range(1500, 1797)) + [1500] * (297 % dist.get_world_size())
         output, target = network(images[padded].to(device)), labels[padded].to(device)
     loss = F.cross_entropy(output, target).item()

@@ -1,4 +1,4 @@
-"""The digits classifier as written for one backend by hand."""
+"""The digits classifier, ported by hand to one backend."""
 import argparse
 import json
 

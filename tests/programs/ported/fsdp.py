@@ -1,4 +1,4 @@
-"""The sharded training as written for one device by hand: the arithmetic is the same."""
+"""The sharded training, ported by hand to one device: the arithmetic is the same."""
 import argparse
 import json
 

@@ -1,4 +1,4 @@
-"""The GAN as written for one backend by hand."""
+"""The GAN, ported by hand to one backend."""
 import argparse
 import json
 

@@ -1,4 +1,4 @@
-"""The DataParallel classifier as written for one device by hand: the arithmetic is the same."""
+"""The DataParallel classifier, ported by hand to one device: the arithmetic is the same."""
 import argparse
 import json
 

@@ -1,4 +1,4 @@
-"""The prefetching pipeline as written for one backend by hand, without streams."""
+"""The prefetching pipeline, ported by hand to one backend without streams."""
 import argparse
 import json
 

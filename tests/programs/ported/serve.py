@@ -1,4 +1,4 @@
-"""The served classifier as written for one backend by hand, answering without a server."""
+"""The served classifier, ported by hand to one backend without a server."""
 import argparse
 import json
 

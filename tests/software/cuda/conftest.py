@@ -1,4 +1,4 @@
-"""Tests of the software device as CUDA, in a process under morph on the CPU default with two devices."""
+"""Tests of the software device as CUDA, in a process under morph on the CPU backend with two devices."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.worker import Worker, Workers
 
 @pytest.fixture(scope="session")
 def worker(worker_pool: Workers) -> Worker:
-    """A process under morph with two software devices."""
+    """The process under morph, with two software devices."""
     platforms.build_native_parts()
     return worker_pool.on(platforms.platform("cpu", {"MORPH_DEVICES": "2"}), morph=True)
 
 
 @pytest.fixture(autouse=True)
 def on_two_devices(worker: Worker) -> None:
-    """Puts the worker among the fixtures of every test, which makes it run there."""
+    """Makes every test run in the worker."""

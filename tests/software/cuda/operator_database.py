@@ -1,7 +1,7 @@
-"""torch's own database of operators, on the device and on the CPU: the same samples must end the same.
+"""torch's own operator database: every sample must have the same outcome on the device and on the CPU.
 
-``python -m morph --backend cpu -m tests.software.cuda.operator_database`` compares all of it, or what is
-named: operators, dtypes, and how many samples of each, ``… softmax float32 4``.
+``python -m morph --backend cpu -m tests.software.cuda.operator_database`` compares all of it, or only
+the operators, dtypes and number of samples of each that are given: ``… softmax float32 4``.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ DEVICE = "cuda"
 OPERATORS = {op.full_name: op for op in op_db}
 FACTORIES = {"arange", "linspace", "logspace", "full", "ones", "zeros", "eye", "empty"}
 ONLY_ON_THE_CPU = {"sparse.mm.reduce"}
-OF_HOST_ARGUMENTS = {"tensor_split"}  # CUDA too takes its indices from the host
-# for CUDA torch sums halves in float32 here, for the CPU in halves
+OF_HOST_ARGUMENTS = {"tensor_split"}  # CUDA also takes its indices from the host
+# here torch sums halves in float32 on CUDA and in halves on the CPU
 SUMMED_OTHERWISE = {"nn.functional.linear_cross_entropy"}
-# what their results hold is nobody's business
+# the contents of their results are undefined
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 UNINITIALISED |= {"resize_", "resize_as_"}
 
 
 @dataclasses.dataclass
 class Tally:
-    """How many samples were compared, and what differed.
+    """The number of samples compared, and the differences found.
 
     Attributes:
-        samples: Compared calls.
-        gradients: Compared backward passes.
-        refused: Calls that both sides refuse.
-        differences: What differed, a line each.
+        samples: Calls compared.
+        gradients: Backward passes compared.
+        refused: Calls that fail on both sides.
+        differences: The differences, one line each.
     """
 
     samples: int = 0
@@ -55,34 +55,34 @@ class Tally:
 
 
 class Drawing(TorchDispatchMode):
-    """Sees whether any operator draws random numbers.
+    """Detects whether any operator draws random numbers.
 
     Attributes:
-        seen: Whether one has.
+        seen: Whether an operator has drawn random numbers.
     """
 
     seen = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Runs the operator, and remembers what it is."""
+        """Runs the operator and checks its tag."""
         self.seen |= torch.Tag.nondeterministic_seeded in func.tags
         return func(*args, **(kwargs or {}))
 
 
 class Difference(Exception):
-    """The device did not do what the CPU did."""
+    """The result on the device differs from the result on the CPU."""
 
 
 def compare(name: str, dtype: torch.dtype, most: int | None = None) -> Tally:
-    """Compares the samples of an operator.
+    """Compares the samples of an operator on the device and on the CPU.
 
     Args:
-        name: The operator's full name, ``"nn.functional.conv2d"``.
-        dtype: Of the samples.
-        most: How many samples at most; None takes all.
+        name: The operator's full name, such as ``"nn.functional.conv2d"``.
+        dtype: The dtype of the samples.
+        most: The maximum number of samples; None takes all.
 
     Returns:
-        What was seen.
+        The tally of this operator.
     """
     op, tally = OPERATORS[name], Tally()
     with warnings.catch_warnings():
@@ -96,7 +96,7 @@ def compare(name: str, dtype: torch.dtype, most: int | None = None) -> Tally:
 
 
 def dtypes(name: str) -> list[torch.dtype]:
-    """Gives the dtypes that the CPU has the operator for."""
+    """Returns the dtypes that the operator supports on the CPU."""
     return sorted(OPERATORS[name].supported_dtypes("cpu"), key=str)
 
 
@@ -126,7 +126,7 @@ def _in_place(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _into(op: Any) -> Callable[..., Any]:
-    """Writes into a tensor of another size first, then into the result of that."""
+    """Passes out= a tensor of another size first, then the result of that call."""
 
     def run(*arguments: Any, **options: Any) -> Any:
         with torch.no_grad():
@@ -201,13 +201,13 @@ def _called(call: Callable[..., Any], inputs: tuple[tuple[Any, ...], Mapping[str
 
 
 def _device_of(op: Any, inputs: Any) -> str:
-    """Names the device of results: the host, of what makes a tensor from numbers without a device."""
+    """Returns the expected device of the results: the host for a factory called without a device."""
     given = any(isinstance(each, torch.device) for each in _pytree.tree_leaves(inputs))
     return DEVICE if given or op.name not in FACTORIES else "cpu"
 
 
 def _within(op: Any, dtype: torch.dtype) -> float | None:
-    """Tells how far results may be apart; None for as far as torch's own rule has it."""
+    """Returns the tolerance of the results; None for torch's default."""
     halves = dtype in (torch.float16, torch.bfloat16)
     return 0.02 if halves and op.name in SUMMED_OTHERWISE else None
 
@@ -299,9 +299,9 @@ def _gradients(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> Any:
 
 
 def main(words: list[str]) -> None:
-    """Compares what the words name, or everything, and tells the figures."""
+    """Compares the operators that the words name, or all of them, and prints the totals."""
     chosen = [word for word in words if word in OPERATORS] or sorted(OPERATORS)
-    others = [word for word in words if word not in OPERATORS]  # "half" and some more are both
+    others = [word for word in words if word not in OPERATORS]  # "half" and a few others are both
     wanted = [getattr(torch, word) for word in others if isinstance(getattr(torch, word, None), torch.dtype)]
     most = next((int(word) for word in words if word.isdigit()), None)
     total, started, clean = Tally(), time.monotonic(), 0

@@ -1,4 +1,4 @@
-"""Backward passes of the CPU default run in the thread that asks for them."""
+"""Backward passes on the CPU backend run in the thread that calls backward."""
 
 from __future__ import annotations
 

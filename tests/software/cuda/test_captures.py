@@ -1,4 +1,4 @@
-"""Graphs: memory, generators and refusals as CUDA's have them."""
+"""CUDA graphs: memory, generators and errors are as on CUDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 
 def captured(work, graph=None):
-    """Captures what a function does; returns the graph and its result."""
+    """Captures a call of a function; returns the graph and the result of the call."""
     graph = graph or torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         result = work()
@@ -109,7 +109,7 @@ def test_a_generator_that_is_not_registered_is_refused() -> None:
 
 
 def waits(value: torch.Tensor) -> list[Callable[[], object]]:
-    """Lists what has the program wait for the device."""
+    """Lists the calls that synchronize with the device."""
     stream, event = torch.cuda.current_stream(), torch.cuda.Event()
     event.record()
     device = [torch.cuda.synchronize, stream.synchronize, event.synchronize]

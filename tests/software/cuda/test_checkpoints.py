@@ -1,4 +1,4 @@
-"""Pools that get their blocks back: what torch.compile's trees of graphs ask of the allocator."""
+"""Memory pools restored from a checkpoint, as torch.compile's CUDA graph trees require of the allocator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Id = tuple[int, int]
 
 
 def captured(work: Callable[[], object], pool: Id | None = None) -> tuple[torch.cuda.CUDAGraph, object]:
-    """Captures what a function does; returns the graph and its result."""
+    """Captures a call of a function; returns the graph and the result of the call."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, pool=pool):
         result = work()
@@ -24,7 +24,7 @@ def filled(count: int = 600) -> torch.Tensor:
 
 
 def layout(pool: Id) -> list[tuple[int, int, str]]:
-    """Gives the blocks of a pool."""
+    """Returns the address, size and state of each block of a pool."""
     segments = [each for each in torch.cuda.memory_snapshot() if each["segment_pool_id"] == pool]
     blocks = (block for segment in segments for block in segment["blocks"])
     return [(block["address"], block["size"], block["state"]) for block in blocks]
@@ -36,12 +36,12 @@ def live(pool: Id) -> int:
 
 
 def state_of(pool: Id) -> object:
-    """Takes down the blocks of a pool."""
+    """Returns a checkpoint of a pool's blocks."""
     return torch._C._cuda_getCheckpointState(0, pool)
 
 
 def put_back(state: object, stale: Iterable[torch.Tensor] = (), owners: Iterable[torch.Tensor] = ()) -> None:
-    """Gives a pool its blocks back."""
+    """Restores a pool from a checkpoint."""
     storages = ([tensor.untyped_storage()._cdata for tensor in tensors] for tensors in (stale, owners))
     torch._C._cuda_setCheckpointPoolState(0, state, *storages)
 
@@ -54,7 +54,7 @@ def tensor_at(address: int, count: int) -> torch.Tensor:
 
 
 def some_of_many() -> list[torch.Tensor]:
-    """Keeps a few of many tensors, of both kinds of segment."""
+    """Allocates many tensors and keeps a few, from both kinds of segment."""
     small = [filled() for _ in range(11)]
     return [small[2], small[5], filled(3 << 20), filled() + small[8]]
 

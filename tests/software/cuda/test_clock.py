@@ -1,4 +1,4 @@
-"""Queues that sleep: what CUDA's programs see of a device that is not done yet."""
+"""Sleeping streams: what CUDA programs see of a device with work still pending."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 MILLISECOND = 1_000_000  # cycles
-LONG = 500 * MILLISECOND  # longer than a busy machine takes for a few calls
+LONG = 500 * MILLISECOND  # longer than a few calls take on a busy machine
 
 
 def test_an_event_after_a_sleep_happens_later() -> None:
@@ -53,7 +53,7 @@ def test_who_needs_a_result_waits(wait: str) -> None:
 
 def test_memory_on_a_stream_that_sleeps_is_not_given_out_again() -> None:
     torch.cuda.empty_cache()
-    size = 3 << 20  # 12 MiB, for which the allocator makes a segment of its own
+    size = 3 << 20  # 12 MiB, which the allocator puts in a segment of its own
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         tensor = torch.ones(size, device="cuda")

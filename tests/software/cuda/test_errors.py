@@ -1,4 +1,4 @@
-"""CUDA's errors, in type and text."""
+"""Errors have CUDA's type and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device tensors meet the host and other libraries as CUDA's do: numpy, DLPack, arrays, pinned memory."""
+"""Exchanging tensors with the host and other libraries, as on CUDA: numpy, DLPack, arrays, pinned memory."""
 
 import types
 

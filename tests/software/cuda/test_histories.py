@@ -1,4 +1,4 @@
-"""Memory's history and figures, and what torch's profilers see of the device."""
+"""Memory history and statistics, and what torch's profilers record of the device."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import torch
 
 
 def record(**options: object) -> None:
-    """Records the memory's events from now on."""
+    """Starts recording memory events."""
     torch.cuda.memory._record_memory_history(stacks="python", clear_history=True, **options)
 
 
 def allocate() -> torch.Tensor:
-    """Makes what the frames are looked for of."""
+    """Allocates the tensor whose frames the tests look up."""
     return torch.ones(1 << 19, device="cuda")
 
 
 def test_events_and_blocks_have_the_frames_that_led_to_them() -> None:
-    gc.collect()  # what earlier tests left would be freed in between
+    gc.collect()  # garbage of earlier tests would otherwise be freed while recording
     torch.cuda.empty_cache()
     record(max_entries=100)
     try:

@@ -1,4 +1,4 @@
-"""Operators that CUDA alone has kernels for give the numbers of what they mean."""
+"""Operators with kernels for CUDA only give the same numbers as their reference computation."""
 
 import warnings
 
@@ -199,7 +199,7 @@ def test_fused_attention_draws_dropout_once(name):
     v = torch.eye(5, 8, device=CUDA).expand(2, 3, 5, 8).clone().requires_grad_()
     result = FUSED[name](q, k, v, 0.5, False)[0]
     result.sum().backward()
-    weights = result.detach()[..., :5]  # since v is the identity
+    weights = result.detach()[..., :5]  # because v is the identity
     assert_close(v.grad[..., 0], weights.sum(2))
     assert 0.2 < (weights == 0).float().mean().item() < 0.8
 
@@ -215,7 +215,7 @@ def test_fused_optimizers_scale_gradients():
             optimizer.zero_grad()
             loss = scaler.scale(model(torch.randn(3, 4).to(device)).pow(2).sum())
             if step == 2 and device == "cpu":
-                continue  # this one overflows
+                continue  # this step overflows
             (loss * (float("inf") if step == 2 else 1)).backward()
             scaler.step(optimizer)
             scaler.update()

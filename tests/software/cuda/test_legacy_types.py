@@ -1,4 +1,4 @@
-"""torch.cuda.FloatTensor and its kin are torch's own types, make tensors, and can be the default."""
+"""torch.cuda.FloatTensor and the like are torch's own types, construct tensors, and can be the default."""
 
 import functools
 import warnings
@@ -8,7 +8,7 @@ import torch
 
 
 def ignoring_deprecation(test):
-    """Runs a test while torch's advice against the old types is not an error."""
+    """Ignores torch's deprecation warnings about the old types during a test."""
 
     @functools.wraps(test)
     def run(**arguments):

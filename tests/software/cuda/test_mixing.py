@@ -1,4 +1,4 @@
-"""Tensors of several devices are refused with CUDA's words, but for numbers and indices of the host."""
+"""Mixing tensors of several devices raises CUDA's error, except for scalars and indices on the host."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Nested tensors live on the device, strided ones and jagged ones."""
+"""Nested tensors, strided and jagged, work on the device."""
 
 import copy
 import io
@@ -15,7 +15,7 @@ PARTS = [(2, 4), (5, 4)]
 def nested(device="cpu", layout=torch.strided, seed=0):
     torch.manual_seed(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a prototype, torch says
+        warnings.simplefilter("ignore")  # torch warns that they are a prototype
         return torch.nested.nested_tensor([torch.randn(size) for size in PARTS], layout=layout, device=device)
 
 

@@ -1,7 +1,7 @@
-"""torch's database of operators: results, gradients, strides, in-place and out= variants are the CPU's.
+"""torch's operator database: results, gradients, strides, in-place and out= variants equal those of the CPU.
 
-``MORPH_TEST_OPERATORS=all`` compares all operators and dtypes, which takes long; else a few samples of
-every eighth operator in single precision are.
+``MORPH_TEST_OPERATORS=all`` compares all operators and dtypes, which takes long; the default is a few samples
+of every eighth operator in single precision.
 """
 
 import os

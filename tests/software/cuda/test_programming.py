@@ -1,4 +1,4 @@
-"""What programs are written with: checkpoints, TorchScript, transforms, custom operators, autocast."""
+"""Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast."""
 
 import functools
 import io
@@ -16,7 +16,7 @@ from torch.func import functional_call, grad, jacrev, jvp, vmap
 
 
 def ignoring_deprecation(test):
-    """Runs a test while torch's advice against TorchScript is not an error."""
+    """Ignores torch's deprecation warnings about TorchScript during a test."""
 
     @functools.wraps(test)
     def run(**arguments):

@@ -1,4 +1,4 @@
-"""Quantized tensors live on the device, as far as CUDA has them."""
+"""Quantized tensors work on the device as far as CUDA supports them."""
 
 import copy
 import functools
@@ -10,7 +10,7 @@ import torch
 
 
 def ignoring_deprecation(test):
-    """Runs a test while torch's announcement that quantized tensors go away is not an error."""
+    """Ignores torch's warnings that quantized tensors will be removed during a test."""
 
     @functools.wraps(test)
     def run(**arguments):

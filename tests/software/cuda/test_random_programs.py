@@ -1,4 +1,4 @@
-"""Random programs end as a model of CUDA says: values, layouts, devices, aliases, identities and refusals.
+"""Random programs agree with a model of CUDA in values, layouts, devices, aliases, identities and errors.
 
 ``MORPH_TEST_PROGRAMS=20000`` runs more of them.
 """

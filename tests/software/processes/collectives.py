@@ -1,4 +1,4 @@
-"""Every collective of torch.distributed over nccl, by numbers: what each rank has follows from its number."""
+"""Every collective of torch.distributed over nccl, with values that follow from the rank."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def of(rank: int, dtype: torch.dtype = torch.float32, numel: int = 6) -> Tensor:
-    """What a rank puts in."""
+    """Returns the input of a rank."""
     return ((torch.arange(numel) + 2 * rank) % 5 + 1).to(dtype)
 
 
@@ -164,10 +164,10 @@ def messages(rank: int, size: int) -> None:
         dist.recv(tensor, src=before, tag=7)
         dist.send(of(rank).cuda(), dst=after)
     else:
-        dist.send(of(rank).cuda(), dst=after)  # NCCL knows no tags
+        dist.send(of(rank).cuda(), dst=after)  # without the tag, since NCCL has none
         dist.recv(tensor, src=before)
     same(tensor, of(before), "send and recv")
-    dist.isend(of(rank, numel=1 << 16).cuda(), after)  # dropped, as NCCL allows
+    dist.isend(of(rank, numel=1 << 16).cuda(), after)  # the request is dropped, as NCCL allows
     request = dist.irecv(tensor := torch.empty(1 << 16, device="cuda"), before)
     assert request is not None
     while not request.is_completed():
@@ -294,7 +294,7 @@ def groups(rank: int, size: int) -> None:
 
 
 def run(rank: int, size: int) -> None:
-    """Does all of it."""
+    """Runs every part."""
     for part in (
         *(groups, reductions, refusals, gathers, scattered_reductions, exchanges),
         *(messages, asynchronous, together, objects, functions),

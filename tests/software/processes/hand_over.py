@@ -1,4 +1,4 @@
-"""Tensors handed to other processes and back, as CUDA's are: `hand_over.py`, with one process spawned."""
+"""Passes tensors to a spawned process and back, as on CUDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEVICE = "cuda:1"
 
 
 def change(queue, answers, released):
-    """The other process: it changes what it gets, answers with a tensor of its own, and holds on."""
+    """The other process: it changes the tensors it receives, sends one of its own, and stays alive."""
     whole, view, again, parameter, empty = queue.get()
     assert (whole.device, view.device) == (torch.device(DEVICE), torch.device(DEVICE))
     assert (

@@ -1,4 +1,4 @@
-"""Every way of torch's to train on several devices, in four processes, against one process on the CPU."""
+"""Every torch method of training on several devices: four processes must match one process on the CPU."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ loss_of: Loss = nn.functional.mse_loss
 
 
 class Network(nn.Module):
-    """Two layers, and one that some passes leave out."""
+    """Two layers, and a third that some passes skip."""
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__()
@@ -50,19 +50,19 @@ class Network(nn.Module):
 
 
 def batch(step: int = 0) -> tuple[Tensor, Tensor]:
-    """Of all ranks together."""
+    """Returns the inputs and targets of all ranks together."""
     generator = torch.Generator().manual_seed(step)
     return tuple(torch.randn(BATCH, WIDTH, generator=generator) for _ in range(2))  # type: ignore[return-value]
 
 
 def share(rank: int, size: int, step: int = 0) -> tuple[Tensor, Tensor]:
-    """This rank's part of it."""
+    """Returns this rank's part of the batch."""
     inputs, targets = batch(step)
     return inputs.chunk(size)[rank].cuda(), targets.chunk(size)[rank].cuda()
 
 
 def trained(steps: int = 3, **options: bool) -> nn.Module:
-    """The network after a training on the CPU, in one process."""
+    """Returns the network after training on the CPU in one process."""
     network = Network()
     optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9)
     for step in range(steps):
@@ -76,7 +76,7 @@ def trained(steps: int = 3, **options: bool) -> nn.Module:
 def train(
     model: nn.Module, rank: int, size: int, optimizer: torch.optim.Optimizer | None = None, **options: bool
 ) -> None:
-    """Trains as `trained` does, each rank with its share."""
+    """Trains as `trained` does, each rank on its share."""
     optimizer = optimizer or torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     for step in range(3):
         inputs, targets = share(rank, size, step)
@@ -86,7 +86,7 @@ def train(
 
 
 def agree(model: nn.Module, expected: nn.Module, what: str) -> None:
-    """Checks every parameter."""
+    """Checks that every parameter has the expected value."""
     for (name, found), wanted in zip(model.named_parameters(), expected.parameters(), strict=True):
         whole = found.full_tensor() if isinstance(found, DTensor) else found
         same(whole.detach(), wanted.detach(), f"{what}: {name}")
@@ -194,7 +194,7 @@ def fully_sharded(rank: int, size: int) -> None:
 
 
 def saved_and_loaded(model: nn.Module, optimizer: torch.optim.Optimizer, mesh: dist.DeviceMesh) -> None:
-    """Into another model, by torch.distributed.checkpoint."""
+    """Checks that another model can load the state through torch.distributed.checkpoint."""
     folder = [tempfile.mkdtemp()]
     dist.broadcast_object_list(folder, src=0)
     weights, state = get_state_dict(model, optimizer)
@@ -245,7 +245,7 @@ def tensor_parallel(rank: int, size: int) -> None:
 
 @contextmanager
 def stage(rank: int, size: int, schedule: type) -> Iterator[tuple[nn.Module, object]]:
-    """One of as many linear layers as there are ranks."""
+    """Yields this rank's layer and a pipeline schedule for it; there is one layer per rank."""
     layer = layers(size)[rank].cuda()
     yield layer, schedule(PipelineStage(layer, rank, size, torch.device("cuda", rank)), 4, loss_fn=loss_of)
 
@@ -274,7 +274,7 @@ def pipeline_parallel(rank: int, size: int) -> None:
 
 
 def combined(rank: int, size: int) -> None:
-    """Tensor parallel within pairs, data parallel between them."""
+    """Checks tensor parallelism within pairs and data parallelism between them."""
     mesh = init_device_mesh("cuda", (size // 2, 2), mesh_dim_names=("dp", "tp"))
     model = parallelize_module(Network().cuda(), mesh["tp"], plan())
     fully_shard(model, mesh=mesh["dp"])
@@ -283,7 +283,7 @@ def combined(rank: int, size: int) -> None:
 
 
 def run(rank: int, size: int) -> None:
-    """Does all of it."""
+    """Runs every part."""
     for part in (
         *(data_parallel, without_synchronizing, hooks, uneven, zero_redundancy, fully_sharded),
         *(fully_sharded_before, tensor_parallel, pipeline_parallel, combined),

@@ -14,8 +14,8 @@ import torch.distributed as dist
 
 
 def run(size: int, work: Callable[[int, int], object], backend: str = "nccl") -> None:
-    """Calls `work` in as many processes, each on its device; ends this one if one of them fails."""
-    context = multiprocessing.get_context("fork")  # before CUDA is in use here, and much the fastest
+    """Calls `work` in `size` processes, each on its own device; exits this one if one of them fails."""
+    context = multiprocessing.get_context("fork")  # CUDA is not in use here yet, and fork is much the fastest
     with tempfile.TemporaryDirectory() as folder:
         places = [(rank, size, f"file://{folder}/store", backend, work) for rank in range(size)]
         processes = [context.Process(target=_begin, args=place) for place in places]
@@ -37,11 +37,11 @@ def _begin(rank: int, size: int, store: str, backend: str, work: Callable[[int, 
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
-        os._exit(1)  # the others may wait for this one
+        os._exit(1)  # the other processes may be waiting for this one
 
 
 def same(found: object, expected: object, what: str) -> None:
-    """Checks that tensors, or lists of them, have the same numbers, the first on this process's device."""
+    """Checks that `found`, a tensor or a list, is on this process's device and equals `expected`."""
     if isinstance(found, list):
         for one, other in zip(found, expected, strict=True):  # type: ignore[call-overload]
             same(one, other, what)

@@ -1,4 +1,4 @@
-"""The programs of several processes, each on a software device of its own."""
+"""Programs of several processes, each on its own software device, run without an error."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Random programs of moves, views, aliases and in-place work, held against a model of CUDA."""
+"""Random programs of moves, views, aliases and in-place operations, compared with a model of CUDA."""

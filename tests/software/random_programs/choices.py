@@ -1,4 +1,4 @@
-"""What random programs are made of: each choice proposes a step that means something there."""
+"""The steps of random programs: each choice proposes a step that is meaningful at that point."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _dense(x: Tensor) -> bool:
 
 
 def _no_overlap(x: Tensor) -> bool:
-    """Whether writing has one meaning: dense, or seen by torch to overlap."""
+    """Whether writing is well defined: no elements overlap, or torch detects that they do."""
     places = np.arange(len(x.storage.memory.data))
     seen = np.lib.stride_tricks.as_strided(places, x.sizes, [stride * 8 for stride in x.strides])
     return len(np.unique(seen)) == seen.size or rules.overlaps_itself(x.sizes, x.strides)
@@ -289,5 +289,5 @@ CHOICES: list[Choice] = [
 
 
 def program(seed: int) -> Program:
-    """Makes the random program of a seed."""
+    """Returns the random program of a seed."""
     return Program(seed, CHOICES)

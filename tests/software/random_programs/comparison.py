@@ -1,6 +1,6 @@
-"""Compares what a program left with what the model leaves: values, layouts, places, aliases, identities.
+"""Compares the results of a program with those of the model: values, layouts, devices, aliases, identities.
 
-``python -m morph --backend cpu -m tests.software.random_programs.comparison 5000`` tries the first 5000.
+``python -m morph --backend cpu -m tests.software.random_programs.comparison 5000`` runs the first 5000.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.software.random_programs.programs import Program
 
 
 def differences(seed: int) -> list[str]:
-    """Runs one program by the model and by torch.
+    """Runs one program on the model and on torch.
 
     Args:
-        seed: Of the program.
+        seed: The seed of the program.
 
     Returns:
-        What differs, a line each; nothing if all is the same.
+        The differences, one line each; empty if there are none.
     """
     program = choices.program(seed)
     with torch.no_grad():
@@ -74,7 +74,7 @@ def _range(value: Any) -> tuple[int, int]:
 
 
 def _groups(values: Sequence[Any]) -> list[int]:
-    """Numbers what lies in one piece of memory alike."""
+    """Gives values that share memory the same number."""
     ranges = sorted({_range(value) for value in values})
     starts: list[int] = []
     end = 0
@@ -97,12 +97,12 @@ def _first_places(keys: Sequence[Hashable]) -> list[int]:
 
 
 def main(count: int, first: int = 0, most: int = 10) -> None:
-    """Runs many programs, and tells how many differ.
+    """Runs many programs and prints how many differ.
 
     Args:
-        count: How many.
-        first: The seed of the first.
-        most: How many of those that differ are shown.
+        count: The number of programs.
+        first: The seed of the first program.
+        most: The maximum number of differing programs to print.
     """
     steps = refused = 0
     different = []

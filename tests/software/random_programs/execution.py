@@ -1,4 +1,4 @@
-"""The operations of random programs by torch; `operations.py` has the same names for the model."""
+"""The operations of random programs in torch; `operations.py` has the same names for the model."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 def alias(x: Tensor, how: str) -> Tensor:
     if how == "parameter":
-        return nn.Parameter(x, requires_grad=False)  # what autograd refuses is not of CUDA's making
+        return nn.Parameter(x, requires_grad=False)  # autograd's errors have nothing to do with CUDA
     if how == "data":
         return x.data
     return x.view_as(x) if how == "view_as" else x.detach()

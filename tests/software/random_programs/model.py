@@ -1,6 +1,6 @@
 """A model of CUDA in plain Python and numpy: memory spaces, buffers in them, tensors as views of buffers.
 
-Nothing here knows of torch. What CUDA refuses raises `RefusedError` with words of torch's message.
+Nothing here uses torch. Where CUDA raises an error, `RefusedError` contains words of torch's message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Numbers = tuple[int, ...]
 
 
 class RefusedError(Exception):
-    """CUDA refuses this, with an error that contains these words."""
+    """CUDA raises an error that contains these words."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -34,9 +34,9 @@ class Memory:
 
 @dataclasses.dataclass(eq=False)
 class Storage:
-    """What tensors share; it can move to another buffer when it grows, unless others own the buffer.
+    """The storage of tensors; it can move to another buffer when it grows, unless others own the buffer.
 
-    One that was made of another's memory begins and ends with the elements that it was made of.
+    A borrowed storage covers exactly the elements of the tensor that it was made from.
     """
 
     space: str
@@ -47,7 +47,7 @@ class Storage:
 
     @property
     def size(self) -> int:
-        """Elements that the storage knows of."""
+        """The number of elements in the storage."""
         return len(self.memory.data) if self.length is None else self.length
 
 
@@ -72,14 +72,14 @@ class Tensor:
 
     @property
     def view(self) -> npt.NDArray[np.generic]:
-        """The elements in place."""
+        """The elements as a view of the memory."""
         data = self.storage.memory.data
         steps = [stride * data.itemsize for stride in self.strides]
         return np.lib.stride_tricks.as_strided(data[self.storage.start + self.offset :], self.sizes, steps)
 
     @property
     def numel(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return int(np.prod(self.sizes, dtype=int))
 
     def on(self, sizes: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
@@ -97,7 +97,7 @@ class Tensor:
 
 
 def extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """Gives the elements of memory that a layout needs."""
+    """Returns the number of elements of memory that a layout spans."""
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
@@ -110,7 +110,7 @@ def borrowed(lender: Tensor) -> Tensor:
 
 
 def full_index(space: str) -> str:
-    """Gives the device that ``"cuda"`` means, which is the current one."""
+    """Returns the device with its index; ``"cuda"`` is the current device."""
     return DEVICES[0] if space == "cuda" else space
 
 
@@ -133,10 +133,10 @@ def copied(source: Tensor, space: str, dtype: npt.DTypeLike = None, *, pinned: b
 
 
 def same_device(*tensors: Tensor) -> str:
-    """Gives the device of what an operator is called with; numbers of the host go anywhere.
+    """Returns the common device of an operator's arguments; host scalars combine with any device.
 
     Raises:
-        RefusedError: If there are several.
+        RefusedError: If the arguments are on several devices.
     """
     spaces = {each.space for each in tensors if each.sizes or each.space != HOST} or {HOST}
     if len(spaces) > 1:
@@ -145,6 +145,6 @@ def same_device(*tensors: Tensor) -> str:
 
 
 def writable(target: Tensor) -> None:
-    """Raises `RefusedError` where torch does not write."""
+    """Raises `RefusedError` where torch refuses to write."""
     if rules.overlaps_itself(target.sizes, target.strides):
         raise RefusedError("more than one element of the written-to tensor refers to a single")

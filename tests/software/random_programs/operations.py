@@ -1,6 +1,6 @@
-"""The operations of random programs as CUDA has them: each takes and returns the model's tensors.
+"""The operations of random programs as CUDA performs them, on tensors of the model.
 
-One returns the same object where torch does. `execution.py` has the same names for torch.
+An operation returns the same object where torch does. `execution.py` has the same names for torch.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def cuda(x: Tensor, index: int | None, current: int) -> Tensor:
 
 
 def type_cuda(x: Tensor) -> Tensor:
-    """``x.type("torch.cuda.FloatTensor")``, which leaves a tensor of any device where it is."""
+    """``x.type("torch.cuda.FloatTensor")``, which does not move a tensor that is on a device."""
     return to(x, DEVICES[0] if x.space == HOST else x.space, "float32")
 
 
@@ -110,7 +110,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 
 def alias(x: Tensor, how: str) -> Tensor:
-    """``detach``, ``data``, ``view_as``, a parameter: another tensor on the same storage."""
+    """Another tensor on the same storage: ``detach``, ``data``, ``view_as`` or a parameter."""
     return view(x, x.sizes) if how == "view_as" else x.on(x.sizes, x.strides)
 
 
@@ -165,7 +165,7 @@ def diagonal(x: Tensor) -> Tensor:
 
 
 def real_view(x: Tensor) -> Tensor:
-    """``torch.view_as_real(torch.view_as_complex(x))``, of a last dimension of two."""
+    """``torch.view_as_real(torch.view_as_complex(x))``, for a last dimension of two."""
     return x.on(x.sizes, x.strides)
 
 
@@ -218,7 +218,7 @@ def assign(x: Tensor, index: int, y: Tensor | int) -> None:
     target = select(x, 0, index)
     number = not isinstance(y, Tensor) or (not y.sizes and y.space == HOST)
     if not number or x.space == HOST:
-        writable(target)  # else it is filled
+        writable(target)  # otherwise it is filled
     target.view[...] = y.view if isinstance(y, Tensor) else y
 
 
@@ -229,7 +229,7 @@ def take(x: Tensor, indices: Tensor) -> Tensor:
 
 
 def put(x: Tensor, indices: Tensor, y: Tensor) -> None:
-    """``x[indices] = y``, where a number may be put anywhere; Python drops leading dimensions of size one."""
+    """``x[indices] = y``; a scalar may be on any device, and Python drops leading dimensions of size one."""
     _check_indices(x, indices)
     if x.space != y.space and set(y.sizes) - {1}:
         raise RefusedError(MIXED)
@@ -274,7 +274,7 @@ def swap(x: Tensor, y: Tensor) -> None:
 
 
 def deepcopy(parameters: Sequence[bool], *tensors: Tensor) -> list[Tensor]:
-    """A parameter is cloned; other tensors keep sharing their storages."""
+    """Copies the tensors: parameters are cloned, other tensors still share their storages."""
     others = [each for each, is_parameter in zip(tensors, parameters, strict=True) if not is_parameter]
     rebuilt = iter(_rebuilt(others, lambda space: space))
     clones = {id(each): clone(each) for each in tensors}
@@ -283,7 +283,7 @@ def deepcopy(parameters: Sequence[bool], *tensors: Tensor) -> list[Tensor]:
 
 
 def pickled(*tensors: Tensor) -> list[Tensor]:
-    """Each has a storage of its own afterwards."""
+    """Pickles each tensor, which gives each a storage of its own."""
     made = {id(each): _rebuilt([each], lambda space: space)[0] for each in tensors}
     return [made[id(each)] for each in tensors]
 
@@ -296,7 +296,7 @@ def saved(where: str | Mapping[str, str] | None, *tensors: Tensor) -> list[Tenso
 
     loaded = _rebuilt(tensors, place)
     for each in loaded:
-        each.storage.resizable = each.space != HOST  # else it is part of what was read
+        each.storage.resizable = each.space != HOST  # on the host it is part of the file that was read
     return loaded
 
 
@@ -314,7 +314,7 @@ def _rebuilt(tensors: Sequence[Tensor], place: Callable[[str], str]) -> list[Ten
 
 
 def move_module(space: str, *parameters: Tensor) -> None:
-    """``module.to(space)``: each parameter takes over the moved one."""
+    """``module.to(space)``: each parameter takes over the moved tensor."""
     for each in _once(parameters):
         each.become(to(each, space))
 
@@ -328,7 +328,7 @@ def load_state_dict(x: Tensor, y: Tensor) -> None:
 
 
 def optimize(*parameters: Tensor) -> None:
-    """A step of SGD with a rate of one and gradients of one."""
+    """A step of SGD with a learning rate of one and gradients of one."""
     for each in _once(parameters):
         each.view[...] -= np.asarray(1).astype(each.dtype)
 
@@ -348,7 +348,7 @@ def through_sparse(x: Tensor, space: str) -> Tensor:
 
 
 def share_storage(x: Tensor) -> Tensor:
-    """A tensor of all that the storage holds, by ``torch.tensor([]).set_(x.untyped_storage())``."""
+    """A tensor over the whole storage: ``torch.tensor([]).set_(x.untyped_storage())``."""
     return Tensor(x.storage, (x.storage.size,), (1,), 0)
 
 

@@ -1,4 +1,4 @@
-"""Random programs: what one is, and how torch runs it."""
+"""Random programs: their definition, and how torch runs them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A tensor of the program, or an array of numpy's."""
+    """A tensor of the program, or a numpy array."""
 
     number: int
 
@@ -39,18 +39,18 @@ class Variable:
 
 
 class Program:
-    """A random program, together with what it does by the model.
+    """A random program, with its results on the model.
 
     Args:
-        seed: Two programs of one seed are the same.
-        choices: Propose the steps; the first makes a tensor.
+        seed: Programs with the same seed are the same.
+        choices: The functions that propose the steps; the first makes a tensor.
 
     Attributes:
         steps: The statements.
         variables: The model's tensors.
-        arrays: The numbers of the variables that are numpy's.
-        parameters: The numbers of those that are parameters.
-        refusals: What the model refuses, by the number of the step.
+        arrays: The numbers of the variables that are numpy arrays.
+        parameters: The numbers of the variables that are parameters.
+        refusals: The errors of the model, by the number of the step.
     """
 
     def __init__(self, seed: int, choices: Sequence[Choice]) -> None:
@@ -96,55 +96,55 @@ class Program:
                 self.arrays.add(number)
             self.variables.append(each)
 
-    # --- what the choices below ask for
+    # --- methods for the choices
 
     def number(self, low: int, high: int) -> int:
-        """Draws a number, both ends included."""
+        """Draws a number between `low` and `high`, both included."""
         return self._random.randint(low, high)
 
     def one_of(self, choices: Any) -> Any:
-        """Draws one of a sequence."""
+        """Draws an element of a sequence."""
         return self._random.choice(list(choices))
 
     def next_start(self) -> int:
-        """Gives a number that no tensor begins with yet."""
+        """Returns a first value that no tensor has yet."""
         self._count += 100
         return self._count
 
     def tensor(self, fits: Callable[[Tensor], bool] = lambda x: True) -> Variable | None:
-        """Draws a tensor that fits."""
+        """Draws a tensor that satisfies `fits`."""
         numbers = [n for n, x in enumerate(self.variables) if n not in self.arrays and fits(x)]
         return Variable(self._random.choice(numbers)) if numbers else None
 
     def array(self) -> Variable | None:
-        """Draws an array of numpy's."""
+        """Draws a numpy array."""
         return Variable(self._random.choice(sorted(self.arrays))) if self.arrays else None
 
     def parameter(self, fits: Callable[[Tensor], bool] = lambda x: True) -> Variable | None:
-        """Draws a parameter that fits."""
+        """Draws a parameter that satisfies `fits`."""
         numbers = [n for n in sorted(self.parameters) if fits(self.variables[n])]
         return Variable(self._random.choice(numbers)) if numbers else None
 
     def owns(self, x: Tensor) -> bool:
-        """Tells whether a tensor's storage may move, since nobody else sees its memory."""
+        """Returns whether a tensor's storage may move, as nothing else shares its memory."""
         numbered = enumerate(self.variables)
         sharing = [(n, y.storage) for n, y in numbered if y.storage.memory is x.storage.memory]
         return all(storage is x.storage and n not in self.arrays for n, storage in sharing)
 
     def of(self, variable: Variable) -> Tensor:
-        """Gives the model's tensor."""
+        """Returns the model's tensor."""
         return self.variables[variable.number]
 
 
 def run(program: Program, steps: int | None = None) -> tuple[list[Any], dict[int, str]]:
-    """Runs a program by torch, which must not record gradients.
+    """Runs a program on torch; gradient recording must be off.
 
     Args:
         program: The program.
-        steps: How many of its steps; None takes all.
+        steps: The number of steps to run; None runs all.
 
     Returns:
-        The variables, and what was refused, by the number of the step.
+        The variables, and the errors by the number of the step.
     """
     variables: list[Any] = []
     refusals: dict[int, str] = {}
@@ -164,5 +164,5 @@ def run(program: Program, steps: int | None = None) -> tuple[list[Any], dict[int
 
 
 def describe(program: Program) -> str:
-    """Returns a program as text, a statement a line."""
+    """Returns a program as text, one statement per line."""
     return "\n".join(f"  {number}: {step}" for number, step in enumerate(program.steps))

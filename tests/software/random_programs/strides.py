@@ -1,4 +1,4 @@
-"""The rules of strides, in plain Python: what is contiguous, what a view or a copy of a layout looks like."""
+"""The rules of strides in plain Python: which layouts are contiguous, and the strides of views and copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Numbers = tuple[int, ...]
 
 
 def contiguous(sizes: Sequence[int]) -> Numbers:
-    """Gives the strides of a contiguous tensor."""
+    """Returns the strides of a contiguous tensor."""
     strides = [1] * len(sizes)
     for dimension in range(len(sizes) - 2, -1, -1):
         strides[dimension] = strides[dimension + 1] * max(sizes[dimension + 1], 1)
@@ -17,13 +17,13 @@ def contiguous(sizes: Sequence[int]) -> Numbers:
 
 
 def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tells whether elements lie one after the other; dimensions of size one do not count."""
+    """Returns whether elements are contiguous; dimensions of size one do not count."""
     pairs = zip(sizes, strides, contiguous(sizes), strict=True)
     return all(size == 1 or mine == expected for size, mine, expected in pairs)
 
 
 def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tells whether some order of the dimensions makes it contiguous."""
+    """Returns whether some order of the dimensions makes the layout contiguous."""
     expected = 1
     for stride, size in sorted(
         (stride, size) for size, stride in zip(sizes, strides, strict=True) if size > 1
@@ -35,13 +35,13 @@ def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tells whether torch refuses to write here, since elements surely share memory."""
+    """Returns whether torch refuses to write here because elements are known to share memory."""
     pairs = zip(sizes, strides, strict=True)
     return not is_dense(sizes, strides) and any(size > 1 and stride == 0 for size, stride in pairs)
 
 
 def of_a_result(sizes: Sequence[int], *operands: Sequence[int], number: bool = False) -> Numbers:
-    """Gives the strides of what an elementwise operator makes of operands of these sizes, and of a number."""
+    """Returns the strides of the result of an elementwise operator; `number` if an operand is a number."""
     if number:
         return _in_order(sizes, operands)
     if all(is_contiguous(sizes, strides) for strides in operands):
@@ -52,7 +52,7 @@ def of_a_result(sizes: Sequence[int], *operands: Sequence[int], number: bool = F
 
 
 def of_a_copy(sizes: Sequence[int], strides: Sequence[int]) -> Numbers:
-    """Gives the strides of a copy that preserves the format."""
+    """Returns the strides of a copy that preserves the format."""
     return tuple(strides) if is_dense(sizes, strides) else _in_order(sizes, [strides])
 
 
@@ -86,7 +86,7 @@ def _compare(sizes: Sequence[int], operands: Sequence[Sequence[int]], inner: int
 
 
 def of_a_view(sizes: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> Numbers | None:
-    """Gives the strides of a view of other sizes on the same memory; None where there is none."""
+    """Returns the strides of a view with the wanted sizes; None if there is no such view."""
     if math.prod(sizes) != math.prod(wanted):
         return None
     if not sizes:
