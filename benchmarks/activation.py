@@ -1,4 +1,4 @@
-"""What activation adds to ``import torch``, and what an interpreter pays that never imports torch."""
+"""The time that activation adds to ``import torch``, and to the start of an interpreter without torch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ assert not heavy, heavy
 
 
 def run(*command: str) -> float:
-    """Run Python and return how long it took, in seconds, or what it printed if it printed a number."""
+    """Run Python and return the number that it printed, or else its running time in seconds."""
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
     start = time.perf_counter()
     done = subprocess.run(
@@ -42,7 +42,7 @@ def run(*command: str) -> float:
 
 
 def activation(backend: str, rounds: int) -> float:
-    """Return the median of what activation adds to an imported torch and vendor package, in seconds."""
+    """Return the median seconds that activation takes after torch and the vendor's package are imported."""
     vendor = "" if backend == "cpu" else f"import torch_{backend}; torch.{backend}.device_count()"
     return statistics.median(
         run("-W", "ignore", "-c", ADDED.format(backend=backend, vendor=vendor)) for _ in range(rounds)
@@ -50,7 +50,7 @@ def activation(backend: str, rounds: int) -> float:
 
 
 def start(rounds: int) -> dict[str, float]:
-    """Return the median start of an interpreter, bare and as a child of morph's, in milliseconds."""
+    """Return the median start-up milliseconds of an interpreter, bare and as a child of morph."""
     site = str(REPOSITORY / "morph" / "startup" / "site")
     own = {"PYTHONPATH": os.pathsep.join([site, str(REPOSITORY)]), "MORPH_BACKEND": "cpu"}
     times: dict[str, list[float]] = {"bare": [], "child": []}
@@ -70,7 +70,7 @@ def main() -> None:
     arguments = parser.parse_args()
     run(
         "-c", f"import morph; morph.activate({arguments.backend!r})"
-    )  # builds the seam if that is still to do
+    )  # builds the seam if it is not built yet
     starts = start(arguments.rounds * 10)
     figures = {"activation_ms": activation(arguments.backend, arguments.rounds) * 1e3, **starts}
     if arguments.json:

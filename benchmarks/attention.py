@@ -1,6 +1,6 @@
-"""flash_attn as morph serves it: its time against the device's own attention, and its memory.
+"""The time of morph's flash_attn compared with the device's own attention, and its memory.
 
-The device's own is ``scaled_dot_product_attention``, and on Ascend ``npu_fusion_attention``.
+The device's own is ``scaled_dot_product_attention``, or ``npu_fusion_attention`` on Ascend.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def forward(attend: Attention, tensors: list[Tensor]) -> Work:
 
 
 def forward_and_backward(attend: Attention, tensors: list[Tensor]) -> Work:
-    """Return both passes."""
+    """Return the forward and backward passes."""
     gradient = torch.randn_like(tensors[0])
     return lambda: torch.autograd.grad(attend(*tensors), tensors, gradient)
 
@@ -64,7 +64,7 @@ def flash(**options: Any) -> Attention:
 
 
 def dense(backend: str, dtype: torch.dtype, lengths: list[int]) -> Iterator[tuple[str, Work, Work]]:
-    """Yield what torch's attention can express."""
+    """Yield the cases that torch's attention can express."""
     for tokens, size, causal in itertools.product(lengths, (64, 128), (False, True)):
         heads = 8 if tokens < 4096 else 1
         tensors = inputs(dtype, tokens, tokens, heads, heads, size=size)
@@ -82,7 +82,7 @@ def dense(backend: str, dtype: torch.dtype, lengths: list[int]) -> Iterator[tupl
 
 
 def beyond(backend: str, dtype: torch.dtype) -> Iterator[tuple[str, Work, Work]]:
-    """Yield what torch's attention needs masks or a loop for."""
+    """Yield the cases for which torch's attention needs masks or a loop."""
     tensors = inputs(dtype, 2048, 2048, 8, 8)
     own = attention_kernels.window(backend, 256, 2048)
     yield from both_passes(
@@ -97,14 +97,14 @@ def beyond(backend: str, dtype: torch.dtype) -> Iterator[tuple[str, Work, Work]]
 def both_passes(
     name: str, ours: Attention, own: Attention, tensors: list[Tensor]
 ) -> Iterator[tuple[str, Work, Work]]:
-    """Yield the work of one pass, and of both."""
+    """Yield the work of the forward pass, and of both passes."""
     for pass_ in (forward, forward_and_backward):
         title = f"{name}, {pass_.__name__.replace('_', ' ')}"
         yield title, *(pass_(each, tensors) for each in (ours, own))
 
 
 def packed(lengths: list[int]) -> Attention:
-    """Return flash_attn's attention of sequences in one tensor, each to itself."""
+    """Return flash_attn's attention of packed sequences in one tensor."""
     from flash_attn import flash_attn_varlen_func
 
     bounds = torch.tensor([0, *lengths], device="cuda", dtype=torch.int32).cumsum(0, dtype=torch.int32)
@@ -119,7 +119,7 @@ def measured(backend: str, dtype: torch.dtype, lengths: list[int], rounds: int) 
 
 
 def memory(kind: str) -> None:
-    """Print the growth of the peak with the tokens, forward and backward, causal, 1 head of 64."""
+    """Print the growth of peak memory with the tokens: forward and backward, causal, 1 head of 64."""
 
     def peak() -> float:
         if torch.empty(0, device="cuda").device.type != "cpu":

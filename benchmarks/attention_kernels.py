@@ -1,4 +1,4 @@
-"""Attention as code that was ported by hand calls it: torch's function, or the vendor's fused operator."""
+"""Attention as hand-ported code calls it: torch's function, or the vendor's fused operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def window(backend: str, size: int, tokens: int) -> Attention:
 
 
 def packed(backend: str, lengths: list[int]) -> Attention:
-    """Return causal attention of sequences in one tensor, each to itself; torch needs a loop for it."""
+    """Return causal attention of packed sequences in one tensor; torch needs a loop for it."""
     if backend == "npu":
         ends = list(itertools.accumulate(lengths))
         bounds = {"actual_seq_qlen": ends, "actual_seq_kvlen": ends}

@@ -1,4 +1,4 @@
-"""Single calls: the CUDA spelling against the device's own, for morph and for other ways beside it."""
+"""Single calls: the CUDA spelling against the device's own, under morph and its alternatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def measured(way: str, backend: str) -> list[dict[str, Any]]:
 
 
 def show(results: dict[str, Any]) -> None:
-    """Print a table of ratios and nanoseconds, one column for each way."""
+    """Print a table of ratios and nanoseconds with one column per way."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""apex's norms as morph serves them, against torch's own on the same work."""
+"""morph's implementation of apex's norms against torch's own norms on the same work."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchmarks.pairs import Pair, Work, run
 
 WIDTH = 1024
 ROWS = {"few rows": 64, "many rows": 256}
-"""Where calls count, and where arithmetic does."""
+"""Calls dominate with few rows, arithmetic with many."""
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def forward(module: nn.Module, input: Tensor) -> Work:
-    """Return the pass forward, as in inference."""
+    """Return the forward pass, as in inference."""
 
     def work() -> None:
         with torch.no_grad():
@@ -27,14 +27,14 @@ def forward(module: nn.Module, input: Tensor) -> Work:
 
 
 def forward_and_backward(module: nn.Module, input: Tensor) -> Work:
-    """Return both passes."""
+    """Return the forward and backward passes."""
     gradient = torch.ones_like(input)
     leaves = (input, *module.parameters())
     return lambda: torch.autograd.grad(module(input), leaves, gradient)
 
 
 def pairs() -> Iterator[Pair]:
-    """Yield the passes of apex's modules and of torch's, through the same input."""
+    """Yield the passes of apex's and torch's modules on the same input."""
     from apex import normalization as apex
 
     kinds = {"LayerNorm": (apex.FusedLayerNorm, nn.LayerNorm), "RMSNorm": (apex.FusedRMSNorm, nn.RMSNorm)}
@@ -50,10 +50,10 @@ def pairs() -> Iterator[Pair]:
 
 
 def keep_memory() -> None:
-    """Have glibc keep what is freed: to get large temporaries anew costs more than a norm, by chance."""
+    """Have glibc keep freed memory: allocating large temporaries anew can cost more than a norm."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(-3, 32 * 2**20)  # M_MMAP_THRESHOLD, its maximum
+        mallopt(-3, 32 * 2**20)  # M_MMAP_THRESHOLD at its maximum
         mallopt(-1, 2**30)  # M_TRIM_THRESHOLD
 
 

@@ -1,4 +1,4 @@
-"""apex's optimizers as morph serves them, against torch's own on the same work."""
+"""morph's implementation of apex's optimizers against torch's own on the same work."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def transformer() -> nn.Module:
 
 
 def many_vectors() -> nn.Module:
-    """Return a network of many small parameters, where calls count more than arithmetic."""
+    """Return a network of many small parameters, where calls cost more than arithmetic."""
     return nn.Sequential(*(nn.Linear(16, 16) for _ in range(100))).cuda()
 
 
 def step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
-    """Return the step of an optimizer over a network that has gradients."""
+    """Return the step of an optimizer for a network with gradients."""
     update: Work = optimizer(with_gradients(network), **options).step
     return update
 
 
 def clipped_step(optimizer: Callable[..., Any], network: Callable[[], nn.Module], **options: Any) -> Work:
-    """Return the same after clipping the gradients, as LAMB does first."""
+    """Return the same, preceded by clipping the gradients as in LAMB."""
     parameters = with_gradients(network)
     update = optimizer(parameters, **options).step
 
@@ -61,11 +61,11 @@ PAIRS: dict[str, tuple[str, dict[str, Any], Callable[..., Work]]] = {
     "FusedNovoGrad": ("AdamW", DECAY, step),
 }
 FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_", "FusedAdagrad": "_fused_adagrad_"}
-"""torch's kernels, which both use where the device has them."""
+"""torch's kernels, which both sides use where the device has them."""
 
 
 def optimizers() -> Iterator[Pair]:
-    """Yield the optimizers that torch has too, then those that come nearest to its AdamW."""
+    """Yield the optimizers that torch has too, then those closest to its AdamW."""
     from apex import optimizers as apex
 
     for network in (transformer, many_vectors):
@@ -76,7 +76,7 @@ def optimizers() -> Iterator[Pair]:
 
 
 def kind(ours: str) -> dict[str, bool]:
-    """Return what asks torch for its fused kernel, where the device has one for both, else for foreach."""
+    """Return the option for torch's fused kernel where the device has one for both, else for foreach."""
     from apex.kernels.tensor_lists import has_kernel
 
     device = torch.empty(0, device="cuda").device.type

@@ -1,4 +1,4 @@
-"""The command of a benchmark that compares a package as morph serves it with torch's own, pair by pair."""
+"""The command line of a benchmark that compares a package served by morph with torch, pair by pair."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from morph.measurement.timing import compare
 
 Work = Callable[[], object]
 Pair = tuple[str, Work, Work]
-"""A name, the served package's work, and the same work by torch."""
+"""A name, the served package's work, and the same work in torch."""
 
 
 def run(description: str | None, pairs: Callable[[], Iterable[Pair]], *, rounds: int, seconds: float) -> None:
-    """Measure pairs on the device that the command line chooses, and print their ratios.
+    """Measure pairs on the device given on the command line, and print their ratios.
 
     Args:
-        description: What ``--help`` says.
-        pairs: Makes the pairs, once CUDA is served.
-        rounds: How often each is measured unless the command line says.
-        seconds: How long one measurement lasts at least.
+        description: The text of ``--help``.
+        pairs: Makes the pairs, after activation.
+        rounds: How often each is measured by default.
+        seconds: The minimum duration of one measurement.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--backend", default=os.environ.get("MORPH_BACKEND", "npu"))

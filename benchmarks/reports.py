@@ -1,4 +1,4 @@
-"""What ``--report`` costs: off, against a proxy that cannot be observed, nothing; and what while it is on."""
+"""The cost of ``--report`` against a proxy that cannot be observed: none when off; and the cost when on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "current_device"
 
 
 def comparisons(backend: str) -> Iterator[Comparison]:
-    """Measure in turns the served torch.cuda without a report, and a proxy without the code for one."""
+    """Measure the served torch.cuda, without and with a report, against a proxy without report code."""
     import morph
 
     morph.activate(backend)
@@ -62,7 +62,7 @@ WORKS = {
 
 
 def _unobservable() -> Any:
-    """Return a proxy of torch.cuda as it would be if nothing could observe it."""
+    """Return a proxy of torch.cuda without the code that lets it be observed."""
     import torch
 
     from morph.finders.callers import caller
@@ -93,7 +93,7 @@ def _unobservable() -> Any:
 
 
 def _observed(folder: pathlib.Path) -> Any:
-    """Return a proxy of torch.cuda that tells the recorder of ``--report`` of each name."""
+    """Return a proxy of torch.cuda that reports each name to the recorder of ``--report``."""
     import torch
 
     from morph.finders.torch_cuda.modules import ServedModule

@@ -1,4 +1,4 @@
-"""The software device beside plain torch on the CPU: the same work in two processes, measured in turns."""
+"""The software device against plain torch on the CPU: the same work in two processes, measured in turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEVICES = {"plain": "cpu", "software": "cuda"}
 
 
 class Side:
-    """A process that does the work of one side when it is told to."""
+    """A process that does the work of one side on request."""
 
     def __init__(self, side: str, threads: int) -> None:
         own = ["-m", "benchmarks.software", "--side", side, "--threads", str(threads)]
@@ -36,7 +36,7 @@ class Side:
         self._process.communicate()
 
     def ask(self, **question: object) -> float:
-        """Send one question and return the number that answers it."""
+        """Send one request and return the number in its reply."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(question), file=self._process.stdin, flush=True)
@@ -47,7 +47,7 @@ class Side:
 
 
 def answer(side: str, threads: int) -> None:
-    """Do what standard input asks for, in the process of one side."""
+    """Serve the requests on standard input, in the process of one side."""
     import torch
 
     from benchmarks.software_work import Work, work
@@ -76,16 +76,16 @@ def _seconds(do: object, calls: int) -> float:
 
 
 def compare(name: str, sides: list[Side], rounds: int, seconds: float) -> dict[str, object]:
-    """Measure one work on both sides in turns.
+    """Measure one piece of work on both sides alternately.
 
     Args:
-        name: The work.
+        name: The name of the work.
         sides: The software device's process, and plain torch's.
-        rounds: How often each is measured.
-        seconds: How long one measurement lasts about.
+        rounds: How often each side is measured.
+        seconds: The approximate duration of one measurement.
 
     Returns:
-        The name, the ratio (the median of the rounds' own), and the best time of each side in seconds.
+        The name, the ratio (the median over the rounds), and the best time of each side in seconds.
     """
     for side in sides:
         side.ask(name=name, calls=3)
@@ -93,7 +93,7 @@ def compare(name: str, sides: list[Side], rounds: int, seconds: float) -> dict[s
     times: list[list[float]] = [[], []]
     for turn in range(rounds):
         for which in (0, 1) if turn % 2 else (1, 0):
-            time.sleep(0.02)  # until the other side's OpenMP threads no longer spin
+            time.sleep(0.02)  # until the other side's OpenMP threads stop spinning
             times[which].append(sides[which].ask(name=name, calls=calls))
     ratio = statistics.median(software / plain for software, plain in zip(*times, strict=True))
     best = [min(each) for each in times]
@@ -101,7 +101,7 @@ def compare(name: str, sides: list[Side], rounds: int, seconds: float) -> dict[s
 
 
 def peaks(name: str, threads: int) -> dict[str, object]:
-    """Measure the peak memory of two fresh processes after some calls of one work."""
+    """Measure the peak memory of two fresh processes after some calls of the work."""
     figures = []
     for which in ("software", "plain"):
         with Side(which, threads) as side:
@@ -124,7 +124,7 @@ def main() -> None:
     if arguments.side:
         answer(arguments.side, arguments.threads)
         return
-    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # no vendor's package is wanted here
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # vendor packages are not needed
     from benchmarks.software_work import NAMES, STEPS
 
     names = arguments.only or NAMES

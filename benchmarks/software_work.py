@@ -1,4 +1,4 @@
-"""Work that runs alike on plain torch's CPU and on the software device."""
+"""Work that runs identically on plain torch's CPU and on the software device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def encoder_layer(device: str) -> Step:
 
 
 class Residual(nn.Module):
-    """Two convolutions with batch norms, and the way around them."""
+    """Two convolutions with batch norms, and a skip connection."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def _stage(channels: int) -> list[nn.Module]:
 
 
 class Block(nn.Module):
-    """A block of a decoder with causal attention."""
+    """A decoder block with causal attention."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ STEPS: dict[str, Callable[[str], Step]] = {
 
 
 def work(name: str, device: str) -> Work:
-    """Return the work of a name that `NAMES` holds, on a device."""
+    """Return the work with a name from `NAMES`, on a device."""
     torch.manual_seed(0)
     if name.removeprefix("compiled ") in STEPS:
         network, loss = STEPS[name.removeprefix("compiled ")](device)

@@ -1,4 +1,4 @@
-"""What an interpreter that never imports torch pays at its start in an enabled environment."""
+"""The start-up cost of an enabled environment for an interpreter that never imports torch."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PROGRAM = "pass"
 
 @dataclass(frozen=True)
 class Figures:
-    """The start of an interpreter in both environments, in milliseconds.
+    """The start-up time of an interpreter in both environments, in milliseconds.
 
     Attributes:
-        bare: The median of a bare one.
-        enabled: The median of one in an enabled environment.
-        difference: The median of the differences between two that ran one after the other.
+        bare: The median in a bare environment.
+        enabled: The median in an enabled environment.
+        difference: The median difference between two consecutive starts.
         ratio: The median of their ratios.
-        processor: The median of the differences in processor time.
+        processor: The median difference in CPU time.
     """
 
     bare: float
@@ -39,7 +39,7 @@ class Figures:
 
 
 def environment(folder: pathlib.Path, *, enabled: bool) -> pathlib.Path:
-    """Create an environment that holds nothing but the start-up files, and return its interpreter."""
+    """Create a virtual environment with the start-up files only, if enabled; return its interpreter."""
     venv.create(folder, symlinks=True, with_pip=False)
     packages = next(folder.glob("lib/python*/site-packages"))
     for name, content in startup_files(root_folder()).items() if enabled else ():
@@ -48,7 +48,7 @@ def environment(folder: pathlib.Path, *, enabled: bool) -> pathlib.Path:
 
 
 def start(python: pathlib.Path, program: str) -> tuple[float, float]:
-    """Run a program and return the milliseconds that passed, and those of processor time."""
+    """Run a program and return its elapsed time and its CPU time, in milliseconds."""
     variables = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MORPH"))
     }
@@ -62,9 +62,9 @@ def start(python: pathlib.Path, program: str) -> tuple[float, float]:
 
 
 def compare(bare: pathlib.Path, enabled: pathlib.Path, rounds: int, program: str = PROGRAM) -> Figures:
-    """Start both interpreters in turns."""
+    """Start both interpreters alternately."""
     pairs = []
-    for turn in range(rounds + 2):  # the first ones write the bytecode
+    for turn in range(rounds + 2):  # the first starts write the bytecode
         order = (bare, enabled) if turn % 2 else (enabled, bare)
         taken = {python: start(python, program) for python in order}
         pairs.append((taken[bare], taken[enabled]))

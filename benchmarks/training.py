@@ -1,4 +1,4 @@
-"""A training step of a small network: as written for CUDA under morph, against the hand-ported one."""
+"""A training step of a small network: written for CUDA and run under morph, against the hand-ported step."""
 
 from __future__ import annotations
 

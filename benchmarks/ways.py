@@ -1,4 +1,4 @@
-"""The ways of running CUDA code on another device that are measured, each in a process of its own."""
+"""The measured ways of running CUDA code on another device, each in its own process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WAYS: dict[str, Callable[[str], None]] = {
 
 
 def in_processes(program: str, ways: list[str], backend: str) -> dict[str, Any]:
-    """Run the module ``program`` under each way; return the JSON that it printed, or its last error line."""
+    """Run the module ``program`` under each way; return its JSON output, or the last line of its error."""
     results: dict[str, Any] = {}
     for way in ways:
         command = [sys.executable, "-W", "ignore", "-m", program, "--backend", backend, "--only", way]

@@ -1,4 +1,4 @@
-"""Every test in this folder runs inside a process under morph: on the CPU, on torch_npu, and simulated."""
+"""Fixtures that run every test in this folder under morph: on the CPU, torch_npu and a simulated xpu."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ PLATFORMS = ("cpu", "npu", "simulated-xpu")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Keeps tests that name no platforms to those of this folder."""
+    """Restricts tests that name no platforms to the platforms of this folder."""
     if metafunc.definition.get_closest_marker("platforms") is None:
         metafunc.definition.add_marker(pytest.mark.platforms(*PLATFORMS))
 
 
 @pytest.fixture(autouse=True)
 def everywhere(worker: Worker) -> None:
-    """Puts the worker among the fixtures of every test, which makes it run there."""
+    """Adds the worker to the fixtures of every test, which makes the test run in it."""

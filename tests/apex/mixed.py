@@ -1,4 +1,4 @@
-"""A small network, and its training in mixed precision written by hand."""
+"""A small network, and its mixed-precision training written by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def halved(model: nn.Module, but_batchnorm: bool) -> nn.Module:
 
 
 def by_hand(level: str, scale: float = 1.0) -> nn.Module:
-    """Trains the network as a level says, with plain PyTorch."""
+    """Trains the network in plain PyTorch as an opt level prescribes."""
     model = network()
     if level in ("O2", "O3"):
         halved(model, but_batchnorm=level == "O2")
@@ -72,7 +72,7 @@ def by_hand(level: str, scale: float = 1.0) -> nn.Module:
 
 
 def by_amp(model: Any, optimizer: Any) -> None:
-    """Trains what `initialize` returned."""
+    """Trains a model and optimizer that `initialize` returned."""
     from apex import amp
 
     for input, target in batches():
@@ -85,7 +85,7 @@ def by_amp(model: Any, optimizer: Any) -> None:
 
 @contextlib.contextmanager
 def amp_undone() -> Iterator[None]:
-    """Undoes at the end what `initialize` does to the process."""
+    """Restores on exit the process state that `initialize` changes."""
     from apex import amp
 
     state = amp._amp_state
@@ -101,7 +101,7 @@ def amp_undone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def initialized(*args: Any, **kwargs: Any) -> Iterator[Any]:
-    """Gives what `initialize` returns, and undoes it at the end."""
+    """Yields the result of `initialize`, and undoes its changes on exit."""
     from apex import amp
 
     with amp_undone():

@@ -14,10 +14,10 @@ Values = list[Tensor]
 
 @dataclasses.dataclass
 class Formula:
-    """A reference optimizer; each subclass says how one step changes one tensor.
+    """A reference optimizer; each subclass implements how one step changes one tensor.
 
     Attributes:
-        options: apex's, by name, all of them.
+        options: All of apex's options, by name.
         params: The parameters in float64.
     """
 
@@ -40,7 +40,7 @@ class Formula:
         raise NotImplementedError
 
     def moments(self, grad: Tensor, state: dict[str, Any], weight: float) -> tuple[Tensor, Tensor]:
-        """Returns both corrected moments after `grad` has joined them, the first with `weight`."""
+        """Returns both bias-corrected moments updated with `grad`, which enters the first with `weight`."""
         beta1, beta2 = self.options["betas"]
         zero = torch.zeros_like(grad)
         first = state["m"] = beta1 * state.get("m", zero) + weight * grad
@@ -63,7 +63,7 @@ class Adam(Formula):
 
 
 class ContribAdam(Formula):
-    """Adam as `apex.contrib.optimizers` has it: the step is corrected, and not the averages."""
+    """Adam as in `apex.contrib.optimizers`: it corrects the bias of the step size, not of the averages."""
 
     def prepared(self, grads: Values) -> Values:
         limit = self.options["max_grad_norm"]

@@ -1,4 +1,4 @@
-"""The fused optimizers run beside their formulas in float64."""
+"""Runs the fused optimizers alongside their float64 formulas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def optimizer_class(name: str) -> Any:
 
 
 def options_of(name: str, **chosen: Any) -> dict[str, Any]:
-    """Returns all options of an optimizer: its defaults, but for what is chosen."""
+    """Returns all options of an optimizer: its defaults, overridden by `chosen`."""
     parameters = inspect.signature(optimizer_class(name).__init__).parameters.values()
     return {**{each.name: each.default for each in parameters if each.default is not each.empty}, **chosen}
 
@@ -39,7 +39,7 @@ def options_of(name: str, **chosen: Any) -> dict[str, Any]:
 def parameters(dtype: torch.dtype, sizes: tuple[tuple[int, ...], ...] = SIZES) -> list[nn.Parameter]:
     generator = torch.Generator().manual_seed(1)
     values = [torch.randn(size, generator=generator) for size in sizes]
-    values[0][:] = 0  # a norm of zero
+    values[0][:] = 0  # has a norm of zero
     return [nn.Parameter(value.to("cuda", dtype)) for value in values]
 
 
@@ -65,7 +65,7 @@ def follow(name: str, dtype: torch.dtype, steps: int = 4, **chosen: Any) -> tupl
         optimizer.step()
         for param, expected in zip(params, formula.params, strict=True):
             close(param, expected, dtype)
-            if dtype != torch.float32:  # the rounding of one step is not to add up
+            if dtype != torch.float32:  # rounding must not accumulate over the steps
                 expected.copy_(param.detach().cpu())
     return optimizer, formula
 
@@ -80,7 +80,7 @@ def grid(**choices: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 
 def with_masters(name: str, dtype: torch.dtype, **chosen: Any) -> tuple[Any, Formula]:
-    """Runs an optimizer with float32 masters beside its formula, whose rounding does not add up then."""
+    """Runs an optimizer with float32 masters alongside its formula; rounding does not accumulate then."""
     params = parameters(dtype)
     optimizer = optimizer_class(name)(params, **chosen)
     formula = FORMULAS[name](options_of(name, **chosen), doubles(params))

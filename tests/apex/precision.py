@@ -1,4 +1,4 @@
-"""How near a result must be to float64: within twice the error of plain PyTorch in the same precision."""
+"""Checks that a result's error against float64 is at most twice plain PyTorch's in the same precision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 Function = Callable[..., Tensor]
-# what rounding the result itself costs, relative to its values
+# the error of rounding the result itself, relative to its values
 ROUNDING = {torch.float32: 4e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 
@@ -23,13 +23,13 @@ def with_gradients(function: Function, inputs: Sequence[Tensor], grad: Tensor) -
 
 
 def check(function: Function, reference: Function, inputs: Sequence[Tensor]) -> None:
-    """Checks a function against a reference, forwards and backwards.
+    """Checks the forward and backward passes of a function against a reference.
 
     Args:
-        function: Computes on the inputs as they are.
-        reference: Computes the same of inputs on the CPU; with float64 it gives the truth, with the inputs'
-            own dtypes the error that is allowed for, twice.
-        inputs: On the device.
+        function: The function, called with the inputs as they are.
+        reference: Computes the same on the CPU: in float64 for the exact result, and in the inputs' own
+            dtypes for the error, twice of which is allowed.
+        inputs: Tensors on the device.
     """
     on_host = [value.cpu() for value in inputs]
     full = [value.double() if value.is_floating_point() else value for value in on_host]
@@ -47,5 +47,5 @@ def check(function: Function, reference: Function, inputs: Sequence[Tensor]) -> 
 
 
 def spread(values: Tensor) -> Tensor:
-    """Returns the root mean square; the largest of few rounding errors is mostly chance."""
+    """Returns the root mean square; the maximum of a few rounding errors is mostly chance."""
     return values.double().square().mean().sqrt()

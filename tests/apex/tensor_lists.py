@@ -1,4 +1,4 @@
-"""Lists of tensors for the operations of amp_C."""
+"""Tensor lists for the operations of amp_C."""
 
 from __future__ import annotations
 

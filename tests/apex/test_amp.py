@@ -1,4 +1,4 @@
-"""apex.amp: training at every level as by hand, and what initialize takes and refuses."""
+"""apex.amp: training at every level matches training by hand, and the arguments that initialize accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_training(level: str) -> None:
     scale = 256.0 if level in ("O1", "O2") else 1.0
     expected = by_hand(level, scale)
     with initialized(network(), None, opt_level=level, loss_scale=scale) as model:
-        assert isinstance(model, nn.Module)  # no optimizers, no pair
+        assert isinstance(model, nn.Module)  # a pair only with optimizers
     with initialized(network(), [], opt_level=level) as (_, optimizers):
         assert optimizers == []
     model = network()

@@ -1,4 +1,4 @@
-"""apex.amp: the casts of O1, those of the program's own functions, and the first interface."""
+"""apex.amp: the casts of O1, casts of the program's own functions, and the earliest interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""apex.amp: the scaling of losses, its state, and what optimizers make of the gradients."""
+"""apex.amp: loss scaling, its state, and how optimizers handle the gradients."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_gradients_that_stay_scaled_are_added(level: str) -> None:
         optimizer.zero_grad()
         with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
             scaled.backward()
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:  # no zero_grad(): they add up
+        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:  # gradients accumulate
             scaled.backward()
         assert [param.grad.unique().tolist() for param in amp.master_params(optimizer)] == [[2.0]]
 

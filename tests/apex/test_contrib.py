@@ -1,4 +1,4 @@
-"""apex.contrib against float64, forwards and backwards."""
+"""Forward and backward passes of apex.contrib against float64."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_cross_entropy() -> None:
 
     agrees()
     losses = SoftmaxCrossEntropyLoss.apply(values(0, 3, 4).half(), torch.zeros(3, device="cuda").long())
-    assert losses.tolist() == [0, 0, 0]  # the label 0 is padding by default
+    assert losses.tolist() == [0, 0, 0]  # label 0 is padding by default
     assert losses.dtype == torch.float32
     for logits, labels, message in (
         (values(0, 2, 3), torch.zeros(2, device="cuda"), "Label type should be CUDA Long"),
@@ -133,7 +133,7 @@ def test_focal_loss() -> None:
             assert loss.shape == ()
             assert_close(loss.cpu().double(), expected, rtol=1e-5, atol=1e-6)
             (loss * 0.5).backward()
-            if not smoothing:  # apex's gradient takes the smoothed target for the hard one's weight
+            if not smoothing:  # apex's gradient uses the smoothed target as the hard one's weight
                 (expected * 0.5).backward()
                 tolerance = 1e-5 if dtype == torch.float32 else 2e-3
                 assert_close(logits.grad.cpu().double(), full.grad, rtol=tolerance, atol=tolerance)
@@ -194,7 +194,7 @@ def test_group_norm(act: str | None) -> None:
     parameters = (module.weight, module.bias)
     with pytest.raises(AssertionError, match="Only support NHWC layout"):
         cuda_group_norm_v2_nhwc(input, 4, *parameters, 1e-4, act)
-    if input.device.type != "npu":  # which has no such memory format
+    if input.device.type != "npu":  # npu has no such memory format
         channels_last = input.to(memory_format=torch.channels_last)
         assert_close(cuda_group_norm_v2_nhwc(channels_last, 4, *parameters, 1e-4, act), expected)
     assert repr(module).endswith(f"act={act.lower()})" if act else "affine=True)")

@@ -1,4 +1,4 @@
-"""The optimizers of apex's first years, alone and with the wrapper that keeps masters, against float64."""
+"""The optimizers of apex's first years against float64, alone and in the wrapper with master weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def parameters(dtype: torch.dtype) -> list[nn.Parameter]:
 
 
 def set_gradients(params: list[nn.Parameter], seed: int, scale: float = 1.0) -> list[Tensor]:
-    """Sets scaled gradients, and returns them without the scale in float64."""
+    """Sets scaled gradients, and returns them unscaled in float64."""
     generator = torch.Generator().manual_seed(seed)
     for param in params:
         param.grad = scale * torch.randn(param.shape, generator=generator).to("cuda", param.dtype)
@@ -52,7 +52,7 @@ def doubles(tensors: list[Any]) -> list[Tensor]:
 
 
 def reread(values: Any) -> Any:
-    """Returns what `torch.load` makes of saved values."""
+    """Saves values with `torch.save`, and returns them as loaded by `torch.load`."""
     file = io.BytesIO()
     torch.save(values, file)
     file.seek(0)

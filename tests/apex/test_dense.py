@@ -1,4 +1,4 @@
-"""apex.mlp, apex.fused_dense and gradients of weights against float64, forwards and backwards."""
+"""Forward and backward passes of apex.mlp, apex.fused_dense and weight gradients against float64."""
 
 from __future__ import annotations
 

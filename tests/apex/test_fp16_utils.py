@@ -1,4 +1,4 @@
-"""apex.fp16_utils: training in float16 as it was before amp."""
+"""apex.fp16_utils: float16 training as before amp."""
 
 from __future__ import annotations
 

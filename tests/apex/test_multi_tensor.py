@@ -1,4 +1,4 @@
-"""The operations of amp_C and apex_C on lists: their arguments in order, their numbers, and their flag."""
+"""The tensor-list operations of amp_C and apex_C: argument order, results and overflow flag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The updates of amp_C, which the fused optimizers and other projects' call."""
+"""The optimizer updates of amp_C, which the fused optimizers and other projects call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The normalisations against float64, forwards and backwards."""
+"""Forward and backward passes of the normalisation layers against float64."""
 
 from __future__ import annotations
 
@@ -152,13 +152,13 @@ def test_the_backward_pass_can_do_without_the_input() -> None:
     input = values(0, (4, 6), torch.float32).requires_grad_()
     twice = input * 2
     output = module(twice)
-    twice.detach().zero_()  # torch's own would refuse, or be wrong
+    twice.detach().zero_()  # torch's own layer would raise, or be wrong
     output.sum().square().backward()
     assert input.grad.isfinite().all()
 
 
 def test_scripts_and_the_host() -> None:
-    """Scripted, and on the host, apex's modules call torch's functions."""
+    """When scripted and on the CPU, apex's modules call torch's functions."""
     from apex import normalization
 
     input = torch.randn(4, 6)

@@ -1,4 +1,4 @@
-"""The fused optimizers' state, groups, gradients and layouts, and what they refuse."""
+"""The fused optimizers' state, groups, gradients, layouts and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.apex.optimizer_runs import (
 
 
 def written_by_apex(params: list[nn.Parameter], formula: Formula, names: tuple[str, ...]) -> dict[str, Any]:
-    """Returns a state dict as apex lays it out: the number of the step in the groups, no tensor."""
+    """Returns a state dict in apex's layout: the step is a number in the groups, not a tensor."""
     state = {
         index: {name: formula.state[index][short].float().to(param.device) for name, short in names}
         for index, param in enumerate(params)
@@ -59,7 +59,7 @@ def test_a_state_dict_that_apex_wrote(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("name", ["FusedAdam", "FusedMixedPrecisionLamb"])
 def test_numbers_in_a_state_dict_become_tensors_where_they_must_be(name: str) -> None:
-    """The state dict of an optimizer that is not capturable has the step and the rate as numbers."""
+    """The state dict of a non-capturable optimizer stores the step and the learning rate as numbers."""
     chosen = {"capturable": True} if name == "FusedAdam" else {}
     optimizer, formula = follow(name, torch.float32, steps=2, **chosen)
     saved = optimizer.state_dict()
@@ -85,7 +85,7 @@ def test_a_state_dict_continues_the_run(name: str) -> None:
     torch.save(optimizer.state_dict(), saved)
     saved.seek(0)
     with warnings.catch_warnings():
-        # torch copies tensors among the options, and torch_npu's copying warns
+        # torch copies tensors in the options, and torch_npu's copy warns
         warnings.filterwarnings("ignore", "TypedStorage is deprecated")
         other.load_state_dict(torch.load(saved))
     for each in (optimizer, other):
@@ -126,9 +126,9 @@ def test_gradients_are_set_to_none_or_to_zero() -> None:
         assert [param.grad is not None for param in params] == [kept] * len(params), name
 
 
-@pytest.mark.platforms("cpu")  # the others know contiguous tensors only
+@pytest.mark.platforms("cpu")  # the others support contiguous tensors only
 def test_layouts() -> None:
-    """Gradients may lie in memory as the parameters do not; parameters may not have gaps."""
+    """Gradients may have another memory layout than their parameters; parameters may not have gaps."""
     for name in FORMULAS:
         chosen = {"lr": 0.1} if name == "FusedSGD" else {}
         params = [nn.Parameter(torch.randn(2, 3, 4, 4, device="cuda").to(memory_format=torch.channels_last))]

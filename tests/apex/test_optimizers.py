@@ -1,4 +1,4 @@
-"""The fused optimizers against float64 formulas."""
+"""The fused optimizers against their float64 formulas."""
 
 from __future__ import annotations
 

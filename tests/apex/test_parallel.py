@@ -1,4 +1,4 @@
-"""apex.parallel in one process; in two, see programs/two_processes.py."""
+"""apex.parallel in one process; for two processes see programs/two_processes.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_layerwise_rates(clip: bool) -> None:
     assert_close(
         params[0].detach().cpu().double(), value - 0.5 * rate * (grad + 0.1 * value), atol=1e-6, rtol=1e-5
     )
-    assert_close(params[1].detach().cpu(), torch.full((3,), -0.1))  # without a norm, the gradient as it is
+    assert_close(params[1].detach().cpu(), torch.full((3,), -0.1))  # norm zero: the plain gradient
     assert inner.param_groups[0]["weight_decay"] == 0.1
     optimizer.zero_grad()
     assert params[0].grad is None

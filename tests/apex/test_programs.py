@@ -1,4 +1,4 @@
-"""Whole programs that know apex only."""
+"""Whole programs written for apex only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAMS = pathlib.Path(__file__).parent / "programs"
 
 
 def output_of(script: str, *arguments: str) -> str:
-    """Runs a script in this process, and returns what it printed."""
+    """Runs a script in this process, and returns its output."""
     before, benchmark = sys.argv, torch.backends.cudnn.benchmark
     sys.argv = [script, *arguments]
     try:

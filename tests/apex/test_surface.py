@@ -1,4 +1,4 @@
-"""Every public name of apex is classified, and is what its class says: set arithmetic on the surface."""
+"""Every public name of apex is classified, and its presence and signature match its class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.platforms("cpu")
 APEX = package.load("apex")
 NAMES = APEX.names
 WIDER = {"apex.parallel.sync_batchnorm.SyncBatchNorm"}
-"""Has the arguments of the other one too."""
+"""Accepts the arguments of the other `SyncBatchNorm` too."""
 
 
 def row(name: str) -> Row | None:
@@ -33,7 +33,7 @@ def of(status: Status) -> set[str]:
 
 @functools.cache
 def resolve(name: str) -> Any:
-    """Return what a dotted name leads to, by imports as far as there are modules."""
+    """Return the object of a dotted name, importing modules as far as there are any."""
     owner, _, last = name.rpartition(".")
     try:
         return importlib.import_module(name)
@@ -88,7 +88,7 @@ def test_signatures_are_apexs() -> None:
 
 
 def declared(signature: str) -> Any:
-    """Return a function with a recorded signature, whose defaults are expressions."""
+    """Return a function with a recorded signature, whose defaults are evaluated."""
     from apex.optimizers.fused_sgd import required
     from apex.transformer.enums import ModelType
 

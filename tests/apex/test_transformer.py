@@ -1,4 +1,4 @@
-"""apex.transformer in one process; in two, see programs/two_processes.py."""
+"""apex.transformer in one process; for two processes see programs/two_processes.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_softmax() -> None:
     def agrees(batch: int, heads: int, queries: int, keys: int, dtype: torch.dtype) -> None:
         scores = values(0, batch, heads, queries, keys, dtype=dtype)
         mask = values(1, batch, 1, queries, keys) > 0.3
-        mask[0, 0, 0] = True  # nothing is left of one row
+        mask[0, 0, 0] = True  # masks one row entirely
         for given in (mask, mask.byte()):
             for function in (
                 fused_softmax.scaled_masked_softmax,

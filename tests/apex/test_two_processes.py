@@ -1,4 +1,4 @@
-"""Two processes under torchrun, against one."""
+"""Two processes under torchrun, compared with one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PROGRAM = pathlib.Path(__file__).parent / "programs" / "two_processes.py"
 
 @pytest.fixture(autouse=True)
 def everywhere() -> None:
-    """Leaves the worker alone: this starts processes of its own."""
+    """Overrides the fixture that adds the worker: this test starts its own processes."""
 
 
 @pytest.mark.platforms("cpu")
 def test_two_processes(platform: Platform) -> None:
-    """A script trains, and data and tensors in parts give what one process gives that has them whole."""
+    """A script trains, and two processes with parts of the data give the results of one with the whole."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command = [*platform.command(morph=True), *torchrun, str(PROGRAM)]
     done = complete(command, env={**platform.environment, "OMP_NUM_THREADS": "1"}, timeout=110)

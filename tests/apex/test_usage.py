@@ -1,4 +1,4 @@
-"""How much of what public projects use of apex works: each name is used as they do, on every platform."""
+"""Nearly every use of apex in public projects works: each name is used as they use it, on every platform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_nearly_all_that_projects_use_works() -> None:
 
 
 def outcome(function: Use) -> str:
-    """Returns what went wrong, nothing if it works."""
+    """Returns the traceback of a failure, or an empty string."""
     try:
         function()
     except Exception:

@@ -1,4 +1,4 @@
-"""Attention from its documented formulas, with a matrix of all scores, in any dtype."""
+"""Reference attention from the documented formulas, with the full score matrix, in any dtype."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def attention(
     dropout_p: float = 0.0,
     weights: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return output and logarithm of the sums, as flash_attn_func does, computed in `dtype` on the CPU.
+    """Return the output and log-sum-exp, as flash_attn_func does, computed in `dtype` on the CPU.
 
-    With `weights` the softmax is returned in place of the sums.
+    With `weights`, the softmax is returned in place of the log-sum-exp.
     """
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     group = q.shape[2] // k.shape[2]
@@ -58,7 +58,7 @@ def attention(
 
 
 def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tensor]:
-    """Return normally distributed tensors on the device that want gradients, the same on every platform."""
+    """Return normally distributed tensors on the device that require gradients, equal on every platform."""
     generator = torch.Generator("cpu").manual_seed(seed)
     return [torch.randn(*shape, generator=generator).to("cuda", dtype).requires_grad_() for shape in shapes]
 
@@ -66,16 +66,16 @@ def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tenso
 def check(
     actual: Callable[..., Any], expected: Callable[..., Any], inputs: Sequence[Tensor], about: object = ""
 ) -> None:
-    """Compares outputs and gradients with float64, by flash_attn's own rule.
+    """Compares outputs and gradients with float64 under flash_attn's own tolerance.
 
-    The error may be twice that of a plain implementation in the inputs' dtype; three times in gradients,
-    which flash_attn's own tests allow.
+    The error may be twice that of a plain implementation in the inputs' dtype, and three times in
+    gradients, as flash_attn's own tests allow.
 
     Args:
         actual: Called with the inputs; returns the output.
         expected: Called with copies of the inputs and a `dtype` to compute in; returns the output.
-        inputs: On the device, wanting gradients.
-        about: What to say of a failure.
+        inputs: Tensors on the device that require gradients.
+        about: Included in the failure message.
     """
     out = actual(*inputs)
     generator = torch.Generator("cpu").manual_seed(1)
@@ -90,7 +90,7 @@ def check(
 
 
 def distance(first: Tensor, second: Tensor) -> float:
-    """Return the largest difference of two tensors of one shape."""
+    """Return the largest difference of two tensors of the same shape."""
     assert first.shape == second.shape
     difference = first.detach().cpu().double() - second.detach().cpu().double()
     return float(difference.abs().max()) if difference.numel() else 0.0

@@ -1,4 +1,4 @@
-"""Attention within what torch puts around functions: checkpoints, fake tensors, compilers, replicas."""
+"""Attention inside torch's wrappers: checkpoints, fake tensors, compilers, data-parallel replicas."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_fake_tensors():
 
 
 class Layer(nn.Module):
-    """Attention and what of flash_attn stands around it in models."""
+    """Attention with the parts of flash_attn that surround it in models."""
 
     def __init__(self) -> None:
         from flash_attn.layers.rotary import RotaryEmbedding
@@ -103,7 +103,7 @@ class Layer(nn.Module):
 
 @pytest.mark.platforms("cpu")
 def test_a_model_compiles_whole():
-    # Dynamo makes an object of torch.autograd.Function
+    # Dynamo instantiates torch.autograd.Function
     warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
     model = Layer().bfloat16()
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
@@ -116,7 +116,7 @@ def test_a_model_compiles_whole():
 def test_one_tensor_as_keys_and_values_compiles():
     from flash_attn import flash_attn_func
 
-    # Dynamo makes an object of torch.autograd.Function
+    # Dynamo instantiates torch.autograd.Function
     warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
     q, k, _ = inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
     compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
@@ -156,13 +156,13 @@ def test_one_layer_twice_in_a_replica(tmp_path):
     with process_group(tmp_path):
         twice = nn.parallel.DistributedDataParallel(nn.Sequential(model, model))
         twice(x).float().sum().backward()
-        del twice  # before its process group is
+        del twice  # before its process group is destroyed
     assert all(map(torch.equal, [each.grad for each in model.parameters()], expected))
 
 
 @pytest.mark.platforms("cpu")
 def test_plain_calls_are_what_calls_that_return_the_sums_are():
-    """Which the device's kernel computes by itself, with its own gradients, or the operators do."""
+    """Both give the same, though the device's kernel may compute plain calls with its own gradients."""
     from flash_attn import flash_attn_func, flash_attn_kvpacked_func
 
     for dtype in (torch.bfloat16, torch.float16):
@@ -178,7 +178,7 @@ def test_plain_calls_are_what_calls_that_return_the_sums_are():
 
 @pytest.mark.platforms("cpu")
 def test_torchs_attention_where_it_has_a_fused_kernel():
-    """Which accelerators without operators of their own compute plain calls with; here with the host's."""
+    """Accelerators without their own operators use it for plain calls; tested here on the CPU."""
     from flash_attn._morph.kernels import torchs
     from torch.nn.attention import SDPBackend, sdpa_kernel
 

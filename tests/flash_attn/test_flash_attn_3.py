@@ -1,4 +1,4 @@
-"""flash_attn 3, against float64."""
+"""flash_attn 3 against float64."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
 
 @pytest.mark.parametrize("values", [32, 48])
 def test_output_and_gradients(values):
-    """Values may have another size than keys."""
+    """Values may have another head size than keys."""
     from flash_attn_interface import flash_attn_func
 
     inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
@@ -228,7 +228,7 @@ def test_operators_of_the_extension():
 def test_compiled_whole():
     from flash_attn_interface import flash_attn_func
 
-    # Dynamo makes an object of torch.autograd.Function
+    # Dynamo instantiates torch.autograd.Function
     warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
     q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
     compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)

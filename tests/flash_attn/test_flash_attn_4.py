@@ -1,4 +1,4 @@
-"""flash_attn 4, against float64."""
+"""flash_attn 4 against float64."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def integers(*values: Any) -> Tensor:
 def expected(
     q: Tensor, k: Tensor, v: Tensor, *, window_size: tuple[Any, Any] = (None, None), **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """Return the output and the logarithm of the sums, of which a sink is one more key without a value."""
+    """Return the output and log-sum-exp, in which a sink counts as one more key without a value."""
     left, right = (-1 if each is None else each for each in window_size)
     sink = options.pop("learnable_sink", None)
     out, lse = attention(q, k, v, window_size=(left, right), **options)
@@ -55,7 +55,7 @@ def test_output_and_gradients():
 
 
 def test_sinks_and_gradients_of_the_sums():
-    """The sums are differentiable too, and one loss may depend on both results."""
+    """The log-sum-exp is differentiable too, and a loss may depend on both results."""
     from flash_attn.cute import flash_attn_func
 
     (sink,) = tensors(3, (4,), dtype=torch.bfloat16)
@@ -80,7 +80,7 @@ def test_which_sums_are_returned():
     from flash_attn.cute import flash_attn_func
 
     q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
-    out, lse = flash_attn_func(q, k, v, causal=True)  # what wants gradients has them anyway
+    out, lse = flash_attn_func(q, k, v, causal=True)  # returned anyway if inputs require gradients
     assert not out[:, :4].any()
     assert (lse[:, :, :4] == -math.inf).all()
     assert distance(lse[:, :, 4:], attention(q, k, v, causal=True)[1][:, :, 4:]) < 5e-4
@@ -99,7 +99,7 @@ def test_which_sums_are_returned():
     out, lse = flash_attn_func(plain[0], plain[1][:, :0], plain[2][:, :0], return_lse=True)
     assert not out.any()
     assert (lse == -math.inf).all()
-    whole = flash_attn_func(*plain, window_size=(-1, -1))[0]  # no key is left: then all are seen
+    whole = flash_attn_func(*plain, window_size=(-1, -1))[0]  # a window that leaves no key shows all
     assert torch.equal(whole, flash_attn_func(*plain, return_lse=True)[0])
 
 
@@ -157,7 +157,7 @@ def test_keys_in_pages():
 
 
 def test_values_that_are_keys():
-    """Multi-head latent attention: values are multiplied with a second part of the queries."""
+    """Multi-head latent attention: values also serve as keys for a second part of the queries."""
     from flash_attn.cute import flash_attn_func
 
     inputs = tensors(0, (1, 6, 2, 64), (1, 9, 1, 64), (1, 9, 1, 512), (1, 6, 2, 512), dtype=torch.bfloat16)
@@ -239,7 +239,7 @@ def test_parts_of_the_keys_combined():
 def test_compiled_whole():
     from flash_attn.cute import flash_attn_func
 
-    # Dynamo makes an object of torch.autograd.Function
+    # Dynamo instantiates torch.autograd.Function
     warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
     q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
     compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)

@@ -1,4 +1,4 @@
-"""Attention for sequences of one length, against float64, forwards and backwards."""
+"""Forward and backward attention for sequences of one length, against float64."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_dropout():
 
 
 def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
-    """As the CUDA kernels, which go through blocks of keys from the last to the first, leave them."""
+    """This matches the CUDA kernels, which process blocks of keys from the last to the first."""
     from flash_attn import flash_attn_func
     from flash_attn.flash_attn_interface import _get_block_size_n
 
@@ -205,7 +205,7 @@ def test_strides_and_layouts():
 
 
 def test_any_shape_and_options():
-    """Property: any shapes and options agree with float64."""
+    """Property: results agree with float64 for any shapes and options."""
     from flash_attn import flash_attn_func
 
     sizes = st.integers(1, 48)
@@ -268,7 +268,7 @@ def test_without_gradients():
 
 @pytest.mark.platforms("cpu", "npu")
 def test_compiled_whole():
-    """Dynamo and AOTAutograd trace functions and gradients without a break."""
+    """Dynamo and AOTAutograd trace functions and gradients without a graph break."""
     from flash_attn import flash_attn_func, flash_attn_qkvpacked_func, flash_attn_varlen_func
 
     q, k, v = tensors(0, (2, 10, 2, 20), (2, 10, 2, 20), (2, 10, 2, 20), dtype=torch.bfloat16)
@@ -278,7 +278,7 @@ def test_compiled_whole():
         lambda q, k, v: flash_attn_qkvpacked_func(torch.stack([q, k, v], 2), causal=True),
         lambda q, k, v: flash_attn_varlen_func(q[0], k[0], v[0], bounds, bounds, 6, 6, causal=True),
     )
-    # Dynamo makes an object of torch.autograd.Function
+    # Dynamo instantiates torch.autograd.Function
     warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
     for call in calls:
         compiled = torch.compile(call, backend="aot_eager", fullgraph=True)

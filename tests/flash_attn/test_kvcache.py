@@ -1,4 +1,4 @@
-"""Attention over a cache, which new keys and values are added to in place, against float64."""
+"""Attention over a cache, to which new keys and values are appended in place, against float64."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.flash_attn.reference import attention, distance
 ROOM = 300
 
 
-# new tokens, causal, how neighbours are rotated (None: not at all), window
+# new tokens, causal, interleaved rotary (None: no rotary), window
 CASES = (
     (1, False, None, (-1, -1)),
     (3, True, None, (20, 0)),
@@ -34,7 +34,7 @@ def integers(*values: Any) -> Tensor:
 
 
 def turned(x: Tensor, cos: Tensor, sin: Tensor, first: int, interleaved: bool, together: bool) -> Tensor:
-    """Return `x` of shape (tokens, heads, size), rotated from a position on, in float64."""
+    """Return `x` of shape (tokens, heads, size), rotated starting at position `first`, in float64."""
     count, half = len(x), cos.shape[1]
     place = torch.full((count,), first) if together else first + torch.arange(count)
     c, s = (each.cpu().double()[place][:, None] for each in (cos, sin))
@@ -50,7 +50,7 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor, first: int, interleaved: bool, t
 
 
 def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
-    """Compares with float64 by flash_attn's own rule for caches: three times a plain one's error."""
+    """Compares with float64 under flash_attn's own tolerance for caches: three times the plain error."""
     expected = attention(*inputs, **options)[0]
     plain = attention(*inputs, **options, dtype=actual.dtype)[0]
     assert distance(actual, expected) <= 3 * distance(plain, expected) + 1e-5
@@ -99,7 +99,7 @@ def test_append_rotate_and_attend(paged):
 
 
 def in_pages(held: list[list[Tensor]]) -> tuple[list[Tensor], dict[str, Any]]:
-    """Return the sequences in pages of 256 tokens, and the table of them."""
+    """Return the sequences in pages of 256 tokens, and the block table."""
     table, caches = integers([6, 2], [0, 5]), []
     for sequences in held:
         pages = tensor(7, 256, 2, 64, seed=9)
@@ -156,7 +156,7 @@ def test_left_padding_alibi_and_odd_head_sizes():
 
 
 def test_a_whole_generation():
-    """Token by token in a cache is the same as all at once."""
+    """Attending token by token with a cache gives the same as attending to all at once."""
     from flash_attn import flash_attn_func, flash_attn_with_kvcache
 
     q, k, v = tensor(2, 6, 4, 32), tensor(2, 6, 2, 32), tensor(2, 6, 2, 32, seed=1)

@@ -1,4 +1,4 @@
-"""Rotary embedding, norms, losses, activations and dense layers, against float64."""
+"""Rotary embedding, norms, losses, activations and dense layers against float64."""
 
 from __future__ import annotations
 

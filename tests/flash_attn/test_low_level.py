@@ -1,4 +1,4 @@
-"""The operators and the extension module that other libraries build on."""
+"""The operators and the extension module that other libraries use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.flash_attn.reference import attention, distance, tensors
 
 
 def test_attention_over_parts_of_the_keys():
-    """As in ring attention: merge parts by their sums, and give each part the gradients of the whole."""
+    """As in ring attention, parts merge by their log-sum-exp, and each gets the gradients of the whole."""
     from flash_attn.flash_attn_interface import _flash_attn_backward, _flash_attn_forward
 
     q, k, v = (
@@ -66,7 +66,7 @@ def test_operators_are_registered():
 
 
 def test_operators_keep_their_contract():
-    """torch's own checks of an operator: its schema, its fake implementation, and tracing it."""
+    """The operators pass torch's own checks of schema and fake implementation."""
     import flash_attn.flash_attn_interface  # noqa: F401 (registers the operators)
 
     q, k, v = (
@@ -108,7 +108,7 @@ def test_extension_module():
 
 @pytest.mark.platforms("cpu", "npu")
 def test_fused_kernels_are_used(platform_name):
-    """What the device's own kernels can do exactly, they do."""
+    """The device's own kernels are used for what they compute exactly."""
     from flash_attn import flash_attn_func, flash_attn_varlen_func
 
     q, k, v = tensors(0, (2, 16, 4, 32), (2, 24, 2, 32), (2, 24, 2, 32), dtype=torch.bfloat16)

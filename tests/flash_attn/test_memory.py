@@ -1,4 +1,4 @@
-"""What attention to many tokens needs of an accelerator's memory; for the CPU's see test_programs.py."""
+"""Accelerator memory used by attention to many tokens; for the CPU see test_programs.py."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MIB = 1 << 20
 @pytest.mark.platforms(*ACCELERATORS)
 @pytest.mark.parametrize("options", [{}, {"window_size": (256, 0)}, {"softcap": 20.0}])
 def test_the_device_s_memory_grows_with_the_tokens_and_not_with_their_square(options: dict[str, Any]) -> None:
-    _peak(256, options)  # what a kernel keeps from its first call on is not counted
+    _peak(256, options)  # memory that a kernel keeps after its first call is not counted
     half, whole = (_peak(tokens, options) for tokens in (1024, 2048))
     assert whole - half < 4  # one matrix of scores would take 12 more
 
 
 def _peak(tokens: int, options: dict[str, Any]) -> float:
-    """Returns the MiB that both passes take beside their inputs."""
+    """Returns the peak MiB of both passes, without their inputs."""
     from flash_attn import flash_attn_func
 
     shape = 1, tokens, 1, 64

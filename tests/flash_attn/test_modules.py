@@ -1,4 +1,4 @@
-"""Attention modules, with caches too, and perceptrons."""
+"""Attention modules, with and without caches, and MLPs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_padding_without_flash_attn():
 
 
 def test_caches():
-    """What is attended token by token, with caches, is what is attended at once."""
+    """Attending token by token with caches gives the same as attending at once."""
     from flash_attn.modules.mha import MHA
 
     shared = {"causal": True, "layer_idx": 0, "device": "cuda", "dtype": torch.bfloat16}

@@ -1,4 +1,4 @@
-"""Whole programs: models of transformers, and what attention to many tokens needs of memory."""
+"""Whole programs: transformers models, and the memory used by attention to many tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 @pytest.fixture(autouse=True)
 def everywhere() -> None:
-    """Leaves the worker alone: these start processes of their own."""
+    """Overrides the fixture that adds the worker: these tests start their own processes."""
 
 
 @pytest.mark.platforms("cpu", "simulated-musa")
@@ -38,4 +38,4 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square(platform: Platfo
         grown = re.findall(rf"{name}, \d+ tokens: ([\d.]+)", done.stdout)
         half, whole = map(float, grown)
         assert 4 < whole < 2.5 * half + 30
-        assert whole < 60  # scores would be 1024, and 256 in blocks
+        assert whole < 60  # all scores would take 1024, and 256 in blocks

@@ -1,4 +1,4 @@
-"""What flash_attn refuses is refused in its words."""
+"""Arguments that flash_attn rejects raise its own error messages."""
 
 from __future__ import annotations
 

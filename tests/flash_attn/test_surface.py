@@ -1,4 +1,4 @@
-"""Every public name of flash_attn is classified, and is what its class says: sets of names compared."""
+"""Every public name of flash_attn is classified, and its presence and signature match its class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDER = {
     "flash_attn_interface._flash_attn_backward_fake",
     "flash_attn_interface._flash_attn_forward_fake",
 }
-"""Are torch's own, which have got more arguments, or are called by torch alone."""
+"""Functions of torch, which have gained arguments, or functions that only torch calls."""
 
 
 def row(name: str) -> Row | None:
@@ -38,7 +38,7 @@ def of(status: Status) -> set[str]:
 
 @functools.cache
 def resolve(name: str) -> Any:
-    """Return what a dotted name leads to, by imports as far as there are modules."""
+    """Return the object of a dotted name, importing modules as far as there are any."""
     owner, _, last = name.rpartition(".")
     try:
         return importlib.import_module(name)
@@ -93,14 +93,14 @@ def test_signatures_are_flash_attns() -> None:
 
 
 def declared(signature: str) -> Any:
-    """Return a function with a recorded signature, whose defaults are expressions."""
+    """Return a function with a recorded signature, whose defaults are evaluated."""
     names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "partial": functools.partial}
     return eval(f"lambda {signature[1:-1]}: None", names)
 
 
 def shape(function: Any) -> list[tuple[Any, ...]]:
     function = getattr(function, "_init_fn", function)
-    if isinstance(function, torch._ops.OpOverloadPacket):  # as upstream's: what a custom operator calls
+    if isinstance(function, torch._ops.OpOverloadPacket):  # upstream's: the operator's function
         name = function._qualified_op_name.removeprefix("flash_attn::")
         function = getattr(resolve("flash_attn.flash_attn_interface"), name)._init_fn
     parameters = inspect.signature(function).parameters.values()
@@ -108,7 +108,7 @@ def shape(function: Any) -> list[tuple[Any, ...]]:
 
 
 def test_nearly_all_that_projects_use_works() -> None:
-    """Of the names of flash_attn; its older releases' are few, and those who ask for them try others too."""
+    """Names of older releases are few, and projects that use them try others too."""
     files = {
         name: count for name, count in interfaces.usage().items() if interfaces.of(name).name == "flash_attn"
     }

@@ -1,4 +1,4 @@
-"""Attention within sequences of several lengths in one tensor, against float64, forwards and backwards."""
+"""Forward and backward attention for sequences of several lengths in one tensor, against float64."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bounds(lengths: list[int]) -> Tensor:
 def by_sequence(
     q: Tensor, k: Tensor, v: Tensor, lengths: tuple[list[int], list[int]], **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """Return the output and the logarithms of the sums of each sequence alone, after each other."""
+    """Return the concatenated outputs and log-sum-exps of attention to each sequence alone."""
     slopes = options.pop("alibi_slopes", None)
     parts = []
     for index, (own, keys) in enumerate(
@@ -162,7 +162,7 @@ def test_keys_in_pages():
 
 
 def test_any_lengths():
-    """Property: sequences of any lengths agree with float64."""
+    """Property: results agree with float64 for sequences of any lengths."""
     from flash_attn import flash_attn_varlen_func
 
     length = st.integers(0, 24)
@@ -190,7 +190,7 @@ def test_any_lengths():
 
 
 def test_unpadded_and_padded_again():
-    """A padded batch gives the same through bert_padding as each sequence alone."""
+    """A padded batch unpadded by bert_padding gives the same as each sequence alone."""
     from flash_attn import flash_attn_varlen_func
     from flash_attn.bert_padding import pad_input, unpad_input
 

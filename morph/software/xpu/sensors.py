@@ -26,12 +26,14 @@ def attach(module: ModuleType) -> None:
     Args:
         module: torch.xpu, executed for the simulated device.
     """
-    figures = {name: functools.partial(_answering, figure=figure) for name, figure in IDLE.items()}
-    others = {"device_memory_used": _memory_used, "_enum_zes_device_infos": _refuse_to_count}
-    for name in (figures.keys() | others.keys()) & vars(module).keys():  # torch 2.13 has all of them
-        function = getattr(module, name)
-        served = figures[name](function) if name in figures else functools.wraps(function)(others[name])
-        setattr(module, name, served)
+    for name in IDLE.keys() & vars(module).keys():  # torch 2.7 has none of them
+        setattr(module, name, _answering(getattr(module, name), IDLE[name]))
+    others: dict[str, Callable[..., Any]] = {
+        "device_memory_used": _memory_used,
+        "_enum_zes_device_infos": _refuse_to_count,
+    }
+    for name in others.keys() & vars(module).keys():
+        setattr(module, name, functools.wraps(getattr(module, name))(others[name]))
 
 
 def _answering(function: Callable[..., Any], figure: float) -> Callable[..., float]:

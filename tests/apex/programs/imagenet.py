@@ -1,4 +1,4 @@
-"""Training as scripts of 2019 had it: apex.amp, apex's data parallelism, and checkpoints with amp's state."""
+"""Training as in scripts of 2019: apex.amp, apex's data parallelism, and checkpoints with amp's state."""
 
 from __future__ import annotations
 

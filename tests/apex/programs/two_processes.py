@@ -1,4 +1,4 @@
-"""A script of 2019, then apex.parallel against one process that has both batches: run by torchrun."""
+"""Run by torchrun: a script of 2019, then apex.parallel compared with one process that has both batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def batches(count: int, size: int = 4, shape: tuple[int, ...] = (5,)) -> Tensor:
 
 
 def trained(model: nn.Module, inputs: list[Tensor], dtype: torch.dtype = torch.float32) -> list[list[Tensor]]:
-    """Returns the gradients of every step; of the sum over the batch, halved as if over two processes."""
+    """Trains on the sum over the batch, and returns the gradients of every step."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     seen = []
     for input in inputs:
@@ -68,8 +68,8 @@ def check_data_parallelism(rank: int) -> None:
         {"message_size": 1, "retain_allreduce_buffers": True},
         {"gradient_predivide_factor": 2.0, "prof": True},
     ):
-        print("rank", rank, options)  # only the last is of interest, if one fails
-        model = model_of(rank)  # only the first process's weights count
+        print("rank", rank, options)  # the last one printed is the one that failed
+        model = model_of(rank)  # rank 0's weights are broadcast
         wrapped = DistributedDataParallel(model, **options)
         for ours, theirs in zip(trained(wrapped, list(steps[:, rank])), whole, strict=True):
             for mine, expected in zip(ours, theirs, strict=True):
@@ -204,7 +204,7 @@ def check_groups(rank: int) -> None:
 
 
 def run_a_script(rank: int) -> None:
-    """Runs the script as it is; it makes the process group, and leaves it."""
+    """Runs the unmodified script, which creates the process group and does not destroy it."""
     script = str(pathlib.Path(__file__).with_name("imagenet.py"))
     sys.argv = [script, "--opt-level", "O2", "--sync_bn"]
     runpy.run_path(script, run_name="__main__")

@@ -1,4 +1,4 @@
-"""One use of every name that public projects take from apex, as they use it, with its result checked."""
+"""One use of every apex name that public projects use, in their manner, with its result checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USES: dict[str, Use] = {}
 
 
 def use(*names: str) -> Callable[[Use], Use]:
-    """Makes a function the use of names."""
+    """Registers a function as the use of the given names."""
 
     def register(function: Use) -> Use:
         USES.update(dict.fromkeys(names, function))

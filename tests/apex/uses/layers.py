@@ -1,4 +1,4 @@
-"""Norms, losses and gradients of weights."""
+"""Uses of norms, losses and weight gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.apex.uses import use, values
 
 
 def same_gradients(ours: Callable[..., Tensor], theirs: Callable[..., Tensor], *inputs: Tensor) -> None:
-    """Checks outputs and gradients against a function of torch's."""
+    """Checks outputs and gradients against a function of torch."""
     results = []
     for function in (ours, theirs):
         leaves = [each.detach().clone().requires_grad_() for each in inputs]

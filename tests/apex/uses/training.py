@@ -1,4 +1,4 @@
-"""Mixed precision, optimizers, and what is done with gradients."""
+"""Uses of mixed precision, optimizers and gradient operations."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def pools_of_memory_as_megatron_does() -> None:
 
 
 def stepped(optimizer: Callable[..., Any], **options: Any) -> list[Tensor]:
-    """Returns parameters after three steps of an optimizer."""
+    """Returns the parameters after three steps of an optimizer."""
     params = [nn.Parameter(values(0, 3, 4)), nn.Parameter(values(1, 5))]
     made = optimizer(params, **options)
     for seed in range(3):

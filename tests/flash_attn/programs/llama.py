@@ -1,7 +1,7 @@
-"""A small model of transformers with random weights computes with flash_attn what it does without it.
+"""Checks that a small transformers model with random weights computes the same with and without flash_attn.
 
-It knows CUDA and transformers only. Takes flash_attn's versions to ask for, and prints
-"holds" for each thing that does.
+It uses CUDA and transformers only. Takes the flash_attn versions to use as arguments, and prints
+"holds" for each check that passes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def forward_and_backward(title: str, config: LlamaConfig | MistralConfig, versio
     mask[1, :15] = 0
     mask[2, :31] = 0
     labels = tokens.where(mask.bool(), -100)
-    labels[torch.arange(3), mask.argmax(1)] = -100  # a padding token would predict it
+    labels[torch.arange(3), mask.argmax(1)] = -100  # it would be predicted from a padding token
     logits, gradients = [], []
     for model in models(config, version):
         out = model(tokens, attention_mask=mask, labels=labels)

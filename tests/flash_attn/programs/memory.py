@@ -1,4 +1,4 @@
-"""Prints what causal attention, forward and backward, adds to the peak of the device's memory, in MiB."""
+"""Prints how much causal attention, forward and backward, adds to peak device memory, in MiB."""
 
 from __future__ import annotations
 
