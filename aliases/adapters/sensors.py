@@ -22,12 +22,12 @@ _MEGABYTE = 1 << 20
 
 
 def utilization(device: Any = None) -> int:
-    """Return the percentage of time that the cores were busy."""
+    """Return the percentage of time in which the cores were busy."""
     return _read("utilization", device, lambda found: found.busy())
 
 
 def memory_usage(device: Any = None) -> int:
-    """Return the percentage of time that the memory was read or written."""
+    """Return the percentage of time in which the memory was read or written."""
     return _read("memory_usage", device, lambda found: found.memory_busy())
 
 
