@@ -1,4 +1,4 @@
-"""The meta-path finder and what it serves."""
+"""The meta-path finder, and the modules that it serves or rewrites."""
 
 from morph.finders.finder import finder, on_import
 

@@ -19,7 +19,7 @@ def module_of(frame: FrameType) -> str:
 
 
 def imports_from(frame: FrameType | None) -> bool:
-    """Tell whether ``frame`` runs ``from module import name``, where an AttributeError loses its text."""
+    """Return whether ``frame`` runs ``from module import name``, which loses an AttributeError's message."""
     if frame is None or frame.f_lasti < 0:
         return False
     from opcode import opmap
@@ -30,11 +30,11 @@ def imports_from(frame: FrameType | None) -> bool:
 def caller(frame: FrameType | None) -> str:
     """Return the name of the module on whose behalf ``frame`` runs.
 
-    Code that ``exec`` runs without a name, and Python's standard library, act for their callers. Without a
-    caller (in a thread of a pool, in a thread that C has started, at exit) it is the program.
+    Unnamed code run by ``exec`` and Python's standard library act for their callers. Without a caller (in a
+    pool's thread, in a thread started by C, at exit) the result is the program.
 
     Args:
-        frame: The innermost frame; None where C calls without one.
+        frame: The innermost frame; None if C calls without a frame.
     """
     while frame is not None:
         name = module_of(frame)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Finds the modules that have callbacks; its loader calls them once the module is complete.
+    """Finds modules that have callbacks; its loader calls them once the module is complete.
 
-    There is one instance, ``finder``; it is on ``sys.meta_path`` while it has callbacks.
+    There is one instance, ``finder``, which is on ``sys.meta_path`` while it has callbacks.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class Finder:
         self._preparations: dict[str, Callable[[], object]] = {}
 
     def prepare(self, name: str, preparation: Callable[[], object]) -> None:
-        """Call ``preparation()`` right before the watched module ``name`` is executed, once."""
+        """Call ``preparation()`` once, right before the watched module ``name`` is executed."""
         self._preparations[name] = preparation
 
     def watch(self, name: str, callback: Callback) -> None:
-        """Call ``callback(module)`` each time the module ``name`` has been executed."""
+        """Call ``callback(module)`` after each execution of the module ``name``."""
         self._callbacks.setdefault(name, []).append(callback)
         self._install()
 
@@ -59,7 +59,7 @@ class Finder:
         self._uninstall_if_idle()
 
     def watch_below(self, package: str, callback: Callback) -> None:
-        """Call ``callback(module)`` each time a submodule of ``package``, at any depth, has been executed."""
+        """Call ``callback(module)`` after each execution of a submodule of ``package``, at any depth."""
         self._prefixes[package + "."] = callback
         self._install()
 
@@ -103,22 +103,22 @@ class Finder:
 
 
 class CallingLoader:
-    """Loads through the real loader, leaves no trace on the module, and then calls back."""
+    """Loads through the real loader, leaves no trace on the module, then runs the callbacks."""
 
     def __init__(self, loader: Any, finder: Waiting) -> None:
         self._loader = loader
         self._finder = finder
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module as its own loader does."""
+        """Create the module through its own loader."""
         module: ModuleType | None = self._loader.create_module(spec)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module as its own loader does, then call back."""
+        """Execute the module through its own loader, then run the callbacks."""
         spec: Any = module.__spec__
         spec.loader = module.__loader__ = self._loader
-        if _is_proxy(module):  # importlib.reload(): torch's code ran already, the table is unchanged
+        if _is_proxy(module):  # importlib.reload(): torch's code has run already, and the table is unchanged
             return
         self._finder.before_execution(spec.name)
         self._loader.exec_module(module)
@@ -132,15 +132,15 @@ finder = Finder()
 
 
 def on_import(name: str, callback: Callback, journal: Journal, change: str = "") -> None:
-    """Call ``callback(module)`` once ``name`` is imported: now if it is already, else after its execution.
+    """Call ``callback(module)`` once ``name`` is imported: now if it already is, else after its execution.
 
-    A callback that raises is skipped, and ``journal`` keeps the reason: it must not end the import.
+    A callback that raises is skipped and ``journal`` records the reason: it must not abort the import.
 
     Args:
         name: The module's name.
         callback: Changes the module.
         journal: Records the changes.
-        change: What the callback changes, if not the module as a whole.
+        change: The name of what the callback changes, if not the module as a whole.
     """
 
     def call(module: ModuleType) -> None:
@@ -164,7 +164,7 @@ def _is_proxy(module: ModuleType) -> bool:
 def find_elsewhere(
     own: object, fullname: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> ModuleSpec | None:
-    """Return the spec of a module as the finders on ``sys.meta_path`` other than ``own`` give it."""
+    """Return a module's spec from the finders on ``sys.meta_path`` other than ``own``."""
     for other in list(sys.meta_path):
         if other is not own and hasattr(other, "find_spec"):
             spec = other.find_spec(fullname, path, target)

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The code that sees CUDA: all of a program's, or that of the packages that have opted in."""
+"""The code that sees CUDA: all code of a program, or that of the packages that have opted in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-# torch's internals see the real device, and compare devices by their real type
+# torch's internals see the real device and compare devices by their real type
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
 _SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
@@ -18,7 +18,7 @@ class Policy:
     """The policy for the code of one package.
 
     Attributes:
-        cuda: Whether predicates such as ``torch.cuda.is_available`` answer as on a CUDA machine.
+        cuda: Whether predicates such as ``torch.cuda.is_available`` return what they return with CUDA.
         literals: Whether its comparisons against CUDA literals accept the backend's spelling.
         served: The packages served to it (``flash_attn``, ``apex``, ``pynvml``); None for all.
     """
@@ -46,8 +46,7 @@ class Scope:
 
     Args:
         packages: The policies of top-level packages, by name.
-        others: The policy of all other code; None leaves it alone if ``packages`` are given, and else opts
-            it in.
+        others: The policy of all other code; None leaves it alone if ``packages`` is given, else opts it in.
     """
 
     def __init__(self, packages: Mapping[str, Policy] | None = None, others: Policy | None = None) -> None:
@@ -66,7 +65,7 @@ class Scope:
         return self.packages.get(package, self.others)
 
     def including(self, names: Iterable[str]) -> Scope:
-        """Return the scope in which top-level modules have opted in, if they have no policy of their own."""
+        """Return a scope in which top-level modules without a policy of their own have opted in."""
         if self.others is OPTED_IN:
             return self
         return Scope({**dict.fromkeys(names, OPTED_IN), **self.packages}, self.others)

@@ -1,1 +1,1 @@
-"""Adapters for torch.cuda: those that several vendors share here, a vendor's own in its folder."""
+"""Adapters for torch.cuda: those shared by several vendors here, those of one vendor in its folder."""

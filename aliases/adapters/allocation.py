@@ -1,4 +1,4 @@
-"""Raw memory of the device by address, from torch's allocator of tensors."""
+"""Raw device memory by address, from torch's caching allocator."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Give back what ``caching_allocator_alloc`` returned.
+    """Free memory that ``caching_allocator_alloc`` returned.
 
     Raises:
-        RuntimeError: If it is no such address.
+        RuntimeError: If the address is not one that it returned.
     """
     if _taken.pop(mem_ptr, None) is None:
         raise RuntimeError(f"invalid device pointer: {mem_ptr:#x}")

@@ -1,4 +1,4 @@
-"""Gradient scaling with CUDA's parameters, by torch's own scaler on the vendor's device."""
+"""Gradient scaling with CUDA's parameters, through torch's own scaler on the vendor's device."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from morph.backends import active
 class GradScaler(torch.amp.GradScaler):
     """torch's own scaler on the active backend's device.
 
-    A vendor's own class may take other parameters, want other keys in a saved state and print as it works.
+    A vendor's own class may take other parameters, require other keys in a saved state and print messages.
 
     Args:
-        init_scale: The scale to begin with.
-        growth_factor: What the scale is multiplied by after ``growth_interval`` steps without an overflow.
-        backoff_factor: What the scale is multiplied by after an overflow.
+        init_scale: The initial scale.
+        growth_factor: Factor of the scale after ``growth_interval`` steps without an overflow.
+        backoff_factor: Factor of the scale after an overflow.
         growth_interval: Steps between growths.
-        enabled: Whether it does anything.
+        enabled: Whether the scaler has any effect.
     """
 
     def __init__(

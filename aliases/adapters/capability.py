@@ -1,4 +1,4 @@
-"""CUDA's compute capability for devices that have none: the one with the device's features."""
+"""A CUDA compute capability for devices without one, chosen by the device's features."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WITHOUT_BFLOAT16 = (7, 0)
 
 
 def nominal() -> tuple[int, int]:
-    """Return the lowest capability with the device's features: half precision, and bfloat16 or not.
+    """Return the lowest capability with the device's features: half precision, with or without bfloat16.
 
-    Programs compare it to choose bfloat16 (8.0 on), and the kernels of later generations (8.9 and 9.0 on),
-    which no vendor has: they get a usable path either way.
+    Programs compare it to choose bfloat16 (from 8.0) and the kernels of later generations (from 8.9 and 9.0),
+    which no vendor has: they take a usable path either way.
 
     Returns:
         CUDA's major and minor capability.
@@ -28,7 +28,7 @@ def nominal() -> tuple[int, int]:
 
 @functools.cache
 def _nominal(vendor: Any) -> tuple[int, int]:
-    # of the served function, which always takes the argument
+    # the served function, unlike the vendor's, always takes the argument
     return WITH_BFLOAT16 if torch.cuda.is_bf16_supported(including_emulation=False) else WITHOUT_BFLOAT16
 
 
@@ -36,7 +36,7 @@ def get_device_capability(target: Callable[[Any], tuple[int, int]], device: Any 
     """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
-        target: The vendor's, which numbers its own generations.
+        target: The vendor's function, which numbers its own generations.
         device: The device; None is the current one.
     """
     target(device)  # which raises, as CUDA does, if there is no such device
@@ -47,12 +47,12 @@ def is_bf16_supported(target: Callable[[], bool], including_emulation: bool = Tr
     """Implement ``torch.cuda.is_bf16_supported``.
 
     Args:
-        target: The vendor's, which describes the hardware and needs no argument.
+        target: The vendor's function, which describes the hardware and needs no argument.
         including_emulation: Without effect: the vendor emulates none.
     """
     return target()
 
 
 def is_tf32_supported() -> bool:
-    """Return whether products can run in a shortened float32, which came with bfloat16, as on CUDA."""
+    """Return whether products can run in a shortened float32: where bfloat16 is supported, as on CUDA."""
     return bool(vendor_module().is_bf16_supported())

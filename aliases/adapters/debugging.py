@@ -1,4 +1,4 @@
-"""Reports of operations that wait for the device, which only torch's CUDA kernels make."""
+"""Reports of synchronizing operations, which only torch's CUDA kernels make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _mode = 0
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Keep the mode. No wait is reported: the CPU has none, and for a device there is a warning instead.
+    """Store the mode. No synchronization is reported: the CPU has none, and a device gives a warning instead.
 
     Args:
         debug_mode: ``"default"``, ``"warn"`` or ``"error"``, or its number.

@@ -1,4 +1,4 @@
-"""Memory functions of torch.cuda that are deprecated on CUDA too: old names of other functions."""
+"""Memory functions that torch.cuda deprecates on CUDA too: old names of other functions."""
 
 from __future__ import annotations
 

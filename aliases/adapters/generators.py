@@ -1,4 +1,4 @@
-"""The devices' random generators, for torch's private names and for vendors that bind them late."""
+"""The devices' random generators, for torch's private functions and for vendors that create them late."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morph.backends import vendor_module
 
 
 class DefaultGenerators(Sequence[torch.Generator]):
-    """``torch.cuda.default_generators`` of a vendor that has them only once the device is initialised."""
+    """``torch.cuda.default_generators`` for a vendor that creates them when the device is initialised."""
 
     def __len__(self) -> int:
         return len(_generators())

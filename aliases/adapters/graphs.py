@@ -1,4 +1,4 @@
-"""Graphs: CUDA's parameters on the vendor's classes, which order and name them differently."""
+"""Graphs: CUDA's parameters for the vendor's classes, which order and name them differently."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NO_ANNOTATIONS = "the annotations are those of CUDA's graph nodes"
 
 
 class graph:
-    """Captures the work of a ``with`` block into a graph.
+    """Captures the operations of a ``with`` block into a graph.
 
     Args:
         cuda_graph: The graph.
         pool: The memory pool, from ``graph_pool_handle()`` or another graph's ``pool()``.
-        stream: The stream to capture on; None is one of its own.
+        stream: The stream to capture on; None is the class's own.
         capture_error_mode: ``"global"``, ``"thread_local"`` or ``"relaxed"``.
         enable_annotations: Refused if true.
         check_input_liveness: Refused if true.
@@ -63,7 +63,7 @@ graph.__module__ = "torch.cuda.graphs"
 
 
 def new_graph(target: Callable[[type], Any], cls: type, keep_graph: bool = False) -> Any:
-    """Create a ``torch.cuda.CUDAGraph``; ``keep_graph`` only matters to readers of the raw graph."""
+    """Create a ``torch.cuda.CUDAGraph``; ``keep_graph`` only matters for access to the raw graph."""
     return target(cls)
 
 
@@ -82,7 +82,7 @@ def capture_begin(
     """Implement ``CUDAGraph.capture_begin``.
 
     Args:
-        target: The vendor's.
+        target: The vendor's function.
         graph: The graph.
         pool: The memory pool, from ``graph_pool_handle()`` or another graph's ``pool()``.
         capture_error_mode: Which calls are errors; None is the vendor's default.
@@ -94,7 +94,7 @@ def capture_begin(
 
 
 def instantiate(graph: Any) -> None:
-    """Do nothing: the vendor instantiates at the end of the capture, whether the graph is kept or not."""
+    """Do nothing: the vendor instantiates the graph at the end of the capture, kept or not."""
 
 
 def make_graphed_callables(
@@ -108,7 +108,7 @@ def make_graphed_callables(
     """Implement ``torch.cuda.make_graphed_callables``.
 
     Args:
-        target: The vendor's, which takes the arguments up to ``allow_unused_input``.
+        target: The vendor's function, which takes the arguments up to ``allow_unused_input``.
         callables: Functions or modules to capture.
         sample_args: Their arguments for the capture.
         num_warmup_iters: How often each runs before its capture.
@@ -122,7 +122,7 @@ def make_graphed_callables(
 
 
 def _mode(mode: str) -> dict[str, str]:
-    """Return the parameter for a mode; CUDA's default means the vendor's, whatever its name."""
+    """Return the vendor's parameters for a capture mode; CUDA's default mode is the vendor's default."""
     return {} if mode == CUDA_MODE else {"capture_error_mode": mode}
 
 
@@ -134,6 +134,6 @@ def _capture(cuda_graph: Any, pool: Any, stream: Any, mode: str) -> Any:
 
 
 def refuse_liveness(asked: bool) -> None:
-    """Raise if a program requests a check of the liveness of a graph's inputs."""
+    """Raise if a program requests the liveness check of a graph's inputs."""
     if asked:
         raise lacks("check_input_liveness=True of a graph's capture", _NO_LIVENESS)

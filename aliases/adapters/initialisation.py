@@ -1,4 +1,4 @@
-"""Calls deferred until the device is initialised."""
+"""Calls that are deferred until the device is initialised."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def lazy_call(target: Callable[[Work], None], callable: Work, **kwargs: bool) ->
     """Implement ``torch.cuda._lazy_call(callable, seed=..., seed_all=...)``.
 
     Args:
-        target: The vendor's, which calls in the order of the requests and needs no hint about seeds.
-        callable: What to call.
+        target: The vendor's function, which calls in order of registration and needs no hint about seeds.
+        callable: The function to call.
         **kwargs: CUDA's hints that it sets a seed.
     """
     target(callable)

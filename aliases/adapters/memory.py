@@ -1,4 +1,4 @@
-"""Memory figures that CUDA has and a vendor lacks."""
+"""Memory functions and parameters of CUDA that a vendor lacks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def memory_snapshot(
     """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
 
     Args:
-        target: The vendor's, which always includes the traces.
+        target: The vendor's function, which always includes the traces.
         mempool_id: Only this pool's segments.
-        include_traces: False only saves CUDA the time of collecting them.
+        include_traces: Without effect; on CUDA, False only saves the time of collecting them.
 
     Returns:
         A list of segments.
@@ -42,7 +42,7 @@ def memory_snapshot(
 
 
 def snapshot_of_pool(target: Callable[[Any], Any], pool: Any, include_traces: bool = True) -> Any:
-    """Implement ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor's always includes the traces."""
+    """Implement ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor always includes the traces."""
     return target(pool)
 
 
@@ -61,13 +61,13 @@ def record_memory_history(
     """Implement ``torch.cuda.memory._record_memory_history``.
 
     Args:
-        target: The vendor's, which takes the arguments up to ``device``.
+        target: The vendor's function, which takes the arguments up to ``device``.
         enabled: None, ``"state"`` or ``"all"``.
-        context: What traces are recorded for.
-        stacks: Which frames they have.
-        max_entries: How many events are kept.
+        context: The events for which traces are recorded.
+        stacks: The kinds of frames in a trace.
+        max_entries: The number of events to keep.
         device: The device.
-        clear_history: Whether earlier events are dropped, which switching off and on does.
+        clear_history: Whether earlier events are dropped, by switching the recording off and on.
         compile_context: Not recorded, with a warning.
         global_record_annotations: Not recorded, with a warning.
         skip_actions: Not skipped, with a warning.
@@ -106,5 +106,5 @@ def _index(device: Any) -> int:
 
 
 def set_allocator_settings(target: Callable[[str], None], env: str) -> None:
-    """Implement ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses what it lacks."""
+    """Implement ``torch.cuda.memory._set_allocator_settings(env)``; the vendor refuses settings it lacks."""
     target(env)

@@ -1,4 +1,4 @@
-"""``torch.cuda.nvtx`` on a vendor's own annotations of the profile."""
+"""``torch.cuda.nvtx`` on a vendor's own profiler annotations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def annotate(target: Annotate, msg: str) -> int:
 
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
-    """Push a range for the length of a ``with`` block or of a decorated function.
+    """Push a range for the duration of a ``with`` block or decorated function.
 
     Args:
-        msg: Its message, formatted with the other arguments.
+        msg: The message, formatted with the other arguments.
     """
     nvtx: Any = torch.cuda.nvtx
     nvtx.range_push(msg.format(*args, **kwargs))

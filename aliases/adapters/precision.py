@@ -1,4 +1,4 @@
-"""CUDA's TF32 switches, which also switch the vendor's shortened float32."""
+"""CUDA's TF32 switches, which also set the vendor's shortened float32."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _HAS_PRECISIONS = hasattr(_flags, "_FP32Precision")
 
 
 class Switches:
-    """The places where programs allow TF32.
+    """The switches with which programs allow TF32.
 
     Args:
-        allow: Called with torch's flags for products and for convolutions, whenever one is set.
+        allow: Called with torch's flags for products and for convolutions whenever one is set.
         products: The class of ``matmul``.
 
     Attributes:
@@ -34,7 +34,7 @@ class Switches:
         self.allow_tf32 = _flags.ContextProp(torch._C._get_cudnn_allow_tf32, self._allow_in_convolutions)
 
     def follow_torch(self) -> None:
-        """Switch the vendor's to match torch's flags."""
+        """Set the vendor's switches to match torch's flags."""
         self._allow(_is_allowed("matmul"), _is_allowed("conv"))
 
     def set_flags(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -59,10 +59,10 @@ class Switches:
 
 
 class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]
-    """``torch.backends.cuda.matmul``, whose TF32 switches also switch the vendor's; the rest is torch's own.
+    """``torch.backends.cuda.matmul``, whose TF32 switches also set the vendor's; the rest is torch's own.
 
     Args:
-        follow_torch: Called after a flag was set.
+        follow_torch: Called after a flag is set.
     """
 
     def __init__(self, follow_torch: Callable[[], None]) -> None:
@@ -74,10 +74,10 @@ class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]
 
 
 class Convolution(_flags._FP32Precision if _HAS_PRECISIONS else object):  # type: ignore[misc]
-    """``torch.backends.cudnn.conv``, whose TF32 switch also switches the vendor's.
+    """``torch.backends.cudnn.conv``, whose TF32 switch also sets the vendor's.
 
     Args:
-        follow_torch: Called after the flag was set.
+        follow_torch: Called after the flag is set.
     """
 
     def __init__(self, follow_torch: Callable[[], None]) -> None:
@@ -91,7 +91,7 @@ class Convolution(_flags._FP32Precision if _HAS_PRECISIONS else object):  # type
 
 
 def _cudnn() -> Any:
-    """Return the functions of ``torch.backends.cudnn``, which is a module of flags around them."""
+    """Return the module of functions that ``torch.backends.cudnn``, a module of flags, wraps."""
     return _flags.cudnn.m
 
 

@@ -53,7 +53,7 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 
 
 def synchronize() -> None:
-    """Implement ``torch._C._cuda_synchronize()``, of the current device."""
+    """Implement ``torch._C._cuda_synchronize()`` for the current device."""
     vendor_module().synchronize()
 
 
@@ -63,7 +63,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: int) -> dict[str, Any]:
-    """Implement ``torch._C._cuda_memoryStats(device)``, nested as torch's are."""
+    """Implement ``torch._C._cuda_memoryStats(device)``, nested as torch nests them."""
     return dict(vendor_module().memory_stats_as_nested_dict(device))
 
 

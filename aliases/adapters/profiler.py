@@ -10,20 +10,20 @@ import torch
 
 
 def start() -> None:
-    """Start the collection, as far as the runtime's ``cudaProfilerStart`` does."""
+    """Start collecting the profile, as far as the runtime's ``cudaProfilerStart`` does."""
     cuda: Any = torch.cuda
     cuda.check_error(cuda.cudart().cudaProfilerStart())
 
 
 def stop() -> None:
-    """Stop the collection, as far as the runtime's ``cudaProfilerStop`` does."""
+    """Stop collecting the profile, as far as the runtime's ``cudaProfilerStop`` does."""
     cuda: Any = torch.cuda
     cuda.check_error(cuda.cudart().cudaProfilerStop())
 
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Collect for the length of a ``with`` block."""
+    """Collect the profile of a ``with`` block."""
     try:
         start()
         yield

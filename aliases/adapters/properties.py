@@ -32,11 +32,11 @@ ABSENT = (
 
 
 class DeviceProperties:
-    """The vendor's properties of one device, with the fields that CUDA's have.
+    """The vendor's properties of one device, with the fields of CUDA's.
 
-    A field is the vendor's own where the vendor gives it a value, and else a stand-in from ``STAND_INS``. The
-    capability is CUDA's, whatever numbers the vendor gives its generations. The fields in ``ABSENT`` describe
-    hardware that only a GPU has, and raise by name.
+    A field is the vendor's where the vendor sets it, else a stand-in from ``STAND_INS``. The capability is
+    CUDA's, however the vendor numbers its generations. The fields in ``ABSENT`` describe hardware that only a
+    GPU has, and raise an error that names them.
 
     Args:
         vendor: The vendor's properties.
@@ -81,7 +81,7 @@ def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> D
 
 
 def made_up_uuid(index: int) -> uuid.UUID:
-    """Return an identifier for a device, where the vendor does not report its UUID.
+    """Return an identifier for a device whose vendor does not report a UUID.
 
     Two processes of one host that see the same device through different masks get the same one.
 

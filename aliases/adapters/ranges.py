@@ -1,4 +1,4 @@
-"""NVTX ranges as ranges of torch's own profiler, which shows them where the vendor has none of its own."""
+"""NVTX ranges as ranges of torch's profiler, for vendors without ranges of their own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def range_end(range_id: int) -> None:
 
 
 def device_range_start(msg: str, stream: int = 0) -> int:
-    """Begin a range; it is a range of the host, and so does not wait for a stream."""
+    """Begin a range; it is a host range, and so does not wait for a stream."""
     return range_start(msg)
 
 
@@ -51,7 +51,7 @@ def device_range_end(range_handle: int, stream: int = 0) -> None:
 
 
 def mark(msg: str) -> None:
-    """Mark a moment: a range without length."""
+    """Mark a point in time: a range of zero length."""
     _begin(msg).__exit__(None, None, None)
 
 

@@ -1,4 +1,4 @@
-"""``torch.cuda.cudart()``: the functions of the CUDA runtime that torch binds, on the vendor's runtime."""
+"""``torch.cuda.cudart()``: the CUDA runtime functions that torch binds, on the vendor's runtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morph.backends.refusal import lacks
 
 
 class Code(int):
-    """A status code of the runtime, ``cudaError`` to programs; 0 is ``cudaError.success``."""
+    """A status code of the runtime, which programs see as ``cudaError``; 0 is ``cudaError.success``."""
 
     success: ClassVar[Code]
 
@@ -29,7 +29,7 @@ Code.success = Code(0)
 
 
 class CudaError(RuntimeError):
-    """A call of the runtime did not succeed.
+    """A runtime call failed.
 
     Args:
         code: The status of the call.
@@ -40,10 +40,10 @@ class CudaError(RuntimeError):
 
 
 def check_error(res: int) -> None:
-    """Raise if ``res``, the status of a call of the runtime, is not success.
+    """Raise if ``res``, the status of a runtime call, is not success.
 
     Raises:
-        CudaError: If it is not.
+        CudaError: If the call failed.
     """
     if res != Code.success:
         raise CudaError(res)
@@ -62,9 +62,9 @@ class Runtime:
 
     Args:
         vendor: The vendor's runtime module.
-        prefix: The prefix of its functions' names in place of ``cuda``.
-        codes: The class of the statuses that its functions return.
-        register_flags: Turns the flags of ``cudaHostRegister`` into the vendor's.
+        prefix: The prefix of its function names, instead of ``cuda``.
+        codes: The class of the status codes that its functions return.
+        register_flags: Converts the flags of ``cudaHostRegister`` to the vendor's.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Runtime:
         self._register_flags = register_flags
 
     def cudaGetErrorString(self, error: int) -> str:
-        """Return what a status code means."""
+        """Return the meaning of a status code."""
         return error_string(error)
 
     def cudaProfilerStart(self) -> Any:
-        """Mark the place in the vendor's profile; an attached profiler decides itself what it collects."""
+        """Mark this point in the vendor's profile; an attached profiler decides itself what it collects."""
         _nvtx().mark("cudaProfilerStart")
         return self.cudaError.success
 
     def cudaProfilerStop(self) -> Any:
-        """Mark the place in the vendor's profile."""
+        """Mark this point in the vendor's profile."""
         _nvtx().mark("cudaProfilerStop")
         return self.cudaError.success
 

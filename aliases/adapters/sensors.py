@@ -1,4 +1,4 @@
-"""torch.cuda's sensors, read from the active backend's source of readings."""
+"""The sensor functions of torch.cuda, read from the active backend's source of readings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MEGABYTE = 1 << 20
 
 
 def utilization(device: Any = None) -> int:
-    """Return the percentage of time that the cores were busy."""
+    """Return the percentage of time in which the cores were busy."""
     return _read("utilization", device, lambda found: found.busy())
 
 
 def memory_usage(device: Any = None) -> int:
-    """Return the percentage of time that the memory was read or written."""
+    """Return the percentage of time in which the memory was read or written."""
     return _read("memory_usage", device, lambda found: found.memory_busy())
 
 
@@ -47,7 +47,7 @@ def clock_rate(device: Any = None) -> int:
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """Return a line for each process on the device, as CUDA words it."""
+    """Return a line for each process on the device, in CUDA's wording."""
     processes = _read("list_gpu_processes", device, lambda found: list(found.processes()))
     lines = [_line(process) for process in processes] or ["no processes are running"]
     return "\n".join([f"GPU:{_index(device)}", *lines])
@@ -59,7 +59,7 @@ def _line(process: Process) -> str:
 
 
 def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
-    """Return a reading of the device that torch calls ``device``.
+    """Return a reading of the device with torch's index ``device``.
 
     Raises:
         ModuleNotFoundError: If its library is missing, as in torch without nvidia-ml-py; with a remedy.

@@ -1,4 +1,4 @@
-"""Snapshots of the allocator where the vendor's take fewer arguments than CUDA's."""
+"""Allocator snapshots, for vendors whose functions take fewer arguments than CUDA's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def memory_snapshot(
     """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
 
     Args:
-        target: The vendor's, which takes no argument.
+        target: The vendor's function, which takes no argument.
         mempool_id: Only this pool's segments.
         include_traces: Without effect.
 
@@ -34,9 +34,9 @@ def snapshot(target: Callable[[Any], Any], device: Any = None, augment_with_fx_t
     """Implement ``torch.cuda.memory._snapshot``.
 
     Args:
-        target: The vendor's, which takes the device only.
+        target: The vendor's function, which takes the device only.
         device: The device.
-        augment_with_fx_traces: Whether frames of generated code name the lines they were made from.
+        augment_with_fx_traces: Whether frames of generated code name their source lines.
 
     Returns:
         A dictionary of segments and traces.
@@ -49,8 +49,8 @@ def dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces
     """Write ``torch.cuda.memory._snapshot()`` to a file.
 
     Args:
-        filename: Of the file.
-        augment_with_fx_traces: Whether frames of generated code name the lines they were made from.
+        filename: Path of the file.
+        augment_with_fx_traces: Whether frames of generated code name their source lines.
     """
     taken = _torch.cuda.memory._snapshot(augment_with_fx_traces=augment_with_fx_traces)
     with open(filename, "wb") as file:

@@ -1,4 +1,4 @@
-"""Streams and events: the parameters and members of CUDA's classes that the vendor's lack."""
+"""Streams and events: parameters and members of CUDA's classes that the vendor's classes lack."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def new_event(
         enable_timing: Whether it measures time.
         blocking: Whether ``wait`` blocks.
         interprocess: Whether it can be shared between processes.
-        external: Whether graphs capture it as an event of the outside.
+        external: Whether graphs capture it as an external event.
 
     Raises:
-        MissingNameError: If ``external`` is asked for.
+        MissingNameError: If ``external`` is requested.
     """
     if external:
         raise lacks("torch.cuda.Event(external=True)", "its events cannot be nodes of the outside in a graph")
@@ -53,7 +53,7 @@ def _priority_range() -> tuple[int, int]:
     return 0, 0
 
 
-priority_range = staticmethod(_priority_range)  # the least and the greatest, which are the same
+priority_range = staticmethod(_priority_range)  # the lowest and the highest, which are equal
 priority = property(lambda stream: 0, doc="The stream's priority, of which there is one.")
 
 
@@ -64,7 +64,7 @@ def set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> Non
 
 
 def exchange_device(device: int) -> int:
-    """Select ``device`` and return the index of the previous one; a negative one changes nothing."""
+    """Select ``device`` and return the previous device's index; a negative index changes nothing."""
     if device < 0:
         return -1
     vendor = vendor_module()
@@ -75,15 +75,15 @@ def exchange_device(device: int) -> int:
 
 
 def maybe_exchange_device(device: int) -> int:
-    """Do as ``exchange_device``; Dynamo distinguishes the two functions of torch.cuda by identity."""
+    """Do the same as ``exchange_device``; Dynamo distinguishes torch.cuda's two functions by identity."""
     return exchange_device(device)
 
 
 class DeviceGuard:
-    """Selects a device by its index for the length of a ``with`` block, as ``torch.cuda._DeviceGuard``.
+    """Selects a device by index for the duration of a ``with`` block, as ``torch.cuda._DeviceGuard``.
 
     Args:
-        index: The device's index; negative does nothing.
+        index: The device's index; a negative one does nothing.
     """
 
     def __init__(self, index: int) -> None:

@@ -1,4 +1,4 @@
-"""The family of ``torch.cuda.FloatTensor``, where neither torch nor the vendor has such types."""
+"""The types such as ``torch.cuda.FloatTensor``, for backends where neither torch nor the vendor has them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ CUDA = "cuda"
 
 
 class TensorType(type):
-    """The type of ``torch.cuda.FloatTensor``: any tensor of that dtype on the device is an instance."""
+    """The metaclass of ``torch.cuda.FloatTensor``: any tensor of that dtype on the device is an instance."""
 
     dtype: torch.dtype
 
     @property
     def __name__(cls) -> str:  # type: ignore[override]
-        # in C the name is the full one, which Tensor.type() reads there
+        # Tensor.type() reads the full name from the C type
         full: str = type.__dict__["__name__"].__get__(cls)
         return full.rpartition(".")[2]
 
@@ -32,7 +32,7 @@ class TensorType(type):
         return instance.device.type == backend.device_type and instance.dtype == cls.dtype
 
     def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
-        """Create a tensor of a shape, of data or of a storage, as the type of that dtype on the CPU does."""
+        """Create a tensor from a shape, data or a storage, as the CPU type of that dtype does."""
         if args and isinstance(args[0], torch.Tensor):
             return _alias(cls, args[0])
         on_host: torch.Tensor = getattr(torch, cls.__name__)(*args)

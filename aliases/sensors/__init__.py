@@ -1,7 +1,7 @@
-"""Readings of a device at work: memory, load, temperature, power, processes.
+"""Readings of a running device: memory, load, temperature, power, processes.
 
-One source per backend, each on the vendor's own library or tool. ``pynvml`` and the sensors of ``torch.cuda``
-are served from here.
+Each backend has one source, which uses the vendor's own library or tool. ``pynvml`` and the sensor functions
+of ``torch.cuda`` are served from here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def source() -> Source:
 
 
 def device(index: int) -> Device:
-    """Return the device that torch calls ``index``."""
+    """Return the device with torch's index ``index``."""
     found = source()
     return found.devices()[found.position(index)]
 

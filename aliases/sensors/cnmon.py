@@ -27,14 +27,14 @@ class Card:
         name: The product, ``"MLU370-X8"``.
         firmware: The version of its firmware.
         bus_id: Its PCI address; None in the table of older releases.
-        busy: Percentage of time that its cores were busy.
+        busy: Percentage of time in which its cores were busy.
         fan: Percentage of the fan's highest speed; None without a fan.
         temperature: Degrees Celsius.
         power: Watts.
         limit: The limit of the power in watts.
         used: Mebibytes of device memory in use.
         total: Mebibytes of device memory.
-        processes: Number and mebibytes of each process on it.
+        processes: Process number and mebibytes of each process on it.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Card:
 
 
 def driver_version(text: str) -> str | None:
-    """Return the driver's version, from the head of the table or, in older releases, a card's line."""
+    """Return the driver's version, from the table's header or, in older releases, from a card's line."""
     found = _DRIVER.search(text)
     return (found[1] or found[2]) if found else None
 

@@ -18,7 +18,7 @@ from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Pro
 from morph.software.cuda import properties
 from morph.software.machine import started
 
-# The kernel's names of the sensors in processors: Intel, AMD, Arm
+# The kernel's names for processor sensors: Intel, AMD, Arm
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 # A segment of a software device's memory in a process, with the device's number
 _MEMORY = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) .*/memfd:software device (\d+) ", re.MULTILINE)
@@ -46,11 +46,11 @@ class Host(Source):
         return [Processor(self, number, shared=count > 1) for number in range(count)]
 
     def position(self, index: int) -> int:
-        """Return the number of the device that torch calls ``index``."""
+        """Return the number of the device with torch's index ``index``."""
         return started().visible.indices()[index]
 
     def driver_version(self) -> str:
-        """Return the release of the kernel, which is what drives a processor."""
+        """Return the kernel's release: the kernel is the processor's driver."""
         return platform.release()
 
     def runtime_version(self) -> int:
@@ -60,14 +60,14 @@ class Host(Source):
 
 
 class Load:
-    """The share of time that the cores are busy, from one call to the next."""
+    """The share of time in which the cores are busy, between two calls."""
 
     def __init__(self) -> None:
         self._last: Any = None
         self._percent = 0
 
     def percent(self) -> int:
-        """Return the percentage since the last call; the first one takes a moment."""
+        """Return the percentage since the last call; the first call sleeps briefly."""
         if self._last is None:
             self._last = psutil.cpu_times()
             time.sleep(SAMPLE)
@@ -79,12 +79,12 @@ class Load:
 
 
 class Processor(Device):
-    """A software device: the processor, all its cores together, and memory of the host.
+    """A software device: the processor with all its cores, and host memory.
 
     Args:
-        host: The machine, which keeps counts from one call to the next.
-        number: The device's number in the machine.
-        shared: Whether there are more such devices, so that the processor's power is not this one's.
+        host: The machine, which stores counts between calls.
+        number: The device's number on the machine.
+        shared: Whether other software devices share the processor, so that its power is not this device's.
     """
 
     why_unknown = Host.why_unknown
@@ -105,12 +105,12 @@ class Processor(Device):
         return str(properties.of_number(self._number).uuid)
 
     def pci(self) -> PciAddress:
-        """Return the place that torch reports: the device's number is that of the bus."""
+        """Return the PCI address that torch reports, with the device's number as bus number."""
         info = properties.of_number(self._number)
         return PciAddress(info.pci_domain_id, info.pci_bus_id, info.pci_device_id)
 
     def pci_ids(self) -> tuple[int, int]:
-        """Return 0 for each: a software device has no hardware vendor's number."""
+        """Return 0 for both: a software device has no PCI vendor number."""
         return 0, 0
 
     def cores(self) -> int:
@@ -118,22 +118,22 @@ class Processor(Device):
         return properties.of_number(self._number).multi_processor_count
 
     def memory(self) -> Memory:
-        """Return the memory that torch reports, and its use by all processes."""
+        """Return the memory that torch reports, with the use by all processes."""
         used = sum(each.memory or 0 for each in self.processes())
         return Memory(started().memory, min(used, started().memory))
 
     def busy(self) -> int:
-        """Return the percentage of time that the cores were busy since the last call."""
+        """Return the percentage of time in which the cores were busy since the last call."""
         return self._host.loads[self._number].percent()
 
     def processes_busy(self) -> Mapping[int, int]:
-        """Return the share of all cores that each process on the device took since the last call."""
+        """Return the share of all cores that each process on the device used since the last call."""
         watched = self._host.watched.get(self._number, {})
         pids = {process.pid for process in self.processes()}
         new = {pid: psutil.Process(pid) for pid in pids - watched.keys() if psutil.pid_exists(pid)}
         watched = {pid: each for pid, each in {**watched, **new}.items() if pid in pids}
         self._host.watched[self._number] = watched
-        if [_percent(each) for each in new.values()]:  # the first call begins to count
+        if [_percent(each) for each in new.values()]:  # the first call starts the counting
             time.sleep(SAMPLE)
         shares = {pid: _percent(each) for pid, each in watched.items()}
         cores = psutil.cpu_count() or 1
@@ -144,7 +144,7 @@ class Processor(Device):
         return self._thermal("current", "temperature")
 
     def temperature_limit(self) -> int:
-        """Return the temperature at which the processor slows down."""
+        """Return the temperature at which the processor is throttled."""
         return self._thermal("high", "limit of the temperature")
 
     def shutdown_temperature(self) -> int:
@@ -160,7 +160,7 @@ class Processor(Device):
         return self._frequency(clock, "max")
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that have memory of the device, where this user may see it."""
+        """Return the processes that use the device's memory, as far as this user may see them."""
         held = ((pid, _held(pid, self._number)) for pid in psutil.pids())
         return [Process(pid, bytes_) for pid, bytes_ in held if bytes_]
 
@@ -169,7 +169,7 @@ class Processor(Device):
         return self._undivided("power").power()
 
     def power_limit(self) -> int:
-        """Return the limit of the power of all packages."""
+        """Return the power limit of all packages."""
         return self._undivided("limit of the power").limit()
 
     def energy(self) -> int:
@@ -177,7 +177,7 @@ class Processor(Device):
         return self._undivided("energy").energy()
 
     def numa_node(self) -> int:
-        """Return -1: the processor is all nodes."""
+        """Return -1: the processor spans all nodes."""
         return -1
 
     def _undivided(self, what: str) -> Powercap:
@@ -202,7 +202,7 @@ class Processor(Device):
 
 
 def _held(pid: int, number: int) -> int:
-    """Return the bytes that a process has mapped of a software device's memory."""
+    """Return the bytes of a software device's memory that a process has mapped."""
     maps = pathlib.Path(f"/proc/{pid}/maps")
     try:
         found = _MEMORY.findall(maps.read_text(errors="replace"))
@@ -212,12 +212,12 @@ def _held(pid: int, number: int) -> int:
 
 
 def _idle(times: Any) -> float:
-    """Return the seconds that the cores have waited, for work or for a disk."""
+    """Return the seconds in which the cores were idle or waited for I/O."""
     return float(times.idle + getattr(times, "iowait", 0.0))
 
 
 def _percent(process: psutil.Process) -> float | None:
-    """Return a process's percentage of one core since it was last asked; None of one that has ended."""
+    """Return a process's percentage of one core since the last query; None if the process has ended."""
     try:
         return process.cpu_percent()
     except psutil.Error:

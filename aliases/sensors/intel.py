@@ -20,11 +20,11 @@ _DOMAINS = {
 
 
 class SysmanGpu(Device):
-    """A card, or one of the tiles of a card that torch.xpu sees as devices of their own.
+    """A card, or one of its tiles if torch.xpu exposes each tile as a device.
 
     Args:
         sysman: Level Zero Sysman.
-        card: Its handle of the card.
+        card: Sysman's handle for the card.
         tile: The number of the tile; None for the whole card.
     """
 
@@ -57,12 +57,12 @@ class SysmanGpu(Device):
         return self._text(self.properties.driverVersion, "version of the driver")
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         place = self._pci.address
         return PciAddress(place.domain, place.bus, place.device, place.function)
 
     def pcie_link(self) -> tuple[int, int]:
-        """Return generation and width of the link now."""
+        """Return the current generation and width of the link."""
         return self._link(self._sysman.read("zesDevicePciGetState", "zes_pci_state_t", self._card).speed)
 
     def max_pcie_link(self) -> tuple[int, int]:
@@ -70,7 +70,7 @@ class SysmanGpu(Device):
         return self._link(self._pci.maxSpeed)
 
     def pcie_throughput(self, *, sent: bool) -> int:
-        """Return the rate at which the card has sent or received since the last call, per second."""
+        """Return the rate per second at which the card has sent or received since the last call."""
         counter = "txCounter" if sent else "rxCounter"
         grown, _ = self._sysman.rate("zesDevicePciGetStats", "zes_pci_stats_t", self._card, counter)
         return round(grown * 1e6 / 1024)
@@ -91,7 +91,7 @@ class SysmanGpu(Device):
         return Memory(total, total - sum(state.free for state in states))
 
     def memory_bus_width(self) -> int:
-        """Return the width of the memory's bus."""
+        """Return the width of the memory bus."""
         return self._known(
             sum(max(0, properties.busWidth) for _, properties in self._modules()), "memory bus"
         )
@@ -109,7 +109,7 @@ class SysmanGpu(Device):
         return min(100, round(100 * sum(shares) / len(shares)))
 
     def busy(self) -> int:
-        """Return the percentage of time that the engines were busy since the last call."""
+        """Return the percentage of time in which the engines were busy since the last call."""
         engine = self._first("EngineGroups", "zes_engine_handle_t", "Engine", "ZES_ENGINE_GROUP_ALL")
         share, _ = self._sysman.rate("zesEngineGetActivity", "zes_engine_stats_t", engine, "activeTime")
         return min(100, round(100 * share))
@@ -133,7 +133,7 @@ class SysmanGpu(Device):
         return int(state.energy) // 1000
 
     def power_limit(self) -> int:
-        """Return the sustained limit of the power."""
+        """Return the sustained power limit."""
         sustained = self._sysman.library.ZES_POWER_LEVEL_SUSTAINED
         found = [each.limit for each in self._limits() if each.level == sustained]
         return self._known(found[0] if found else -1, "limit of the power")
@@ -162,7 +162,7 @@ class SysmanGpu(Device):
         return [Process(each.processId, each.memSize) for each in found]
 
     def ecc_enabled(self) -> bool:
-        """Return whether the memory corrects errors."""
+        """Return whether the memory corrects errors (ECC)."""
         state = self._sysman.read("zesDeviceGetEccState", "zes_device_ecc_properties_t", self._card)
         if state.currentState == self._sysman.library.ZES_DEVICE_ECC_STATE_UNAVAILABLE:
             raise self.unknown("error correction")
@@ -202,7 +202,7 @@ class SysmanGpu(Device):
         raise self.unknown(title.lower())
 
     def _own(self, part: str, kind: str, title: str) -> Iterator[tuple[Any, Any]]:
-        """Yield the card's parts of one kind, or those of the tile where the card has some for each."""
+        """Yield the card's parts of one kind, or the tile's if each tile has its own."""
         every = list(self._sysman.parts(self._card, part, kind, f"zes{title}GetProperties"))
         mine = [each for each in every if each[1].onSubdevice and each[1].subdeviceId == self._tile]
         yield from mine or [each for each in every if self._tile is None or not each[1].onSubdevice]
@@ -211,7 +211,7 @@ class SysmanGpu(Device):
         return self._known(speed.gen, "PCIe link"), self._known(speed.width, "PCIe link")
 
     def _known(self, value: int, what: str) -> int:
-        """Return a number, or raise if it is negative or zero, which means that Sysman does not know it."""
+        """Return ``value``, or raise if it is negative or zero, which means that it is unknown to Sysman."""
         if value <= 0:
             raise self.unknown(what)
         return int(value)

@@ -18,7 +18,7 @@ _NO_TOOL = "cnmon is not found; it comes with Cambricon's driver"
 
 
 def open_source() -> Source:
-    """Return the source: the tool's, or torch's."""
+    """Return the source: ``cnmon``, or torch_mlu."""
     tool = Tool("cnmon")
     return CambriconMonitor(tool) if tool.installed else TorchSource("torch_mlu", _NO_TOOL)
 
@@ -41,15 +41,15 @@ class CambriconMonitor(Source):
         return [CambriconCard(self, place) for place in range(len(self.cards()))]
 
     def driver_version(self) -> str:
-        """Return the driver's version, from the head of the table."""
+        """Return the driver's version, from the table's header."""
         return cnmon.driver_version(self.tool.ask()) or super().driver_version()
 
     def position(self, index: int) -> int:
-        """Return the place of the device that torch_mlu calls ``index``."""
+        """Return the position of the device with torch_mlu's index ``index``."""
         return visible(index)
 
     def cards(self) -> list[Card]:
-        """Return the table."""
+        """Return the cards in the table."""
         return cnmon.cards(self.tool.ask())
 
 
@@ -72,7 +72,7 @@ class CambriconCard(Device):
         return self._card.name
 
     def uuid(self) -> str:
-        """Return a UUID made of the host's name and the card's place, since cnmon's table has none."""
+        """Return a UUID derived from the host name and the card's PCI address, since cnmon prints none."""
         place = self._card.bus_id or self._card.number
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{place}"))
 
@@ -81,7 +81,7 @@ class CambriconCard(Device):
         return self._card.firmware
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         bus_id = self._card.bus_id
         return PciAddress.parse(bus_id) if bus_id else super().pci()
 
@@ -90,7 +90,7 @@ class CambriconCard(Device):
         return Memory(self._card.total * _MEBIBYTE, self._card.used * _MEBIBYTE)
 
     def busy(self) -> int:
-        """Return the percentage of time that the cores were busy."""
+        """Return the percentage of time in which the cores were busy."""
         return self._card.busy
 
     def temperature(self) -> int:
@@ -107,7 +107,7 @@ class CambriconCard(Device):
         return self._card.power * 1000
 
     def power_limit(self) -> int:
-        """Return the limit of the card's power."""
+        """Return the card's power limit."""
         return self._card.limit * 1000
 
     def processes(self) -> Sequence[Process]:

@@ -53,16 +53,16 @@ class Mtml(Source):
         return str(_told(self.library, lambda mtml: mtml.nvmlSystemGetDriverVersion()))
 
     def position(self, index: int) -> int:
-        """Return the place of the device that torch_musa calls ``index``."""
+        """Return the position of the device with torch_musa's index ``index``."""
         return visible(index)
 
 
 class MooreThreadsGpu(Device):
-    """A GPU of Moore Threads'.
+    """A Moore Threads GPU.
 
     Args:
         library: The module pymtml.
-        place: MTML's number of the GPU.
+        place: MTML's index of the GPU.
     """
 
     why_unknown = _DOES_NOT_TELL
@@ -88,16 +88,16 @@ class MooreThreadsGpu(Device):
         return str(self._device("mtmlDeviceGetVbiosVersion"))
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         return PciAddress.parse(self._device("mtmlDeviceGetPciInfo").sbdf)
 
     def pci_ids(self) -> tuple[int, int]:
-        """Return PCI's numbers."""
+        """Return the PCI device and vendor numbers, and the subsystem's."""
         info = self._device("mtmlDeviceGetPciInfo")
         return info.pciDeviceId, info.pciSubsystemId
 
     def pcie_link(self) -> tuple[int, int]:
-        """Return generation and width of the link now."""
+        """Return the current generation and width of the link."""
         info = self._device("mtmlDeviceGetPciInfo")
         return info.pciCurGen, info.pciCurWidth
 
@@ -116,23 +116,23 @@ class MooreThreadsGpu(Device):
         return Memory(total, used)
 
     def memory_bus_width(self) -> int:
-        """Return the width of the memory's bus."""
+        """Return the width of the memory bus."""
         return self._memory("mtmlMemoryGetBusWidth")
 
     def busy(self) -> int:
-        """Return the percentage of time that the GPU was busy."""
+        """Return the percentage of time in which the GPU was busy."""
         return self._gpu("mtmlGpuGetUtilization")
 
     def memory_busy(self) -> int:
-        """Return the percentage of time that the memory was busy."""
+        """Return the percentage of time in which the memory was busy."""
         return self._memory("mtmlMemoryGetUtilization")
 
     def encoder_busy(self) -> int:
-        """Return the percentage of time that the encoder was busy."""
+        """Return the percentage of time in which the encoder was busy."""
         return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").encUtil)
 
     def decoder_busy(self) -> int:
-        """Return the percentage of time that the decoder was busy."""
+        """Return the percentage of time in which the decoder was busy."""
         return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").decUtil)
 
     def temperature(self) -> int:
@@ -146,7 +146,7 @@ class MooreThreadsGpu(Device):
         return int(self._device("mtmlDeviceGetFanSpeed", 0))
 
     def ecc_enabled(self) -> bool:
-        """Return whether the memory corrects errors."""
+        """Return whether the memory corrects errors (ECC)."""
         current, _ = self._part("mtmlMemoryContext", "mtmlMemoryGetEccMode")
         return bool(current)
 

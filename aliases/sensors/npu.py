@@ -21,13 +21,13 @@ _CLOCKS = {Clock.COMPUTE: ("common", "Aicore curFreq(MHZ)"), Clock.MEMORY: ("mem
 
 
 def open_source() -> Source:
-    """Return the source: the tool's, or torch's."""
+    """Return the source: ``npu-smi``, or torch_npu."""
     tool = Tool("npu-smi")
     return NpuSmi(tool) if tool.installed else TorchNpu("torch_npu", _NO_TOOL, BusyTorchDevice)
 
 
 class TorchNpu(TorchSource):
-    """The readings of torch_npu, which has the versions of the driver and of CANN."""
+    """The readings of torch_npu, which reports the versions of the driver and of CANN."""
 
     def driver_version(self) -> str:
         """Return the driver's version."""
@@ -42,13 +42,13 @@ class BusyTorchDevice(TorchDevice):
     """A device whose load torch_npu reports."""
 
     def busy(self) -> int:
-        """Return the percentage of time that the AI cores were busy."""
+        """Return the percentage of time in which the AI cores were busy."""
         ask = getattr(vendor_module(), "utilization", None)
         return int(ask(self.index)) if ask else super().busy()
 
 
 def cann_version(part: str) -> str:
-    """Return the version of a part of CANN, ``"DRIVER"`` or itself; empty if torch_npu does not report it."""
+    """Return the version of CANN or a part such as ``"DRIVER"``; empty if torch_npu does not report it."""
     utils = getattr(vendor_module(), "utils", None)
     ask = getattr(utils, "get_cann_version", None)
     return str(ask(part)) if ask else ""
@@ -78,7 +78,7 @@ class NpuSmi(Source):
         return [AscendChip(self, place) for place in range(len(self.chips()))]
 
     def driver_version(self) -> str:
-        """Return the driver's version, from the head of the table."""
+        """Return the driver's version, from the table's header."""
         return npu_smi.version(self.tool.ask("info")) or super().driver_version()
 
     def runtime_version(self) -> int:
@@ -86,11 +86,11 @@ class NpuSmi(Source):
         return runtime_version() or super().runtime_version()
 
     def position(self, index: int) -> int:
-        """Return the place of the device that torch_npu calls ``index``."""
+        """Return the position of the device with torch_npu's index ``index``."""
         return visible(index)
 
     def chips(self) -> list[Chip]:
-        """Return the table of ``npu-smi info``."""
+        """Return the chips in the table of ``npu-smi info``."""
         return npu_smi.chips(self.tool.ask("info"))
 
 
@@ -114,11 +114,11 @@ class AscendChip(Device):
         return name if name.startswith("Ascend") else f"Ascend {name}"
 
     def uuid(self) -> str:
-        """Return a UUID made of the host's name and the PCI address, since npu-smi prints none."""
+        """Return a UUID derived from the host name and the PCI address, since npu-smi prints none."""
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{self._chip.bus_id}"))
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         return PciAddress.parse(self._chip.bus_id)
 
     def memory(self) -> Memory:
@@ -126,7 +126,7 @@ class AscendChip(Device):
         return Memory(self._chip.total * _MEGABYTE, self._chip.used * _MEGABYTE)
 
     def busy(self) -> int:
-        """Return the percentage of time that the AI cores were busy."""
+        """Return the percentage of time in which the AI cores were busy."""
         return self._chip.busy
 
     def memory_busy(self) -> int:

@@ -1,4 +1,4 @@
-"""Reads what Ascend's ``npu-smi`` prints."""
+"""Parses the output of Ascend's ``npu-smi``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Chip:
     """A chip in the table of ``npu-smi info``.
 
     Attributes:
-        npu: The number of its board.
-        chip: Its number on the board.
+        npu: The board's number.
+        chip: The chip's number on the board.
         name: The product, ``"910B3"``.
         bus_id: Its PCI address.
-        power: Watts of the board; None for a chip that has no meter of its own.
+        power: Watts of the board; None for a chip without a power meter.
         temperature: Degrees Celsius.
-        busy: Percentage of time that its AI cores were busy.
+        busy: Percentage of time in which its AI cores were busy.
         used: Megabytes of device memory in use.
         total: Megabytes of device memory.
-        processes: Number and megabytes of each process on it.
+        processes: Process number and megabytes of each process on it.
     """
 
     npu: int
@@ -42,16 +42,16 @@ class Chip:
 
 
 def version(text: str) -> str | None:
-    """Return the version in the head of the table, which is the driver's."""
+    """Return the version in the table's header, which is the driver's."""
     found = _VERSION.search(text)
     return found[1] if found else None
 
 
 def chips(text: str) -> list[Chip]:
-    """Read the table of ``npu-smi info``, in which each chip has two lines.
+    """Parse the table of ``npu-smi info``, in which each chip has two lines.
 
     Args:
-        text: The table, of any release and product: some name a physical number or no chip, and boards
+        text: The table of any release and product: some print a physical number or no chip number, and boards
             without high-bandwidth memory have one column less.
     """
     rows = [_cells(line) for line in text.splitlines() if line.startswith("|")]
@@ -63,9 +63,9 @@ def chips(text: str) -> list[Chip]:
 
 
 def pairs(text: str) -> Mapping[str, str]:
-    """Read what ``npu-smi info -t ... -i ... -c ...`` prints: lines ``name : value``.
+    """Parse the output of ``npu-smi info -t ... -i ... -c ...``: lines of ``name : value``.
 
-    A name that comes twice is the chip's first, then that of the board's controller.
+    If a name occurs twice, the first value is the chip's, the second that of the board's controller.
     """
     found: dict[str, str] = {}
     for match in filter(None, map(_PAIR.match, text.splitlines())):

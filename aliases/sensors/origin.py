@@ -20,7 +20,7 @@ class Source:
     why_unknown = "the platform does not report it"
 
     def devices(self) -> Sequence[Device]:
-        """Return the machine's devices, in the platform's order, including those masked for torch."""
+        """Return the machine's devices in the platform's order, including those hidden from torch."""
         raise NotImplementedError
 
     def driver_version(self) -> str:
@@ -28,16 +28,16 @@ class Source:
         raise UnknownReadingError(f"version of the driver: {self.why_unknown}")
 
     def runtime_version(self) -> int:
-        """Return the version of the vendor's counterpart of CUDA, as ``1000 * major + 10 * minor``."""
+        """Return the version of the vendor's equivalent of CUDA, as ``1000 * major + 10 * minor``."""
         raise UnknownReadingError(f"version of the runtime: {self.why_unknown}")
 
     def position(self, index: int) -> int:
-        """Return the place in ``devices`` of the device that torch calls ``index``."""
+        """Return the position in ``devices`` of the device with torch's index ``index``."""
         return index
 
 
 def visible(index: int) -> int:
-    """Return the platform's number of the device that torch calls ``index``, which a variable may mask."""
+    """Return the platform's number of the device with torch's index ``index``, which a mask may change."""
     backend = backends.active()
     mask = os.environ.get(backend.table.facts.visible_devices, "") if backend else ""
     numbers = [int(part) for part in mask.split(",") if part.strip().isdigit()]

@@ -1,4 +1,4 @@
-"""The processor's power, as the kernel counts its energy (RAPL) and keeps its limits."""
+"""The processor's power, from the kernel's energy counters and limits (RAPL)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from morph.aliases.sensors.reading import UnknownReadingError
 
 ZONES = pathlib.Path("/sys/class/powercap")
 SAMPLE = 0.1
-"""Seconds between two reads of the counter, if it has not been read before."""
+"""Seconds between two reads of the counter on its first use."""
 
 
 class Powercap:
-    """The processor's packages, together.
+    """All packages of the processor together.
 
     Args:
-        folder: The kernel's folder of them.
+        folder: The kernel's folder for the packages.
     """
 
     def __init__(self, folder: pathlib.Path = ZONES) -> None:
@@ -26,7 +26,7 @@ class Powercap:
         self._seen: tuple[float, list[int]] | None = None
 
     def energy(self) -> int:
-        """Return the energy of all packages in millijoules, where this process may read it."""
+        """Return the energy of all packages in millijoules, if this process may read it."""
         return sum(self._counters()) // 1000
 
     def power(self) -> int:
@@ -57,7 +57,7 @@ class Powercap:
 
     @staticmethod
     def _growth(before: int, after: int, package: pathlib.Path) -> int:
-        """Return how much a package's counter has grown, which begins anew at its range."""
+        """Return the growth of a package's counter, which wraps around at its maximum."""
         return after - before if after >= before else after - before + _range(package)
 
 

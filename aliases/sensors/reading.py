@@ -47,8 +47,8 @@ class Process:
     """A process on a device.
 
     Attributes:
-        pid: Its number.
-        memory: The device's memory that it uses, in bytes; None if not reported.
+        pid: The process number.
+        memory: The device memory that it uses, in bytes; None if not reported.
     """
 
     pid: int
@@ -57,7 +57,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class PciAddress:
-    """A place on the PCI bus."""
+    """An address on the PCI bus."""
 
     domain: int
     bus: int
@@ -72,7 +72,7 @@ class PciAddress:
         193
 
         Raises:
-            ValueError: If it is not an address.
+            ValueError: If it is not a PCI address.
         """
         match = re.fullmatch(r"(?:([0-9a-fA-F]+):)?([0-9a-fA-F]+):([0-9a-fA-F]+)(?:\.([0-9a-fA-F]))?", text)
         if match is None:
@@ -86,7 +86,7 @@ class Device:
     Attributes:
         why_unknown: Why the readings that are not overridden are missing, and what to install, in one clause.
         error: The class of that error.
-        draws: Whether it may draw a screen, and so have processes that do.
+        draws: Whether it may drive a display, and so have graphics processes.
     """
 
     why_unknown = "the platform does not report it"
@@ -94,7 +94,7 @@ class Device:
     draws = True
 
     def unknown(self, what: str) -> UnknownReadingError:
-        """Return the error for a reading ``what`` that is not available, with the reason."""
+        """Return the error for the unavailable reading ``what``, with the reason."""
         return self.error(f"{what}: {self.why_unknown}")
 
     def name(self) -> str:
@@ -114,23 +114,23 @@ class Device:
         raise self.unknown("firmware")
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         raise self.unknown("PCI address")
 
     def pci_ids(self) -> tuple[int, int]:
-        """Return PCI's device and vendor number in one (``device << 16 | vendor``), and the subsystem's."""
+        """Return PCI device and vendor number combined (``device << 16 | vendor``), and the subsystem's."""
         device, vendor = self._system("device"), self._system("vendor")
         return device << 16 | vendor, self._system("subsystem_device") << 16 | self._system(
             "subsystem_vendor"
         )
 
     def pci_folder(self) -> pathlib.Path:
-        """Return the folder in which the kernel describes the PCI device."""
+        """Return the kernel's folder for the PCI device."""
         place = self.pci()
         return _PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
 
     def pcie_link(self) -> tuple[int, int]:
-        """Return generation and width of the PCIe link as it is now."""
+        """Return the current generation and width of the PCIe link."""
         raise self.unknown("PCIe link")
 
     def max_pcie_link(self) -> tuple[int, int]:
@@ -138,11 +138,11 @@ class Device:
         raise self.unknown("PCIe link")
 
     def pcie_throughput(self, *, sent: bool) -> int:
-        """Return the kibibytes a second that the device sends over PCIe, or receives."""
+        """Return the kibibytes per second that the device sends or receives over PCIe."""
         raise self.unknown("traffic over PCIe")
 
     def numa_node(self) -> int:
-        """Return the NUMA node that the device is attached to; -1 on a machine without them."""
+        """Return the device's NUMA node; -1 on a machine without NUMA nodes."""
         return self._system("numa_node")
 
     def cores(self) -> int:
@@ -154,23 +154,23 @@ class Device:
         raise self.unknown("memory")
 
     def memory_bus_width(self) -> int:
-        """Return the width of the memory's bus in bits."""
+        """Return the width of the memory bus in bits."""
         raise self.unknown("width of the memory bus")
 
     def busy(self) -> int:
-        """Return the percentage of time that the compute cores were busy."""
+        """Return the percentage of time in which the compute cores were busy."""
         raise self.unknown("utilization")
 
     def memory_busy(self) -> int:
-        """Return the percentage of time that the memory was read or written."""
+        """Return the percentage of time in which the memory was read or written."""
         raise self.unknown("utilization of the memory")
 
     def encoder_busy(self) -> int:
-        """Return the percentage of time that the video encoder was busy."""
+        """Return the percentage of time in which the video encoder was busy."""
         raise self.unknown("utilization of the encoder")
 
     def decoder_busy(self) -> int:
-        """Return the percentage of time that the video decoder was busy."""
+        """Return the percentage of time in which the video decoder was busy."""
         raise self.unknown("utilization of the decoder")
 
     def temperature(self) -> int:
@@ -178,11 +178,11 @@ class Device:
         raise self.unknown("temperature")
 
     def temperature_limit(self) -> int:
-        """Return the temperature at which the chip slows down, in degrees Celsius."""
+        """Return the temperature at which the chip is throttled, in degrees Celsius."""
         raise self.unknown("limit of the temperature")
 
     def shutdown_temperature(self) -> int:
-        """Return the temperature at which the chip switches itself off, in degrees Celsius."""
+        """Return the temperature at which the chip shuts down, in degrees Celsius."""
         raise self.unknown("temperature of switching off")
 
     def fan_speed(self) -> int:
@@ -194,11 +194,11 @@ class Device:
         raise self.unknown("power")
 
     def power_limit(self) -> int:
-        """Return the limit of the power in milliwatts."""
+        """Return the power limit in milliwatts."""
         raise self.unknown("limit of the power")
 
     def power_limits(self) -> tuple[int, int]:
-        """Return the lowest and the highest limit of the power that can be set, in milliwatts."""
+        """Return the lowest and the highest power limit that can be set, in milliwatts."""
         raise self.unknown("range of the power's limit")
 
     def energy(self) -> int:
@@ -218,20 +218,20 @@ class Device:
         raise self.unknown("processes")
 
     def processes_busy(self) -> Mapping[int, int]:
-        """Return, by the number of each process, its percentage of the device's time since the last call."""
+        """Return each process's percentage of the device's time since the last call, by process number."""
         raise self.unknown("utilization by process")
 
     def _system(self, fact: str) -> int:
-        """Return a number that the kernel reports for a PCI device."""
+        """Return an attribute that the kernel reports for the PCI device."""
         file = self.pci_folder() / fact
         if not file.exists():
             raise UnknownReadingError(f"{fact}: the system does not report it for {file.parent.name}")
         return int(file.read_text(), 0)
 
     def ecc_enabled(self) -> bool:
-        """Return whether the memory corrects errors."""
+        """Return whether the memory corrects errors (ECC)."""
         raise self.unknown("error correction")
 
     def ecc_errors(self, *, corrected: bool) -> int:
-        """Return the number of the memory's errors, ``corrected`` or not."""
+        """Return the number of memory errors, ``corrected`` or not."""
         raise self.unknown("errors of the memory")

@@ -1,4 +1,4 @@
-"""AMD's readings, from AMD SMI's Python package, which comes with ROCm and is on the index."""
+"""AMD's readings, from AMD SMI's Python package, which is part of ROCm and on PyPI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Pro
 _MEGABYTE = 1 << 20
 _DOES_NOT_TELL = "AMD SMI does not report it"
 _GENERATIONS = {2500: 1, 5000: 2, 8000: 3, 16000: 4, 32000: 5, 64000: 6}
-"""Generations of PCIe by megatransfers per second."""
+"""PCIe generations by megatransfers per second."""
 
 
 def open_source() -> Source:
@@ -54,11 +54,11 @@ class AmdSmi(Source):
 
 
 class AmdGpu(Device):
-    """A GPU of AMD's.
+    """An AMD GPU.
 
     Args:
         library: The module amdsmi.
-        handle: Its handle of the GPU.
+        handle: The package's handle for the GPU.
     """
 
     why_unknown = _DOES_NOT_TELL
@@ -68,10 +68,10 @@ class AmdGpu(Device):
         self._handle = handle
 
     def ask(self, function: str, *arguments: Any, key: str | None = None) -> Any:
-        """Return the answer of a function of AMD SMI's, or one ``key`` of it.
+        """Return the result of an AMD SMI function, or one ``key`` of it.
 
         Raises:
-            UnknownReadingError: If it does not report it.
+            UnknownReadingError: If AMD SMI does not report it.
         """
         try:
             answer = getattr(self._library, function)(self._handle, *arguments)
@@ -99,11 +99,11 @@ class AmdGpu(Device):
         return str(self.ask("amdsmi_get_gpu_vbios_info", key="version"))
 
     def pci(self) -> PciAddress:
-        """Return the place on the PCI bus."""
+        """Return the address on the PCI bus."""
         return PciAddress.parse(self.ask("amdsmi_get_gpu_device_bdf"))
 
     def pcie_link(self) -> tuple[int, int]:
-        """Return generation and width of the link now."""
+        """Return the current generation and width of the link."""
         metric = self.ask("amdsmi_get_pcie_info", key="pcie_metric")
         return self._link(metric["pcie_speed"], metric["pcie_width"])
 
@@ -113,7 +113,7 @@ class AmdGpu(Device):
         return self._link(static["max_pcie_speed"], static["max_pcie_width"])
 
     def pcie_throughput(self, *, sent: bool) -> int:
-        """Return what the GPU sends or receives in the second that AMD SMI takes to count it."""
+        """Return what the GPU sends or receives in the second during which AMD SMI counts."""
         return int(self.ask("amdsmi_get_gpu_pci_throughput", key="sent" if sent else "received")) // 1024
 
     def numa_node(self) -> int:
@@ -130,7 +130,7 @@ class AmdGpu(Device):
         return Memory(usage["vram_total"] * _MEGABYTE, usage["vram_used"] * _MEGABYTE)
 
     def memory_bus_width(self) -> int:
-        """Return the width of the memory's bus."""
+        """Return the width of the memory bus."""
         return int(self.ask("amdsmi_get_gpu_vram_info", key="vram_bit_width"))
 
     def busy(self) -> int:
@@ -150,12 +150,12 @@ class AmdGpu(Device):
         return self._temperature("CRITICAL")
 
     def fan_speed(self) -> int:
-        """Return the fan's speed, of its highest."""
+        """Return the fan's speed, as a percentage of its highest."""
         highest = self.ask("amdsmi_get_gpu_fan_speed_max", 0)
         return int(round(100 * self.ask("amdsmi_get_gpu_fan_speed", 0) / highest))
 
     def power(self) -> int:
-        """Return the socket's power, which is reported in watts: the momentary one, else the average."""
+        """Return the socket's power, which is reported in watts: the current power, else the average."""
         info = self.ask("amdsmi_get_power_info")
         watts = [
             info[key]
@@ -167,7 +167,7 @@ class AmdGpu(Device):
         return int(watts[0]) * 1000
 
     def power_limit(self) -> int:
-        """Return the limit of the power, which is reported in microwatts."""
+        """Return the power limit, which is reported in microwatts."""
         return int(self.ask("amdsmi_get_power_cap_info", key="power_cap")) // 1000
 
     def power_limits(self) -> tuple[int, int]:
@@ -176,7 +176,7 @@ class AmdGpu(Device):
         return caps["min_power_cap"] // 1000, caps["max_power_cap"] // 1000
 
     def energy(self) -> int:
-        """Return the energy, which is counted in units of some microjoules."""
+        """Return the energy, which is counted in units of several microjoules."""
         count = self.ask("amdsmi_get_energy_count")
         return int(round(count["energy_accumulator"] * count["counter_resolution"] / 1000))
 
@@ -198,7 +198,7 @@ class AmdGpu(Device):
         return bool(self.ask("amdsmi_get_gpu_ecc_enabled"))
 
     def ecc_errors(self, *, corrected: bool) -> int:
-        """Return the number of the memory's errors."""
+        """Return the number of memory errors."""
         key = "correctable_count" if corrected else "uncorrectable_count"
         return int(self.ask("amdsmi_get_gpu_total_ecc_count", key=key))
 

@@ -1,4 +1,4 @@
-"""Intel's Level Zero Sysman, through the package pyzes: the C functions, called by name and field."""
+"""Intel's Level Zero Sysman, through the package pyzes, whose C functions and fields are accessed by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from morph.aliases.sensors.reading import UnknownReadingError
 
 SAMPLE = 0.1
-"""Seconds between two reads of a counter, if it has not been read before."""
+"""Seconds between two reads of a counter on its first use."""
 
 
 class Sysman:
@@ -41,16 +41,16 @@ class Sysman:
         return cls(importlib.import_module("pyzes"))
 
     def cards(self) -> list[Any]:
-        """Return the handles of the GPUs of the first driver, which is the one that torch.xpu asks."""
+        """Return the handles of the GPUs of the first driver, which torch.xpu also queries."""
         drivers = self.listed("zesDriverGet", "zes_driver_handle_t")
         return self.listed("zesDeviceGet", "zes_device_handle_t", drivers[0]) if drivers else []
 
     def listed(self, function: str, kind: str, *owner: Any) -> list[Any]:
-        """Return the handles or structures of a function that first returns their number.
+        """Return the handles or structures from a function that first returns their number.
 
         Args:
             function: ``"zesDeviceProcessesGetState"``.
-            kind: The type of the results, by its name in pyzes.
+            kind: The result type's name in pyzes.
             owner: The handle of its owner, if it has one.
 
         Raises:
@@ -70,8 +70,8 @@ class Sysman:
 
         Args:
             function: ``"zesDevicePciGetState"``.
-            kind: The type of the result, by its name in pyzes.
-            handle: Whose it is.
+            kind: The result type's name in pyzes.
+            handle: The handle of its owner.
 
         Raises:
             UnknownReadingError: If the function fails.
@@ -82,20 +82,20 @@ class Sysman:
         return filled
 
     def parts(self, card: Any, part: str, kind: str, properties: str) -> Iterator[tuple[Any, Any]]:
-        """Yield handle and properties of each part of a card, ``"MemoryModules"``, of its ``kind``."""
+        """Yield the handle and properties of each ``part`` of a card, such as ``"MemoryModules"``."""
         name = properties.removeprefix("zes").removesuffix("GetProperties")
         short = {"Memory": "mem", "Frequency": "freq", "Temperature": "temp"}.get(name, name.lower())
         for handle in self.listed(f"zesDeviceEnum{part}", kind, card):
             yield handle, self.read(properties, f"zes_{short}_properties_t", handle)
 
     def rate(self, function: str, kind: str, handle: Any, *fields: str) -> tuple[float, Any]:
-        """Return the growth of a counter per microsecond since it was last read, and its value.
+        """Return a counter's growth per microsecond since it was last read, and its value.
 
         Args:
             function: The function for the counter and its timestamp in microseconds.
             kind: The structure's name in pyzes.
-            handle: Whose it is.
-            fields: The structure's fields that are counted together.
+            handle: The handle of its owner.
+            fields: The structure's fields to add up.
         """
         key = function, handle.value, *fields
         if key not in self._counters:

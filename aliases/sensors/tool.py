@@ -1,4 +1,4 @@
-"""Runs a vendor's tool, and caches its output briefly, since programs ask for one reading after the other."""
+"""Runs a vendor's tool and caches its output briefly, since programs query one reading after the other."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Tool:
         return shutil.which(self._name) is not None
 
     def ask(self, *arguments: str) -> str:
-        """Return the tool's output, at most a moment old.
+        """Return the tool's output, cached briefly.
 
         Raises:
-            UnknownReadingError: If it fails, with the first line of its message.
+            UnknownReadingError: If the tool fails, with the first line of its message.
         """
         asked, answer = self._answers.get(arguments, (-KEPT, ""))
         if time.monotonic() - asked >= KEPT:

@@ -16,10 +16,10 @@ Value = TypeVar("Value")
 
 
 def known(ask: Callable[[], Value]) -> Value:
-    """Return the result of ``ask``, or raise an error if the backend lacks the name.
+    """Return the result of ``ask``, or raise an error if the backend lacks the function.
 
     Raises:
-        UnknownReadingError: With the reason that the backend's table gives.
+        UnknownReadingError: With the reason from the backend's table.
     """
     try:
         return ask()
@@ -28,13 +28,13 @@ def known(ask: Callable[[], Value]) -> Value:
 
 
 class TorchDevice(Device):
-    """A device as ``torch.cuda`` reports it, where the vendor's library or tool is absent.
+    """A device as ``torch.cuda`` reports it, used where the vendor's library or tool is absent.
 
-    Asking for its memory makes the vendor's runtime open the device, as ``torch.cuda.mem_get_info`` does.
+    Reading its memory makes the vendor's runtime open the device, as ``torch.cuda.mem_get_info`` does.
 
     Args:
         index: torch's index.
-        why_unknown: Why nothing else can be read.
+        why_unknown: Why other readings are unavailable.
     """
 
     error: type[UnknownReadingError] = AbsentLibraryError
@@ -67,11 +67,11 @@ class TorchDevice(Device):
 
 
 class TorchSource(Source):
-    """torch as the source of readings, where there is no library or tool.
+    """torch as the source of readings, used where there is no library or tool.
 
     Args:
         title: The vendor's package, or torch.
-        why_unknown: Why nothing else can be read, and what to install.
+        why_unknown: Why other readings are unavailable, and what to install.
         kind: The class of the devices.
     """
 

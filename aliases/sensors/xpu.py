@@ -27,7 +27,7 @@ def open_source() -> Source:
 
 
 class LevelZero(Source):
-    """Level Zero Sysman, with the devices that are masked for torch too.
+    """Level Zero Sysman, including the devices that are hidden from torch.
 
     Args:
         sysman: The opened Sysman.
@@ -40,7 +40,7 @@ class LevelZero(Source):
         self.sysman = sysman
 
     def devices(self) -> Sequence[SysmanGpu]:
-        """Return the cards, or their tiles where torch.xpu has one device for each."""
+        """Return the cards, or their tiles if torch.xpu exposes each tile as a device."""
         return [device for card in self.sysman.cards() for device in self._devices_of(card)]
 
     def driver_version(self) -> str:
@@ -48,7 +48,7 @@ class LevelZero(Source):
         return self.devices()[0].driver_version()
 
     def position(self, index: int) -> int:
-        """Return the place of the device that torch.xpu calls ``index``: a mask changes no order."""
+        """Return the position of the device with torch.xpu's index ``index``: masks keep the order."""
         mask = os.environ.get("ZE_AFFINITY_MASK", "").split(",")
         shown = sorted({int(part) for part in mask if part.strip().isdigit()})
         return shown[index] if index < len(shown) else index
@@ -63,7 +63,7 @@ class LevelZero(Source):
 
 
 class TorchXpu(Source):
-    """Intel's GPUs as torch.xpu sees them.
+    """Intel GPUs as torch.xpu reports them.
 
     Args:
         why_unknown: Why the readings that torch.xpu lacks are not available, and what to install.
@@ -84,10 +84,10 @@ class TorchXpu(Source):
 
 
 class IntelGpu(TorchDevice):
-    """A GPU of Intel's, for which torch.xpu has some readings itself if it can import pyzes."""
+    """An Intel GPU, for which torch.xpu itself provides some readings if it can import pyzes."""
 
     def busy(self) -> int:
-        """Return the percentage of time that the engines were busy."""
+        """Return the percentage of time in which the engines were busy."""
         return round(self._ask(torch.xpu.utilization))
 
     def memory_busy(self) -> int:
@@ -109,7 +109,7 @@ class IntelGpu(TorchDevice):
         return round(self._ask(torch.xpu.clock_rate))
 
     def memory_bus_width(self) -> int:
-        """Return the width of the memory's bus."""
+        """Return the width of the memory bus."""
         width = getattr(torch.xpu.get_device_properties(self.index), "memory_bus_width", 0)
         return int(width) or super().memory_bus_width()
 
@@ -118,5 +118,5 @@ class IntelGpu(TorchDevice):
             return measure(self.index)
         except ImportError as error:
             raise AbsentLibraryError(self.why_unknown) from error
-        except RuntimeError as error:  # the driver comes without Sysman, or the board has no such sensor
+        except RuntimeError as error:  # the driver lacks Sysman, or the board has no such sensor
             raise UnknownReadingError(str(error)) from error

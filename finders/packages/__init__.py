@@ -1,1 +1,1 @@
-"""Serving whole packages that cannot be installed: flash_attn, apex, pynvml."""
+"""Serves whole packages that cannot be installed: flash_attn, apex, pynvml."""

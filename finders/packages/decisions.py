@@ -37,7 +37,7 @@ class Decisions:
         self._aside: set[tuple[str, int]] = set()
 
     def known(self, package: Package) -> bool | None:
-        """Return whether ``package`` is served if that is decided already, else None."""
+        """Return whether ``package`` is served, or None if that is undecided."""
         if (package.name, _thread.get_ident()) in self._aside:
             return False
         return self._served.get(package.name)
@@ -55,7 +55,7 @@ class Decisions:
         return not self._is_installed(package) if known is None else known
 
     def say_replaced(self, package: Package) -> None:
-        """Report, once in a family of processes, which installation ``package`` replaces and why, if any."""
+        """Report, once per process tree, which installation ``package`` replaces and why, if any."""
         announced = os.environ.get(SAID, "").split()
         problem = self._problems.get(package.name)
         if problem and package.name not in announced:
@@ -65,7 +65,7 @@ class Decisions:
 
     @contextmanager
     def standing_aside(self, package: Package) -> Iterator[None]:
-        """Serve nothing of ``package`` to this thread for the length of a ``with`` block."""
+        """Serve nothing of ``package`` to this thread inside a ``with`` block."""
         key = package.name, _thread.get_ident()
         self._aside.add(key)
         try:
@@ -75,7 +75,7 @@ class Decisions:
 
     def _decide(self, package: Package) -> None:
         if "torch" not in sys.modules and _cannot_load("libcuda.so.1") is None:
-            import torch  # noqa: F401  (which has morph stay out where a GPU of NVIDIA's works)
+            import torch  # noqa: F401  (after which morph stays inactive if an NVIDIA GPU works)
         if self._finder not in sys.meta_path:
             return
         installed = self._is_installed(package)
@@ -93,17 +93,17 @@ class Decisions:
 
 def is_ours(module: ModuleType) -> bool:
     """Return whether ``module`` comes from morph's trees, whichever loader executes it, and at any stage."""
-    file = getattr(module, "__file__", None)  # its spec shows the real place until it is executed
+    file = getattr(module, "__file__", None)  # its spec has the real origin until it is executed
     return file is not None and file.startswith(PACKAGES + os.sep)
 
 
 def imported(names: Iterable[str]) -> list[str]:
-    """Return the names of the imported modules, submodules included, of the top-level ``names``."""
+    """Return the names of the imported modules below the top-level ``names``, themselves included."""
     return [name for name in list(sys.modules) if name.partition(".")[0] in names]
 
 
 def _problem(package: Package) -> str | None:
-    """Return why the installed ``package`` cannot load, or None if it does."""
+    """Return why the installed ``package`` cannot load, or None if it loads."""
     if package.library:
         return _cannot_load(package.library)
     before = set(imported(package.import_names))

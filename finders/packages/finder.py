@@ -1,8 +1,8 @@
 # don't import any costly modules: a start-up file reaches this one
 """The finder of whole packages that cannot be installed here.
 
-The import system calls a finder while it holds its global lock: a finder that imports something may wait for
-threads that wait for the lock. So the finder only returns a possible place of a module; its loader decides.
+The import system holds its global lock while it calls a finder: a finder that imports something may wait for
+threads that wait for the lock. So the finder only returns a possible origin of a module; its loader decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class PackageFinder:
-    """Serves the packages that have a tree in ``aliases``, unless a real one is installed and works.
+    """Serves the packages that have a tree in ``aliases``, unless a working one is installed.
 
     There is one instance, ``packages``. Served modules run under their public names, from morph's files.
     """
@@ -47,7 +47,7 @@ class PackageFinder:
 
     @property
     def trees(self) -> Trees:
-        """The object that decides and serves; finding a module must not use it, since that imports more."""
+        """The object that decides and serves; finding a module must not use it, since it imports others."""
         from morph.finders.packages.trees import Trees
 
         with self._making_trees:  # two instances would decide separately
@@ -59,7 +59,7 @@ class PackageFinder:
         """Serve from now on; a second call changes only the scope.
 
         Args:
-            scope: Whose code is served; None serves all.
+            scope: The code to which packages are served; None serves all.
         """
         self._scope = scope or Scope()
         put_first(self)
@@ -82,7 +82,7 @@ class PackageFinder:
         if "torch" not in sys.modules:
             self.hide()
         try:
-            import torch  # noqa: F401  (which waits for a thread that is importing it)
+            import torch  # noqa: F401  (which waits for another thread that is importing it)
         finally:
             self.show()
 
@@ -115,8 +115,8 @@ class PackageFinder:
         return self._trees.find_submodule(fullname, path, frame, stranger) if self._trees else None
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
-        """Return the served packages' distributions, for ``importlib.metadata`` and its backports alike."""
-        if context is None or "path" in vars(context):  # a search of one folder, as by pip
+        """Return the served packages' distributions, for ``importlib.metadata`` and its backports."""
+        if context is None or "path" in vars(context):  # a search of one folder, as pip does
             return ()
         policy = policy_of_caller(sys._getframe(1), self._scope, self.names)
         return self.trees.find_distributions(context, policy)
@@ -130,10 +130,10 @@ class PackageFinder:
 
 
 class PackageLoader:
-    """Loads the real module of a top-level name if its package works, else morph's own.
+    """Loads the real top-level module if its package works, else morph's own.
 
     Args:
-        finder: The finder, which has the trees.
+        finder: The finder, which owns the trees.
         name: The module's name.
     """
 
@@ -142,11 +142,11 @@ class PackageLoader:
         self._name = name
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module: a real one is complete already."""
+        """Return the module; a real one is already complete."""
         return self._finder.trees.create(self._name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, unless it is complete, and leave no trace on it."""
+        """Execute the module unless it is complete, and leave no trace on it."""
         self._finder.trees.execute(module)
 
     def __getattr__(self, name: str) -> Any:
@@ -157,12 +157,12 @@ packages = PackageFinder()
 
 
 def _possible_spec(name: str, real: ModuleSpec | None, loader: Any) -> ModuleSpec:
-    """Return a spec with the module's origin: its ``real`` place, or morph's."""
+    """Return a spec with the module's origin: that of ``real``, or morph's."""
     file = folders.top_level(name)
     searched = folders.folders_of(file)
     if real is not None and real.origin is not None:
         file, searched = real.origin, real.submodule_search_locations
-    kind: type[ModuleSpec] = type(sys.__spec__)  # importing it would cost every interpreter under morph
+    kind: type[ModuleSpec] = type(sys.__spec__)  # an import would slow down every interpreter
     spec = kind(name, loader, origin=file, is_package=searched is not None)
     spec.has_location = True
     spec.submodule_search_locations = searched

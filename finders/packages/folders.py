@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The places of morph's package trees, without reading any of them."""
+"""The paths of morph's package trees, found without reading their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXTENSIONS = os.path.join(PACKAGES, "extensions")
 
 
 def has_tree(name: str) -> bool:
-    """Return whether ``name`` is a package with a tree, not a module that belongs to one."""
+    """Return whether ``name`` is a package with its own tree, not a module that belongs to one."""
     return os.path.isfile(os.path.join(PACKAGES, name, "surface.toml"))
 
 
@@ -38,10 +38,10 @@ def top_level(name: str) -> str:
 
 
 def folders_of(file: str) -> list[str] | None:
-    """Return the ``__path__`` of the module of ``file``; None if it has no submodules."""
+    """Return the ``__path__`` of the module in ``file``; None if it has no submodules."""
     return [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
 
 
 def is_installed(spec: ModuleSpec | None) -> bool:
-    """Return whether ``spec`` is of a module with a file, not of a folder of the same name."""
+    """Return whether ``spec`` belongs to a module with a file, not to a folder of the same name."""
     return spec is not None and spec.origin is not None

@@ -22,11 +22,11 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
     """Return whether nothing is served to the importing code: it has not opted in, or belongs to torch.
 
     torch and the vendors' packages get the served packages that a program makes them import (to unpickle, to
-    trace, to run a module), but none that their own code names.
+    trace, to run a module), but none that their own code imports by name.
 
     Args:
         frame: The frame that called the finder.
-        name: The top-level name that is imported.
+        name: The imported top-level name.
         package: The package that it belongs to.
         scope: The code that has opted in.
         served: The top-level names of the served packages, which may import each other.
@@ -46,7 +46,7 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
 
 
 def _is_served_to_torch(module: str, name: str) -> bool:
-    """Return whether torch.cuda, or the code that completes it, imports pynvml for morph's own device."""
+    """Return whether torch.cuda, or morph's code behind it, imports pynvml for the software device."""
     backends = sys.modules.get("morph.backends")
     backend = backends.active() if backends is not None else None
     if name != "pynvml" or backend is None or not backend.table.facts.software:
@@ -55,17 +55,17 @@ def _is_served_to_torch(module: str, name: str) -> bool:
 
 
 def policy_of_caller(frame: FrameType, scope: Scope, served: Container[str]) -> Policy:
-    """Return the policy for the code that reads metadata of distributions; morph itself is left alone.
+    """Return the policy for the code that reads distribution metadata; morph itself is left alone.
 
     Args:
         frame: The frame that called the finder.
-        scope: Who has opted in.
-        served: The top-level names of what is served, which may ask each other.
+        scope: The code that has opted in.
+        served: The top-level names of the served packages, which may read each other's metadata.
     """
     asking = _importer(frame)
     module = caller(asking)
     root = module.partition(".")[0]
-    if root == "morph":  # may be reading the metadata that the scope is made from
+    if root == "morph":  # may be reading the metadata from which the scope is built
         return LEFT_ALONE
     return OPTED_IN if root in served else scope.policy(module)
 
@@ -90,6 +90,6 @@ def _names(frame: FrameType, name: str) -> bool:
 
 def _torch_and_vendors() -> Iterable[str]:
     table = sys.modules.get("morph.tables.table")
-    if "torch" not in sys.modules or table is None:  # no vendor's package is there yet
+    if "torch" not in sys.modules or table is None:  # no vendor's package is imported yet
         return TORCH
     return TORCH.union(table.load(name).facts.vendor for name in table.backend_names())

@@ -1,4 +1,4 @@
-"""The loader of the modules in morph's own trees of packages."""
+"""The loader of the modules in morph's package trees."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from morph.tables.package import Package
 
 
 class TreeLoader(SourceFileLoader):
-    """Loads a module of a tree under its public name; missing names raise with the reason.
+    """Loads a module of a tree under its public name; a missing name raises an error with the reason.
 
     Args:
         fullname: The public name.
         path: The module's file.
         package: The package that it belongs to.
-        loaded: Receives every loaded module, by name.
+        loaded: Receives every loaded module by name.
 
     Attributes:
         observers: Called with each module before it is executed.
@@ -40,7 +40,7 @@ class TreeLoader(SourceFileLoader):
         return module_cache.find(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, unless it was kept."""
+        """Execute the module, unless it comes from the cache."""
         for observer in self.observers:
             observer(module)
         if module_cache.bring_back(module, self._loaded):

@@ -1,4 +1,4 @@
-"""The metadata of served packages, as ``importlib.metadata`` and its backports each expect it."""
+"""The metadata of served packages, in the form that ``importlib.metadata`` and its backports each expect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morph.tables.package import Package
 
 
 def normalized(name: str) -> str:
-    """Return a distribution's ``name`` as normalized by PEP 503.
+    """Return a distribution's ``name``, normalized according to PEP 503.
 
     >>> normalized("Flash_Attn") == normalized("flash-attn")
     True
@@ -27,8 +27,8 @@ def distribution(package: Package, name: str, library: Any) -> Any:
 
     Args:
         package: The package.
-        name: One of the names it is installed by.
-        library: The module of its ``Distribution`` base class: ``importlib.metadata``, or a backport.
+        name: One of the names of its distribution.
+        library: The module of the ``Distribution`` base class: ``importlib.metadata``, or a backport.
     """
     served: Any = _class_for(library)(package, name)
     return served
@@ -37,19 +37,19 @@ def distribution(package: Package, name: str, library: Any) -> Any:
 @functools.cache
 def _class_for(library: Any) -> Any:
     class ServedDistribution(library.Distribution):  # type: ignore[misc]  # the caller's own
-        """A distribution whose files are in morph."""
+        """A distribution whose files are part of morph."""
 
         def __init__(self, package: Package, name: str) -> None:
             self._package = package
             self._distribution = name
 
         def read_text(self, filename: str) -> str | None:
-            """Return the text of a file of the metadata, or None if there is none of that name."""
+            """Return the text of a metadata file, or None if there is no such file."""
             writer = _FILES.get(filename)
             return writer(self._package, self._distribution) if writer else None
 
         def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:
-            """Return where a file of the distribution lies."""
+            """Return the path of a file of the distribution."""
             inside = pathlib.Path(folders.PACKAGES, path)
             return inside if inside.exists() else pathlib.Path(folders.EXTENSIONS, path)
 

@@ -10,7 +10,7 @@ from morph import backends
 
 
 class ModuleCache:
-    """The modules of earlier activations: executing them again would pile up classes, operators and loggers.
+    """The modules of earlier activations; executing them again would pile up classes, operators and loggers.
 
     There is one instance, ``module_cache``. Modules executed for one backend are not reused for another.
     """
@@ -34,21 +34,21 @@ class ModuleCache:
         self._keep({name: sys.modules.pop(name) for name in finished})
 
     def take_away_unfinished(self) -> None:
-        """Remove what was left to importing threads from ``sys.modules``, if they have finished."""
+        """Remove modules left for importing threads from ``sys.modules``, once these have finished."""
         finished, self._unfinished = _parted(self._unfinished)
         for name in finished:
             del sys.modules[name]
 
     def find(self, name: str) -> ModuleType | None:
-        """Return the kept module ``name``, if it was executed for the active backend."""
+        """Return the cached module ``name``, if it was executed for the active backend."""
         return self._modules.get(name) if self._backend == _backend() else None
 
     def bring_back(self, module: ModuleType, loaded: MutableMapping[str, ModuleType]) -> bool:
-        """Import ``module`` and all that was imported below it, and return whether it was kept.
+        """Restore ``module`` and its submodules to ``sys.modules``, and return whether it was cached.
 
         Args:
             module: The result of ``find``, or a new module.
-            loaded: Receives every restored module, by name.
+            loaded: Receives every restored module by name.
         """
         if self._modules.get(module.__name__) is not module:
             return False
@@ -67,7 +67,7 @@ Modules = dict[str, ModuleType]
 
 
 def _parted(modules: Mapping[str, ModuleType]) -> tuple[Modules, Modules]:
-    """Split the imported ones of ``modules`` into complete ones, and packages that a thread is importing."""
+    """Split the imported ``modules`` into complete ones and those of packages that a thread is importing."""
     present = {name: module for name, module in list(modules.items()) if sys.modules.get(name) is module}
     busy = set(filter(is_being_imported, map(_top_level, present)))
     finished = {name: module for name, module in present.items() if _top_level(name) not in busy}

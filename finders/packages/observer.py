@@ -21,7 +21,7 @@ def observe(observer: Observer, journal: Journal) -> None:
 
     Args:
         observer: Called with the dotted name, from the frame called by the code that uses the name.
-        journal: Undoes it.
+        journal: Records how to undo the observation.
     """
     kind = _observed_type(observer)
 
@@ -40,7 +40,7 @@ def observe(observer: Observer, journal: Journal) -> None:
 
 
 class Imports:
-    """A finder that finds nothing, and reports the modules that are looked for.
+    """A finder that finds nothing and reports the requested modules.
 
     Args:
         names: The top-level names to report.

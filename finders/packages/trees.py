@@ -1,4 +1,4 @@
-"""Serves whole packages from morph's trees, where no real installation works."""
+"""Serves whole packages from morph's trees where no real installation works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Trees:
-    """The packages that have a tree, and their modules that were served in this process.
+    """The packages that have a tree, and those of their modules that were served in this process.
 
     Args:
         finder: The finder of these names.
@@ -48,14 +48,14 @@ class Trees:
         return self._packages[name]
 
     def served(self, name: str) -> bool | None:
-        """Return whether the top-level ``name`` is served; None if undecided. Import nothing."""
+        """Return, without any import, whether the top-level ``name`` is served; None if undecided."""
         return self._decisions.known(self._packages[name])
 
     def create(self, name: str) -> ModuleType:
-        """Return the top-level module ``name``: a real one, completely executed, or one of morph's.
+        """Return the top-level module ``name``: a real one, completely executed, or morph's.
 
         Raises:
-            ImportError: If its package is real and lacks it.
+            ImportError: If the package is real and lacks the module.
         """
         if name in self._hidden:
             return self._hidden[name]
@@ -69,14 +69,14 @@ class Trees:
         return module
 
     def execute(self, module: ModuleType) -> None:
-        """Execute the module from ``create``, unless it is complete, or a module that is reloaded."""
+        """Execute a module from ``create`` unless it is complete, or execute a reloaded module."""
         name = module.__name__
         if name in self._real_specs:
             module.__spec__ = self._real_specs.pop(name)
             return
         own = self._top_level_spec(name)
         loader: Any = own.loader
-        spec: Any = module.__spec__  # the import system's flag, which makes other threads wait
+        spec: Any = module.__spec__  # keeps the import system's flag that makes other threads wait
         spec.loader = module.__loader__ = loader
         spec.origin, spec.cached = own.origin, own.cached
         spec.submodule_search_locations = own.submodule_search_locations
@@ -93,10 +93,10 @@ class Trees:
     def find_submodule(
         self, fullname: str, path: Sequence[str], frame: FrameType, stranger: bool
     ) -> ModuleSpec | None:
-        """Return the spec of a submodule of a served package, or None where there is none.
+        """Return the spec of a submodule of a served package, or None if there is none.
 
         Args:
-            fullname: Its dotted name.
+            fullname: The submodule's dotted name.
             path: The parent's ``__path__``.
             frame: The frame that called the finder.
             stranger: Whether it is not served to the importer.
@@ -142,13 +142,13 @@ class Trees:
         os.environ.pop(SAID, None)
 
     def hide(self) -> None:
-        """Take the served packages out of ``sys.modules``; code that may use them still gets the same."""
+        """Remove the served packages from ``sys.modules``; code that may use them still gets them."""
         for name in self._packages:
             if name in self._loaded and sys.modules.get(name) is self._loaded[name]:
                 self._hidden[name] = sys.modules.pop(name)
 
     def show(self) -> None:
-        """Put the hidden modules back, in place of those that torch has imported meanwhile."""
+        """Put the hidden modules back, replacing those that torch has imported meanwhile."""
         while self._hidden:
             name, module = self._hidden.popitem()
             replaced = sys.modules.get(name, module)

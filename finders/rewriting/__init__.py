@@ -1,1 +1,1 @@
-"""Rewriting source, so that its comparisons against CUDA literals accept a vendor's spelling."""
+"""Rewrites source so that its comparisons against CUDA literals accept a vendor's spelling."""

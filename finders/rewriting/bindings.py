@@ -9,7 +9,7 @@ _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = _FUNCTIONS | ast.ClassDef | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _EMPTY = ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop
 Value = ast.AST | None
-"""The value of a name: an expression, a ``Starred`` one for an item of it, or None for something else."""
+"""The value of a name: an expression, ``Starred`` for an item of an expression, or None for anything else."""
 
 _UNBOUND: list[Value] = []
 
@@ -18,11 +18,11 @@ class Scope:
     """A function, class, comprehension or the module.
 
     Attributes:
-        parent: The scope around it.
-        is_class: Whether its names are seen in itself only.
-        names: What each of its names is bound to.
-        versions: What pytest's temporary names, which are bound again and again, are bound to just now.
-        shared: The scopes of the names that are declared ``global`` or ``nonlocal`` in it.
+        parent: The enclosing scope.
+        is_class: Whether its names are not visible in inner scopes.
+        names: The values to which each of its names is bound.
+        versions: The current values of pytest's temporary names, which are rebound repeatedly.
+        shared: The scopes of the names that it declares ``global`` or ``nonlocal``.
     """
 
     def __init__(self, parent: Scope | None, *, is_class: bool) -> None:
@@ -36,12 +36,12 @@ class Scope:
 class Bindings:
     """The values that a file binds its names, attributes and functions to.
 
-    It walks instead of visiting, since a long chain of ``elif`` or ``+`` nests deeper than Python calls can.
+    It walks the tree without recursion, since a long chain of ``elif`` or ``+`` nests deeper than calls can.
 
     Attributes:
-        nodes: All nodes, in the order of the text.
-        all_names: Every name that the file binds, with ``*`` for what an import brings unnamed.
-        changed: The names of collections that an item is removed from, or whose index is looked up.
+        nodes: All nodes, in source order.
+        all_names: Every name that the file binds, with ``*`` for those of a star import.
+        changed: The names of collections from which an item is removed, or in which an index is looked up.
     """
 
     def __init__(self, tree: ast.AST) -> None:
@@ -64,7 +64,7 @@ class Bindings:
         return self._module.names
 
     def of(self, node: ast.AST) -> list[Value]:
-        """Return what a name or an attribute is bound to; empty if the file does not bind it."""
+        """Return the values of a name or attribute; empty if the file does not bind it."""
         match node:
             case ast.Name(id=name) if name.startswith("@"):
                 return self._temporary.get(id(node), _UNBOUND)
@@ -75,7 +75,7 @@ class Bindings:
         return _UNBOUND
 
     def returned(self, function: str) -> list[Value]:
-        """Return what the functions of a name return."""
+        """Return the return values of the functions called ``function``."""
         return self._returned.get(function, _UNBOUND)
 
     def _look_up(self, name: str, scope: Scope | None) -> list[Value]:
@@ -87,7 +87,7 @@ class Bindings:
         return _UNBOUND
 
     def _walk(self, tree: ast.AST) -> None:
-        """Go through the tree in the order of the text."""
+        """Walk the tree in source order."""
         waiting: list[tuple[ast.AST, Scope, str]] = [(tree, self._module, "")]
         while waiting:
             node, scope, function = waiting.pop()
@@ -210,7 +210,7 @@ class Bindings:
             self._parameters.setdefault(name, []).append((scope, ordered))
 
     def _pass_arguments(self) -> None:
-        """Bind the parameters of the file's functions to what its calls pass, beside what others may."""
+        """Bind the parameters of the file's functions to the arguments of its calls; others may pass more."""
         for call in self._calls:
             match call.func:
                 case ast.Name(id=name) | ast.Attribute(attr=name):

@@ -1,4 +1,4 @@
-"""The backends that a program may get, as known before torch is imported."""
+"""The backends that a program may get, as far as known before torch is imported."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from morph.tables import table
 
 
 def literals(name: str | None, module: str) -> Literals | None:
-    """Return what a module's comparisons against CUDA literals are to accept as well; None for nothing.
+    """Return the literals that a module's comparisons against CUDA literals also accept; None for none.
 
-    Accepting the spelling of a backend that is not chosen in the end changes nothing: no device is called so.
+    Accepting the spelling of a backend that is not chosen later changes nothing: no device has that name.
 
     Args:
         name: The requested backend; None leaves the choice to morph.
-        module: The name that the module is found by. Modules of torch itself are not rewritten, nor
-            are those of packages that speak a vendor's language natively for that vendor.
+        module: The module's import name. Modules of torch itself are not rewritten, and those of packages
+            with native support for a vendor are not rewritten for that vendor.
 
     Raises:
         UnknownBackendError: If no table describes the backend called ``name``.
@@ -34,8 +34,8 @@ def literals(name: str | None, module: str) -> Literals | None:
 def _candidates(name: str | None) -> tuple[Backend, ...]:
     """Return the backend called ``name``, else each whose package, or torch, is installed.
 
-    Whether a device is there is known only once its vendor's package is imported, and a program may still
-    change its environment before it imports torch: nothing is imported here.
+    Whether a device exists is known only after its vendor's package is imported, and a program may still
+    change its environment before it imports torch: so nothing is imported here.
     """
     if name:
         return (Backend(table.load(name)),)

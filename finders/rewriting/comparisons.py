@@ -1,14 +1,14 @@
-"""Rewrites comparisons of devices with CUDA's words so that they accept a vendor's spelling too.
+"""Rewrites comparisons of devices with CUDA's words so that they also accept a vendor's spelling.
 
 ``x.device.type == "cuda"`` is False on an NPU, where the type is ``"npu"``. In code that has opted in, the
-left side becomes an expression that spells it as CUDA does: ``==`` itself stays where it was, so that
-overloaded comparisons, tracebacks and short-circuits are as before, and each operand is evaluated once.
+left side becomes an expression that translates its value to CUDA's spelling: ``==`` itself stays in place, so
+that overloaded comparisons, tracebacks and short-circuits are unchanged, and each operand is evaluated once.
 
-Rewritten is what provably is about a device (``flow``): ``==``, ``!=`` and chains of them; ``in`` and ``not
-in``, with the literal on either side; methods of text with a CUDA literal, and slices; look-ups in a table
-whose keys are CUDA's words; value patterns of ``match``; ``assertEqual`` and its like. Left as they are:
-``is``, comparisons of whole tuples, every other string, and every file that tells the vendor's device from
-CUDA's itself (``vendor_branches``).
+An expression is rewritten if it provably concerns a device (``flow``): ``==``, ``!=`` and chains of them;
+``in`` and ``not in``, with the literal on either side; string methods with a CUDA literal, and slices;
+look-ups in a table whose keys are CUDA's words; value patterns of ``match``; ``assertEqual`` and similar.
+Unchanged are ``is``, comparisons of whole tuples, every other string, and every file that itself
+distinguishes the vendor's device from CUDA's (``vendor_branches``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module | None:
-    """Return the syntax tree of ``source``, rewritten, or None if it has no comparison to rewrite.
+    """Return the rewritten syntax tree of ``source``, or None if it has no comparison to rewrite.
 
     Raises:
         SyntaxError: As for :func:`compile`.
@@ -42,12 +42,12 @@ def rewritten(source: str | bytes, path: str, literals: Literals) -> ast.Module 
 
 
 def rewrite(tree: ast.AST, literals: Literals, remembered: dict[str, int] | None = None) -> bool:
-    """Rewrite the syntax tree of a module, or of a notebook's cell, in place; tell whether anything was.
+    """Rewrite the syntax tree of a module or notebook cell in place; return whether anything changed.
 
     Args:
         tree: The syntax tree.
-        literals: What comparisons are to accept as well.
-        remembered: What is known of names from former cells; takes what this one tells.
+        literals: The literals that comparisons also accept.
+        remembered: The facts about names from earlier cells; receives those of this cell.
     """
     flow = Flow(tree, remembered)
     words = to_translate(flow, literals.words)
@@ -61,8 +61,8 @@ class Rewriting:
     """The changes to one syntax tree.
 
     Args:
-        tree: What ``apply`` changes in place.
-        flow: What is known of its expressions.
+        tree: The tree that ``apply`` changes in place.
+        flow: The facts about its expressions.
     """
 
     def __init__(self, tree: ast.AST, flow: Flow) -> None:
@@ -76,7 +76,7 @@ class Rewriting:
         self._one = self._many = NOTHING
 
     def look_for(self, words: list[Word]) -> None:
-        """Find what is to accept the vendors' words for one word of CUDA's."""
+        """Find the expressions that should accept the vendors' ``words`` for one of CUDA's."""
         self._words = words
         self._one, self._many = _KINDS[words[0].cuda]
         for node in self._flow.bindings.nodes:
@@ -84,7 +84,7 @@ class Rewriting:
                 self._look_at(node)
 
     def apply(self) -> bool:
-        """Rewrite what was found; tell whether there was anything."""
+        """Rewrite the expressions found; return whether there were any."""
         changed = bool(self._operands) or bool(self._patterns)
         for (_, field, index), (parent, words, form) in self._operands.items():
             pairs = [(word.vendor, word.cuda) for word in words]
@@ -107,7 +107,7 @@ class Rewriting:
             case ast.Call():
                 self._call(node)
             case ast.Assign(value=ast.Attribute(attr=method) as value, targets=[ast.Name(id=name)]):
-                if name.startswith("@") and method in METHODS:  # pytest takes a call apart
+                if name.startswith("@") and method in METHODS:  # pytest's assertion rewriting splits a call
                     self._spell_if_text((value, "value", -1))
             case ast.Subscript(value=table, slice=index):
                 self._look_up(node, table, index)
@@ -224,7 +224,7 @@ class Rewriting:
     def _lists_cuda(self, node: ast.AST) -> bool:
         key = id(node), self._words[0].cuda
         if key not in self._lists:
-            self._lists[key] = False  # for what is made of itself
+            self._lists[key] = False  # for recursive definitions
             self._lists[key] = self._is_list_with_cuda(node)
         return self._lists[key]
 

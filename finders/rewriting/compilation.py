@@ -18,9 +18,9 @@ def compile_source(
     """Compile a module's ``source``, with its comparisons against CUDA literals rewritten.
 
     Args:
-        source: The module's text, or its bytes with whatever encoding they declare.
+        source: The module's text, or its bytes in the encoding that they declare.
         path: The file name that tracebacks show.
-        literals: What comparisons are to accept as well; None compiles the source as it stands.
+        literals: The literals that comparisons also accept; None compiles the source unchanged.
         optimize: As for :func:`compile`.
 
     Raises:
@@ -30,7 +30,7 @@ def compile_source(
         try:
             return _compiled(rewritten(source, path, literals) or source, path, optimize)
         except RecursionError:
-            # compile() follows source deeper than a tree: 1500 terms of one sum are too many
+            # compile() nests deeper for source than for a tree: a tree with 1500 terms in one sum is too deep
             warn_of_depth(path)
     return _compiled(source, path, optimize)
 

@@ -1,8 +1,8 @@
 # don't import any costly modules: a start-up file reaches this one
-"""``compile`` as everybody finds it: Python's own, after comparisons against CUDA literals are rewritten.
+"""The replacement of the built-in ``compile``, which first rewrites comparisons against CUDA literals.
 
-Whatever loads a module in Python has it make code of the source, or of a syntax tree made of that: the import
-system and its subclasses, ``runpy``, zip files, pytest, type checkers, IPython, debuggers.
+Every loader of Python modules uses it to compile the source or a syntax tree of it: the import system and its
+subclasses, ``runpy``, zip files, pytest, type checkers, IPython, debuggers.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
         """The part of the rewriter that chooses the code to rewrite."""
 
         def literals(self, path: str, frame: FrameType | None) -> Literals | None:
-            """Return what the comparisons of what ``frame`` compiles are to accept as well."""
+            """Return the literals that comparisons in the code compiled by ``frame`` also accept."""
 
 
-_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without the module
+_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
 
 _decides: Decides | None = None
-_names: dict[str, int] = {}  # what is known of those that cells of a notebook or console have bound
+_names: dict[str, int] = {}  # the facts about names that cells of a notebook or console have bound
 
 
 def compile(
@@ -48,7 +48,7 @@ def compile(
     *,
     _feature_version: int = -1,
 ) -> Any:
-    """Compile source into a code object, or a syntax tree, as Python's own function of the name does."""
+    """Compile source into a code object or a syntax tree, as Python's own ``compile`` does."""
     frame = sys._getframe(1)
     if not dont_inherit:
         flags |= frame.f_code.co_flags & _FUTURES
@@ -66,11 +66,11 @@ def compile(
 
 
 def _rewritten(source: Any, filename: Any, mode: str, flags: int, frame: FrameType) -> Any:
-    """Return the syntax tree of ``source``, rewritten, or None if nothing is to be."""
+    """Return the rewritten syntax tree of ``source``, or None if nothing needs rewriting."""
     try:
         path = os.fsdecode(filename)
     except TypeError:
-        return None  # Python's own function says what is wrong with it
+        return None  # Python's own function reports the error
     literals = _decides.literals(path, frame) if _decides else None
     if literals is None:
         return None
@@ -83,7 +83,7 @@ def _rewritten(source: Any, filename: Any, mode: str, flags: int, frame: FrameTy
     except RecursionError:
         warn_of_depth(path)
     except (SyntaxError, ValueError, TypeError):
-        pass  # compiling it raises that again
+        pass  # the compilation raises the error again
     return None
 
 
@@ -97,15 +97,15 @@ def _warn_of_depth(filename: Any) -> None:
     warn_of_depth(os.fsdecode(filename))
 
 
-# Python cuts frames of its own import system out of what a module raises; this one stands among them
+# Python removes its import system's frames from a module's tracebacks; this makes it remove compile's too
 compile.__code__ = compile.__code__.replace(
     co_filename="<frozen importlib._bootstrap_external>", co_name="_call_with_frames_removed"
 )
-compile.__module__ = "builtins"  # by which it is pickled
+compile.__module__ = "builtins"  # the module name under which it is pickled
 
 
 def install(decides: Decides) -> None:
-    """Rewrite from now on; a second time changes only who decides."""
+    """Start rewriting; a second call only replaces ``decides``."""
     global _decides
     _decides = decides
     if builtins.compile is own_compile:
@@ -113,7 +113,7 @@ def install(decides: Decides) -> None:
 
 
 def uninstall() -> None:
-    """Rewrite no more."""
+    """Stop rewriting."""
     global _decides
     _decides = None
     _names.clear()

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Has a program's code, and its libraries', compiled with comparisons against CUDA literals rewritten."""
+"""Makes the code of a program and its libraries compile with comparisons against CUDA literals rewritten."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _LEFT_ALONE = TORCH | DEPENDENCIES | {"", "morph"}
 
 
 class Rewriter:
-    """Decides what is rewritten, whoever loads it: what all loaders use is replaced, and not they.
+    """Decides which code is rewritten, for any loader: it replaces the functions that all loaders use.
 
-    All of them have ``compile`` make code of source, and keep it, if they do, as Python's own loaders or as
-    pytest does. There is one instance, ``rewriter``. Python's own library, torch's internals, what is served
-    and code that has not opted in are left alone.
+    All of them compile source with ``compile``, and those that cache bytecode do so as Python's own loaders
+    or as pytest does. There is one instance, ``rewriter``. Python's standard library, torch's internals,
+    served packages and code that has not opted in are left alone.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class Rewriter:
         self._own_cache_dir: Any = None
 
     def install(self, scope: Scope, literals_of: LiteralsOf) -> None:
-        """Rewrite from now on; a second time changes only who decides.
+        """Start rewriting; a second call only replaces the arguments.
 
         Args:
-            scope: Whose code has opted in.
-            literals_of: Returns what the comparisons of the module of a name are to accept as well.
+            scope: The code that has opted in.
+            literals_of: Returns the literals that comparisons in the module of a name also accept.
         """
         self._scope, self._literals_of = scope, literals_of
         self._decided = {}
@@ -57,7 +57,7 @@ class Rewriter:
             self._keep_apart(sys.modules[PYTEST])
 
     def uninstall(self) -> None:
-        """Rewrite no more; what is loaded stays as it is."""
+        """Stop rewriting; loaded modules stay as they are."""
         finder.unwatch(PYTEST, self._keep_apart)
         compiling.uninstall()
         loader.uninstall()
@@ -67,20 +67,20 @@ class Rewriter:
         self._decided, self._literals_of = {}, _no_literals
 
     def literals(self, path: str, frame: FrameType | None) -> Literals | None:
-        """Return what the comparisons of what ``frame`` compiles are to accept as well.
+        """Return the literals that comparisons in the code compiled by ``frame`` also accept.
 
         Args:
-            path: The file name that the source is compiled with.
-            frame: Of whoever compiles it.
+            path: The file name that is passed to ``compile``.
+            frame: The frame that calls ``compile``.
         """
         if frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in TORCH:
-            return None  # which writes modules of its own
+            return None  # torch generates modules of its own
         if path.startswith("<") or owner_of(path) is None:
             return self._literals_of_module(owner_of_text(frame))
         return self.literals_of_file(path)
 
     def literals_of_file(self, path: str) -> Literals | None:
-        """Return what the comparisons of a file are to accept as well; the same at all times."""
+        """Return the literals that comparisons in a file also accept; the result never changes."""
         if path not in self._decided:
             self._decided[path] = self._literals_of_module(owner_of(path) or "")
         return self._decided[path]

@@ -1,8 +1,8 @@
-"""Which expressions of a file provably hold a device, the text that spells one, or a table by such texts.
+"""Finds the expressions of a file that provably hold a device, its name, or a collection of such names.
 
-Names are followed to whatever is bound to them in the file, attributes to whatever is assigned to one of that
-name, calls to what the file's functions of that name return. A parameter, and what comes from elsewhere, is
-taken for a device where it is called so.
+A name is followed to every value bound to it in the file, an attribute to every value assigned to one of that
+name, a call to the return values of the file's functions of that name. A parameter, or a value from
+elsewhere, is taken for a device if its name suggests one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from morph.finders.rewriting.bindings import Bindings
 class Facts(enum.IntFlag):
     """The kind of value that an expression has, as far as it is known."""
 
-    DEVICE = enum.auto()  # a torch.device, whose str() spells it
+    DEVICE = enum.auto()  # a torch.device, whose str() is its name
     SPELLING = enum.auto()  # text that spells a device
-    SURE = enum.auto()  # never text of another kind
+    SURE = enum.auto()  # never any other text
     SPELLINGS = enum.auto()  # a collection of such texts
-    COLLECTIVE = enum.auto()  # text that names a library of collectives
+    COLLECTIVE = enum.auto()  # text that names a collective library
 
 
 NOTHING = Facts(0)
@@ -43,7 +43,7 @@ class Flow:
 
     Args:
         tree: The file's syntax tree.
-        remembered: What is known of names that former cells have bound; takes those of this one.
+        remembered: The facts about names that earlier cells have bound; receives those of this cell.
     """
 
     def __init__(self, tree: ast.AST, remembered: dict[str, int] | None = None) -> None:
@@ -55,17 +55,17 @@ class Flow:
             self._remembered[name] = int(self._any(value for value in values if value is not None))
 
     def facts(self, node: ast.AST) -> Facts:
-        """Return what is known of an expression."""
+        """Return what is known about an expression."""
         known = self._known.get(id(node))
         if known is None:
-            self._known[id(node)] = NOTHING  # for what is bound to itself
+            self._known[id(node)] = NOTHING  # ends the recursion where a name is bound to itself
             known = self._known[id(node)] = self._found(node)
         return known
 
     def origins(self, node: ast.AST) -> list[ast.AST]:
-        """Return the expressions that a name or attribute stands for in this file, else ``node`` itself.
+        """Return the expressions to which a name or attribute is bound in this file, else ``node`` itself.
 
-        One that is bound to anything that the file does not show stands for itself.
+        A name that is also bound to a value unknown from the file is returned itself.
         """
         key = id(self.bindings.of(node) or node)
         if key not in self._origins:
@@ -153,7 +153,7 @@ class Flow:
         return self._returned(call.func) or self._any([call.func]) or named(name)
 
     def _returned(self, function: ast.AST, depth: int = 4) -> Facts:
-        """Return what is known of a call of a function, or of what the like of ``jit.script`` makes of it."""
+        """Return what is known about a call of a function, also if wrapped by the likes of ``jit.script``."""
         match function:
             case ast.Name(id=name) | ast.Attribute(attr=name) if self.bindings.returned(name):
                 return self._any(filter(None, self.bindings.returned(name)))
@@ -167,7 +167,7 @@ class Flow:
     def _bound(self, node: ast.AST, name: str) -> Facts:
         values = self.bindings.of(node)
         if id(values) not in self._known:
-            self._known[id(values)] = NOTHING  # for what is bound to itself
+            self._known[id(values)] = NOTHING  # as in ``facts``
             self._known[id(values)] = self._any(value for value in values if value is not None)
         found = self._known[id(values)]
         if isinstance(node, ast.Attribute):  # a property
@@ -200,7 +200,7 @@ class Flow:
 
 
 def named(name: str) -> Facts:
-    """Return what something is taken for that is called ``name``."""
+    """Return what a value called ``name`` is assumed to be."""
     word = name.lower()
     if _TYPE_NAME.fullmatch(word):
         return Facts.SPELLING
@@ -212,7 +212,7 @@ def named(name: str) -> Facts:
 
 
 def called_name(call: ast.Call) -> str:
-    """Return the last part of the name of what is called; empty where it has none."""
+    """Return the last part of the called function's name; empty if it has none."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

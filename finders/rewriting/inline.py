@@ -1,7 +1,7 @@
-"""The code that replaces an operand: it gives CUDA's spelling of it, and names nothing of morph's.
+"""The code that replaces an operand: it translates its value to CUDA's spelling without names from morph.
 
-It is written out where it is needed, so that a function's code is all that it takes to run it: under other
-globals, or from a pickle in a process without morph.
+It is inlined at each operand, so that a function's code runs on its own: under other globals, or from a
+pickle in a process without morph.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import enum
 
-# only exact built-in types are looked at, so that arrays, columns, enumerations and everything else
-# with a comparison of its own is compared as it always was
+# only exact built-in types are translated, so that arrays, columns, enumerations and all other types
+# with their own comparison are compared as before
 _ONE = (
     "lambda value: value.replace({vendor!r}, {cuda!r}, 1) if {text} and "
     "(value == {vendor!r} or value.startswith(('{vendor}:', 'torch.{vendor}.'))) else value"
@@ -18,7 +18,7 @@ _ONE = (
 _MANY = "lambda values: [({one})(value) for value in values] if {collection} else values"
 _COLLECTIONS = "type(values) in (list, tuple, set, frozenset)"
 USED = frozenset({"type", "str", "list", "tuple", "set", "frozenset"})
-"""The built-in names that stand in it, unless a file has its own of one of them."""
+"""The built-in names that the code uses, unless the file binds one of them itself."""
 _WITHOUT_NAMES = (
     "value.__class__ is ''.__class__",
     "values.__class__ in ([].__class__, ().__class__, {0}.__class__)",
@@ -26,7 +26,7 @@ _WITHOUT_NAMES = (
 
 
 class Form(enum.Enum):
-    """The values that are translated: a text, or each item of a collection."""
+    """The values to translate: a text, or each item of a collection."""
 
     ONE = _ONE
     MANY = _MANY
@@ -35,13 +35,13 @@ class Form(enum.Enum):
 def spelled(
     operand: ast.expr, words: list[tuple[str, str]], form: Form, *, own_names: bool = False
 ) -> ast.expr:
-    """Return what evaluates ``operand``, once, and spells the result in CUDA's words.
+    """Return an expression that evaluates ``operand`` once and translates the result to CUDA's spelling.
 
     Args:
         operand: An expression of the file.
         words: The vendors' words, each with CUDA's.
-        form: What to spell.
-        own_names: Whether the file has names of its own that Python's built-in ones are hidden by.
+        form: The values to translate.
+        own_names: Whether the file binds names that hide Python's built-in ones.
     """
     for vendor, cuda in words:
         call = ast.Call(_function(vendor, cuda, form, own_names=own_names), [operand], [])

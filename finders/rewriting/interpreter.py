@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The interpreter's own ``compile``, as it is before comparisons are rewritten."""
+"""The interpreter's own ``compile``, saved before it is replaced."""
 
 from __future__ import annotations
 

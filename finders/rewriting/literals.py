@@ -1,4 +1,4 @@
-"""CUDA's words and the vendors' own, and which literals spell them."""
+"""CUDA's words and the vendors', and the literals that spell them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from morph.backends import Backend
 
 FORMAT = 4
-"""To be raised whenever the same source is rewritten differently: it is part of the bytecode's cache tag."""
+"""To be incremented when the same source is rewritten differently: part of the bytecode's cache tag."""
 
 
 @functools.cache
@@ -22,7 +22,7 @@ def _spellings(word: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of CUDA's and a vendor's word for it.
+    """A word of CUDA and a vendor's word for it.
 
     Attributes:
         cuda: ``"cuda"`` or ``"nccl"``.
@@ -37,11 +37,11 @@ class Word:
         return _spells(self.cuda, node)
 
     def is_vendor(self, node: ast.AST) -> bool:
-        """Return whether ``node`` is a literal that spells the vendor's side in the same way."""
+        """Return whether ``node`` is such a literal with the vendor's word."""
         return _spells(self.vendor, node)
 
     def translated(self, literal: ast.Constant) -> ast.Constant:
-        """Return the CUDA ``literal`` as the vendor spells it."""
+        """Return the CUDA ``literal`` in the vendor's spelling."""
         spelling = str(literal.value).replace(self.cuda, self.vendor, 1)
         return ast.copy_location(ast.Constant(spelling), literal)
 
@@ -51,14 +51,14 @@ class Literals:
     """The vendors' words that comparisons with CUDA literals accept.
 
     Attributes:
-        words: CUDA's words with what each backend in question says instead.
+        words: CUDA's words, each with the word of a candidate backend.
     """
 
     words: tuple[Word, ...]
 
     @classmethod
     def of(cls, *backends: Backend) -> Literals | None:
-        """Return the literals of ``backends``, or None where comparisons are right as they stand."""
+        """Return the literals of ``backends``, or None if comparisons need no change."""
         rewriting = [backend for backend in backends if backend.table.facts.literals]
         devices = (Word("cuda", backend.device_type) for backend in rewriting)
         collectives = (Word("nccl", backend.collective) for backend in rewriting)

@@ -1,10 +1,10 @@
 # don't import any costly modules: a start-up file reaches this one
-"""Keeps rewritten bytecode apart from Python's own, whichever loader of Python's, or of their kind, reads it.
+"""Separates rewritten bytecode from Python's own, for all of Python's loaders and their subclasses.
 
-Rewritten bytecode lies beside Python's own under another tag: ``train.cpython-311.opt-morph4npuhccl.pyc``.
-What invalidates Python's (a time stamp, a hash, ``--check-hash-based-pycs``) invalidates this too, since the
-import system itself does the checking; only the file's name differs. A module that does not mention CUDA is
-loaded as if morph were not there, from Python's own bytecode.
+Rewritten bytecode is stored next to Python's own under another tag:
+``train.cpython-311.opt-morph4npuhccl.pyc``. Whatever invalidates Python's (a time stamp, a hash,
+``--check-hash-based-pycs``) invalidates this too, since the import system itself checks it; only the file
+name differs. A module that does not mention CUDA is loaded from Python's own bytecode, as without morph.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _literals_of_file: LiteralsOf | None = None
 
 
 def tagged(path: str, literals: Literals) -> str:
-    """Return where the rewritten bytecode lies whose own would lie at ``path``."""
+    """Return the path of the rewritten bytecode of a module whose own bytecode is at ``path``."""
     stem = path.removesuffix(".pyc")
     return f"{stem}{'' if '.opt-' in os.path.basename(stem) else '.opt-'}{literals.tag}.pyc"
 
 
 def install(literals_of_file: LiteralsOf) -> None:
-    """Keep bytecode apart from now on.
+    """Start separating bytecode.
 
     Args:
-        literals_of_file: Returns what the comparisons of the file at a path are to accept as well.
+        literals_of_file: Returns the literals that comparisons in the file at a path also accept.
     """
     global _literals_of_file
     _literals_of_file = literals_of_file
@@ -58,7 +58,7 @@ def install(literals_of_file: LiteralsOf) -> None:
 
 
 def uninstall() -> None:
-    """Let Python's loaders do as they did."""
+    """Restore Python's loaders."""
     global _literals_of_file
     _literals_of_file = None
     if _FileLoader.get_data is _get_data:
@@ -70,7 +70,7 @@ def uninstall() -> None:
 
 
 def _get_data(self: Any, path: Any) -> bytes:
-    """Read a file; the bytecode of what is rewritten from where that is."""
+    """Read a file; the bytecode of a rewritten module from its own path."""
     if not _is_bytecode(self, path):
         return bytes(_own_get_data(self, path))
     if os.path.exists(path):
@@ -81,7 +81,7 @@ def _get_data(self: Any, path: Any) -> bytes:
 
 
 def _set_data(self: Any, path: Any, data: Any, *, _mode: int = 0o666) -> None:
-    """Write a file; the bytecode of what is rewritten to where that is."""
+    """Write a file; the bytecode of a rewritten module to its own path."""
     if not _is_bytecode(self, path) or not mentions_cuda(data):
         _own_set_data(self, path, data, _mode=_mode)
         return
@@ -90,26 +90,26 @@ def _set_data(self: Any, path: Any, data: Any, *, _mode: int = 0o666) -> None:
     if elsewhere != path:
         with contextlib.suppress(
             OSError
-        ):  # of a source that did not mention CUDA yet: it would be read first
+        ):  # left from a source that did not mention CUDA yet: it would be read first
             if not mentions_cuda(_own_get_data(self, path)):
                 os.unlink(path)
 
 
 def _is_bytecode(loader: Any, path: Any) -> bool:
-    """Return whether it is bytecode, perhaps of a rewritten module."""
+    """Return whether ``path`` is bytecode, possibly of a rewritten module."""
     if type(path) is not str or not path.endswith(".pyc") or not isinstance(loader, SourceFileLoader):
         return False
     return path != loader.path and not is_never_rewritten(loader.path, loader.name.partition(".")[0])
 
 
 def _elsewhere(loader: SourceFileLoader, path: str) -> str:
-    """Return the bytecode file of a module that mentions CUDA; it imports, so no other module may use it."""
+    """Return the bytecode file of a module that mentions CUDA; this imports, so it is called for no other."""
     literals = _literals_of_file(loader.path) if _literals_of_file else None
     return tagged(path, literals) if literals else path
 
 
 def _get_code(self: Any, fullname: str) -> CodeType:
-    """Compile what is to be rewritten from its source in the zip file, though there may be bytecode."""
+    """Compile a module to be rewritten from its source in the zip file, even if that contains bytecode."""
     source = self.get_source(fullname)
     path = self.get_filename(fullname)
     if source is None or not mentions_cuda(source) or not _literals_of_file or not _literals_of_file(path):

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""A quick test whether source or bytecode can mention CUDA at all; most does not."""
+"""A quick test whether source or bytecode can mention CUDA at all; most files do not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mentions_cuda(content: Any) -> bool:
 
 
 def _is_in_tree(tree: Any) -> bool:
-    ast = sys.modules.get("ast")  # where there is a tree
+    ast = sys.modules.get("ast")  # already imported if there is a tree
     if ast is None or not isinstance(tree, ast.AST):
         return False
     for node in ast.walk(tree):

@@ -1,5 +1,5 @@
 # don't import any costly modules: a start-up file reaches this one
-"""The top-level module that a file belongs to, however it is loaded."""
+"""Finds the top-level module that a file belongs to, however it is loaded."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OWN = tuple(
 )
 _PYTHON = os.path.join(os.path.dirname(os.path.abspath(os.__file__)), "")
 _INSTALLED = ("site-packages", "dist-packages")
-_RUNNERS = frozenset({"IPython", "ipykernel", "_pytest", "xdoctest", "sybil"})  # of the user's cells
+_RUNNERS = frozenset({"IPython", "ipykernel", "_pytest", "xdoctest", "sybil"})  # they run the user's cells
 
 
 def owner_of(path: str) -> str | None:
     """Return the name of the top-level module that the file at ``path`` belongs to.
 
     Returns:
-        The name; empty for what is Python's own or morph's; None if there is no such file.
+        The name; empty for files of Python or morph; None if there is no such file.
     """
     if path.startswith("<"):
         return None
@@ -48,11 +48,11 @@ def owner_of(path: str) -> str | None:
 
 
 def is_never_rewritten(path: str, package: str) -> bool:
-    """Return, without delay, whether a file is Python's own or torch's, as most files are.
+    """Return quickly whether a file belongs to Python or torch, as most files do.
 
     Args:
         path: The file.
-        package: The top-level module that it is loaded as a part of.
+        package: The top-level module as part of which it is loaded.
     """
     if package in TORCH:
         return f"-packages{os.sep}{package}{os.sep}" in path
@@ -60,7 +60,7 @@ def is_never_rewritten(path: str, package: str) -> bool:
 
 
 def owner_of_text(frame: FrameType | None) -> str:
-    """Return the name of the module on whose behalf ``frame`` compiles text that is no file."""
+    """Return the name of the module on whose behalf ``frame`` compiles text that is not in a file."""
     name = caller(frame)
     return PROGRAM if name.partition(".")[0] in _RUNNERS else name
 
@@ -73,7 +73,7 @@ def _is_python_s(path: str, folders: set[str]) -> bool:
 
 
 def _outermost(path: str) -> str:
-    """Return the outermost package that the file is of, or the module that it is."""
+    """Return the outermost package of the file, or the module that it is."""
     folder, name = os.path.split(path)
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         folder, name = os.path.split(folder)

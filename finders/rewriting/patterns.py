@@ -1,4 +1,4 @@
-"""Value patterns of ``match`` that accept a vendor's word beside CUDA's."""
+"""Value patterns of ``match`` that accept a vendor's word as well as CUDA's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from morph.finders.rewriting.literals import Word
 
 
 class Patterns:
-    """The value patterns of one syntax tree that are to accept more."""
+    """The value patterns of one syntax tree that should accept the vendors' words."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[ast.Constant, list[Word]]] = {}
@@ -27,7 +27,7 @@ class Patterns:
                     self._found[id(pattern)] = literal, [*dict.fromkeys([*known, *words])]
 
     def apply(self, tree: ast.AST) -> None:
-        """Replace what was found in ``tree``."""
+        """Replace the patterns found in ``tree``."""
         for node in [*ast.walk(tree)] if self._found else ():
             for field, value in ast.iter_fields(node):
                 if isinstance(value, ast.pattern):

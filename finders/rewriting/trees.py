@@ -1,4 +1,4 @@
-"""Syntax trees of source that is to be rewritten."""
+"""Syntax trees of source to be rewritten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def tree_of(source: Any, path: str, mode: str, flags: int) -> Any:
     """Return a syntax tree of ``source`` that may be changed.
 
     Args:
-        source: Text, bytes, or a tree that somebody may still want as it is.
+        source: Text, bytes, or a tree that the caller may still need unchanged.
         path: As for :func:`compile`.
         mode: As for :func:`compile`.
         flags: As for :func:`compile`.
@@ -28,5 +28,5 @@ def tree_of(source: Any, path: str, mode: str, flags: int) -> Any:
 
 
 def warn_of_depth(path: str) -> None:
-    """Say that a module stays as it is."""
+    """Warn that a module is not rewritten."""
     warnings.warn(f"{path} nests too deeply for its CUDA literals to be rewritten", stacklevel=3)

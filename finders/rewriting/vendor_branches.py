@@ -1,4 +1,4 @@
-"""The vendors whose devices a file itself distinguishes from CUDA's."""
+"""Finds the vendors whose devices a file itself distinguishes from CUDA's."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DECIDING = METHODS | EQUALITIES | MEMBERSHIPS | {"get", "pop", "setdefault"}
 
 
 def to_translate(flow: Flow, words: Iterable[Word]) -> list[Word]:
-    """Return the words that the comparisons of a file accept.
+    """Return the words that the comparisons of a file should accept.
 
-    A file that compares with a vendor's own word, or looks something up by it, was written for that device
-    too: it takes that branch and no other. A list that holds CUDA's word as well distinguishes nothing.
+    A file that compares with a vendor's own word, or uses it for a look-up, was also written for that device:
+    it must take that branch only. A list that also holds CUDA's word distinguishes nothing.
     """
-    used = {"cuda"}  # devices are compared without it too
+    used = {"cuda"}  # devices are also compared without the literal
     compared: set[Word] = set()
     for node in flow.bindings.nodes:
         if isinstance(node, ast.Constant | ast.Attribute):
@@ -34,7 +34,7 @@ def to_translate(flow: Flow, words: Iterable[Word]) -> list[Word]:
 
 
 def _deciding(node: ast.AST, flow: Flow) -> Iterator[ast.AST]:
-    """Yield the operands that ``node`` decides by."""
+    """Yield the operands on which the decision of ``node`` depends."""
     match node:
         case ast.Compare(left=left, comparators=comparators):
             operands = [left, *comparators]

@@ -1,1 +1,1 @@
-"""Serving torch.cuda: proxy modules whose names come from a backend's table."""
+"""Serves torch.cuda through proxy modules whose names come from a backend's table."""

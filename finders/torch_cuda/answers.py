@@ -1,4 +1,4 @@
-"""The object that serves a CUDA name, made from the table's row."""
+"""The objects that serve CUDA names, built from the table's rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Answers:
         return dict(self._noops)
 
     def keeps(self, name: str) -> bool:
-        """Return whether the object for ``name`` may be cached: neither vendor nor caller changes it."""
+        """Return whether the object for ``name`` may be cached: it depends on neither vendor nor caller."""
         return name not in self._table.facts.rebound and name not in VALUES
 
     def of(self, name: str, own: Any, caller: str) -> Any:
@@ -51,16 +51,16 @@ class Answers:
         if name in VALUES and not self._views.sees_cuda(caller):
             return own
         answer = self._served(name, own)
-        if name in PREDICATES and answer is not own:  # one object, although a rehearsal looks it up each time
+        if name in PREDICATES and answer is not own:  # one object, even if a rehearsal looks it up each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer
 
     def refused(self, name: str, own: Any, refusal: MissingNameError) -> Any:
-        """Return what the import of a name that the backend lacks gets; it is refused when it is used.
+        """Return the object that an import of a missing name gets, and that raises when it is used.
 
         Raises:
-            MissingNameError: For a module, which the import finds itself.
-            MissingImportError: For what cannot be refused later.
+            MissingNameError: For a module, which the import system finds itself.
+            MissingImportError: For an object that cannot raise later.
         """
         key = id(own), "refused"
         if own is None or key not in self._bound:
@@ -68,7 +68,7 @@ class Answers:
         return self._bound[key]
 
     def knows(self, name: str) -> bool:
-        """Return whether the table itself serves ``name``, whatever the installed torch has."""
+        """Return whether the table itself serves ``name``, even if the installed torch lacks it."""
         row = self._table.rows.get(name)
         return row is not None and row.status is not Status.SAME and not self._table.facts.native_cuda
 
@@ -129,7 +129,7 @@ class Answers:
             raise MissingNameError(name, self._backend.name, reason) from None
 
 
-_COVERING = (Status.SAME, Status.NOOP)  # such a module is served itself, and its names by the row
+_COVERING = (Status.SAME, Status.NOOP)  # such a module is served itself, with its names according to the row
 _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
     Status.SAME: Answers._same,
     Status.RENAMED: Answers._renamed,
@@ -141,7 +141,7 @@ _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
 
 
 def _is_public(name: str, own: Any) -> bool:
-    """Return whether ``own`` is part of torch.cuda's interface, not an import of it."""
+    """Return whether ``own`` is part of torch.cuda's interface rather than imported by it."""
     if any(part.startswith("_") for part in name.split(".")):
         return False
     return str(getattr(own, "__module__", ROOT)).startswith(ROOT)
@@ -161,7 +161,7 @@ def _dressed(adapter: Any, own: Any) -> Any:
 def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
     """Return a function that looks like CUDA's own and calls ``adapter(target, ...)``.
 
-    After the activation, code that has kept it calls CUDA's own.
+    After the activation ends, code that still holds it calls CUDA's own.
     """
 
     def call(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:

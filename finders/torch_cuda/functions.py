@@ -1,4 +1,4 @@
-"""Served functions: they look like CUDA's own functions, and do something else when called."""
+"""Served functions, which look like CUDA's own functions but do something else when called."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import wrapt
 
 
 class ServedFunction(wrapt.FunctionWrapper[..., Any]):
-    """A wrapt wrapper that is copied and pickled by reference, like the function it stands for."""
+    """A wrapt wrapper that is copied and pickled by reference, like the function it replaces."""
 
     def __copy__(self) -> ServedFunction:
         return self

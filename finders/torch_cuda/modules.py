@@ -17,28 +17,28 @@ from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.journal import Journal
 
 Observer = Callable[[str], None]
-_TORCHS_TESTS = "torch.testing."  # its framework names all of torch.cuda, and asks whether CUDA is there
+_TORCHS_TESTS = "torch.testing."  # it uses all names of torch.cuda, and checks whether CUDA exists
 
 
 class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
-    """A proxy of a torch module: introspection goes to the module, names to the table.
+    """A proxy of a torch module: introspection uses the module, names are looked up in the table.
 
     Objects are cached, so that a name costs one dictionary look-up from its second use on. After the
-    activation a proxy that code has kept behaves like the module itself.
+    activation ends, a proxy that code still holds behaves like the module itself.
     """
 
-    # a cached object in 25 ns instead of 60: CPython calls this one without a bound method
+    # returns a cached object in 25 ns instead of 60: CPython calls this one without a bound method
     __getattribute__ = object.__getattribute__
 
     _self_answers: Answers | None = None
     _self_observer: Observer | None = None
 
     def begin(self, answers: Answers, observer: Observer | None) -> None:
-        """Serve names from a table."""
+        """Start serving names from a table."""
         self._self_answers, self._self_observer = answers, observer
 
     def end(self) -> None:
-        """Serve the module's own names, and clear the cache."""
+        """Return to the module's own names, and clear the cache."""
         self._self_answers = self._self_observer = None
         for name in [name for name in self.__self_dict__ if not name.startswith("_self_")]:
             self.__self_dict__.pop(name, None)
@@ -52,7 +52,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         full = f"{self.__wrapped__.__name__}.{name}"
         if _is_dunder(name) or not answers.knows(full):
             own = getattr(self.__wrapped__, name)
-        else:  # a table also has names that this build of torch lacks
+        else:  # a table may have names that this build of torch lacks
             own = getattr(self.__wrapped__, name, None)
         if _is_dunder(name):
             return own
@@ -108,7 +108,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         return repr(self.__wrapped__)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle by name, as cloudpickle and dill do with modules, which they know by their exact type."""
+        """Pickle by name, as cloudpickle and dill pickle modules, which they recognise by exact type."""
         return importlib.import_module, (self.__wrapped__.__name__,)
 
     def __copy__(self) -> Any:
@@ -137,7 +137,7 @@ def serve(package: ModuleType, answers: Answers, journal: Journal, observer: Obs
     journal.on_undo(lambda: finder.unwatch_below(package.__name__))
     finder.watch_below(package.__name__, replace)
     journal.on_undo(lambda: finder.unwatch(package.__name__, replace))
-    finder.watch(package.__name__, replace)  # a reload
+    finder.watch(package.__name__, replace)  # for a reload
 
 
 def _proxy(module: ModuleType) -> ServedModule:

@@ -1,4 +1,4 @@
-"""What stands for a name that is imported though the backend lacks it: it is refused when it is used."""
+"""Objects for imported names that the backend lacks, which raise when they are used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from morph.errors import MissingImportError, MissingNameError
 
 
 class _Refused(type):
-    """A class that can be named, in annotations and ``isinstance``, but not made objects of."""
+    """A metaclass of classes that can be used in annotations and ``isinstance`` but not instantiated."""
 
     _refusal: MissingNameError
 
@@ -21,16 +21,16 @@ class _Refused(type):
 
 
 def stand_in(name: str, own: Any, refusal: MissingNameError) -> Any:
-    """Return what ``from torch.cuda import name`` gets in place of torch's own class or function.
+    """Return the object that ``from torch.cuda import name`` gets instead of torch's own class or function.
 
     Args:
         name: The dotted CUDA name.
         own: torch's own object of that name; None if it has none.
-        refusal: Says why it is not served.
+        refusal: The error to raise, with the reason why the name is not served.
 
     Raises:
-        MissingNameError: For a module, which the import finds itself.
-        MissingImportError: For what cannot be refused later.
+        MissingNameError: For a module, which the import system finds itself.
+        MissingImportError: For an object that cannot raise later.
     """
     if isinstance(own, type):
         described = {"__module__": own.__module__, "__doc__": own.__doc__, "_refusal": refusal}

@@ -1,4 +1,4 @@
-"""Serving torch.cuda: the proxies, the views, and the members of the vendor's classes."""
+"""Serves torch.cuda: the proxies, the views, and the members of the vendor's classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from morph.journal import Journal
 from morph.tables.table import Row, Status
 
 PRIVATE = "torch._C"
-# served where the backend's table has rows for them
+# served if the backend's table has rows for them
 OPTIONAL_ROOTS = ("torch.backends.cuda", "torch.backends.cudnn", "torch.version")
 
 
@@ -41,7 +41,7 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
     serve(own[ROOT], answers, journal, observer)
     for root in OPTIONAL_ROOTS:
         has_rows = any(name.startswith(f"{root}.") for name in backend.table.rows)
-        if has_rows and not isinstance(own[root], PropModule):  # whose flags are members of its class
+        if has_rows and not isinstance(own[root], PropModule):  # its flags are members of its class
             serve(own[root], answers, journal, observer)
     # bound before torch.cuda was served: torch's only reference of this kind
     with journal.tolerating("torch.nn.parallel.comm.nccl"):
@@ -50,7 +50,7 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
 
 
 def _add_private(backend: Backend, journal: Journal) -> None:
-    """Add to torch's C++ module the functions of a build for CUDA that the table has rows for."""
+    """Add to torch's C++ module the functions of a CUDA build for which the table has rows."""
     for row in backend.table.rows.values():
         parent, _, name = row.name.rpartition(".")
         if parent == PRIVATE and not hasattr(torch._C, name):
@@ -59,7 +59,7 @@ def _add_private(backend: Backend, journal: Journal) -> None:
 
 
 def _add_members(backend: Backend, answers: Answers, journal: Journal) -> None:
-    """Add the members of CUDA's classes, and modules of flags, to the vendor's."""
+    """Add the members of CUDA's classes and flag modules to the vendor's."""
     for row in backend.table.rows.values():
         with journal.tolerating(row.name):
             _add_member(row, backend, answers, journal)
@@ -80,7 +80,7 @@ def _add_member(row: Row, backend: Backend, answers: Answers, journal: Journal) 
 
 
 def _flag(answers: Answers, row: Row, module: PropModule) -> Any:
-    """Return the member of a module of flags: a property, or an ordinary function."""
+    """Return the member of a flag module: a property, or an ordinary function."""
     own = getattr(module, row.name.rpartition(".")[2])
     return staticmethod(answers.of(row.name, own, "")) if callable(own) else _member(row)
 
@@ -102,13 +102,13 @@ def _served_class(backend: Backend, name: str) -> Any:
 
 
 def _refuse_member(owner: type, member: str, refusal: _Missing, journal: Journal) -> None:
-    """Make a member that the class lacks raise; the class's own code may use an inherited one."""
+    """Make a member that the class lacks raise, unless it is inherited: the class's own code may use that."""
     if not hasattr(owner, member):
         journal.set_attribute(owner, member, refusal)
 
 
 class _Missing:
-    """A member that the vendor's class lacks; its use on the class or an instance raises."""
+    """A member that the vendor's class lacks; access through the class or an instance raises."""
 
     def __init__(self, row: Row, backend: str) -> None:
         self._row = row

@@ -27,10 +27,10 @@ PREDICATES = frozenset(
     }
 )
 
-# not functions, and so looked up anew at each use
+# not functions, and therefore looked up at each use
 VALUES = frozenset({"torch.version.cuda"})
 
-# Dynamo folds a predicate called by the user's code into a constant, from here
+# from this module Dynamo folds a predicate called by the user's code into a constant
 _FOLDS_USER_CODE = frozenset({"torch._dynamo.variables.torch"})
 
 
@@ -67,7 +67,7 @@ class Views:
     def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that calls ``cuda`` for callers that see CUDA, else ``truth``.
 
-        After the activation, code that has kept it calls ``truth``.
+        After the activation ends, code that still holds it calls ``truth``.
         """
 
         def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The questions whether fused attention can be used, for which torch_mlu has its own parameter class."""
+"""The checks whether fused attention can be used, for which torch_mlu has its own parameter class."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def can_use_fused_attention(target: Question, params: Any, debug: bool = False) 
     """Implement ``torch.backends.cuda.can_use_flash_attention`` and ``can_use_efficient_attention``.
 
     Args:
-        target: The vendor's.
+        target: The vendor's function.
         params: A ``torch.backends.cuda.SDPAParams``.
         debug: Whether the reasons are logged.
 
     Returns:
-        The vendor's answer for its own ``SDPAParams``; False for groups of queries, which those lack.
+        The vendor's result for its own ``SDPAParams``; False for grouped queries, which that class lacks.
     """
     if params.enable_gqa:
         return False

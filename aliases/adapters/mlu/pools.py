@@ -1,4 +1,4 @@
-"""Memory pools: torch_mlu has no class for them, but its allocator has pools for its graphs."""
+"""Memory pools: torch_mlu has no class for them, but its allocator has pools for graphs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from morph.backends.refusal import lacks
 
 
 class MemPool:
-    """A pool of memory that the allocator keeps apart.
+    """A separate memory pool of the allocator.
 
     Args:
-        allocator: None: the pools are of the caching allocator.
+        allocator: Must be None: the pools belong to the caching allocator.
         use_on_oom: Refused if true.
         no_split: Refused if true.
 
     Attributes:
-        id: Two numbers that tell pools and graphs apart.
+        id: Two numbers that identify a pool or graph.
         allocator: None.
 
     Raises:
-        MissingNameError: If anything but None and False is asked for.
+        MissingNameError: If an argument is neither None nor False.
     """
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
@@ -48,12 +48,12 @@ class MemPool:
         return self._running + 1
 
     def begin(self, bindings: Any, device: int) -> None:
-        """Take the memory of the current stream of ``device`` from this pool."""
+        """Allocate memory for the current stream of ``device`` from this pool."""
         bindings._mlu_beginAllocateCurrentStreamToPool(device, self.id)
         self._running += 1
 
     def end(self, bindings: Any, device: int) -> None:
-        """Take the memory from the allocator again; the pool is given up with its last object."""
+        """Allocate from the allocator again; the pool is released with its last object."""
         bindings._mlu_endAllocateCurrentStreamToPool(device, self.id)
         self._running -= 1
         if device in self._devices:
@@ -68,7 +68,7 @@ MemPool.__module__ = "torch.cuda.memory"
 
 @contextmanager
 def use_mem_pool(target: Any, pool: MemPool, device: Any = None) -> Iterator[None]:
-    """Take the memory of the current stream from ``pool`` for the length of a ``with`` block.
+    """Allocate memory for the current stream from ``pool`` inside a ``with`` block.
 
     Args:
         target: ``torch_mlu._MLUC``.

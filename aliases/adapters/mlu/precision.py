@@ -1,4 +1,4 @@
-"""TF32's switches, which on Cambricon are those of CNNL's products and convolutions."""
+"""CUDA's TF32 switches, mapped to CNNL's for matrix products and convolutions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from morph.aliases.adapters.precision import Switches
 
 
 class Matmul(precision.Matmul):
-    """``torch.backends.cuda.matmul`` where torch_mlu replaces what torch calls for two of its flags."""
+    """``torch.backends.cuda.matmul``, where torch_mlu replaces the functions behind two of its flags."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "allow_tf32":
             torch.set_float32_matmul_precision("high" if value else "highest")
             self._follow_torch()
         elif name == "allow_fp16_reduced_precision_reduction":
-            # the replacement takes fewer arguments than torch gives it; MLUs always add up in float32
+            # the replacement takes fewer arguments than torch passes; MLUs always accumulate in float32
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)

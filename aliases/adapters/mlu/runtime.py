@@ -1,4 +1,4 @@
-"""The CUDA runtime's functions on Cambricon's: torch_mlu binds the profiler's and the texts of errors."""
+"""The CUDA runtime's functions on Cambricon's runtime: torch_mlu binds the profiler's and the error texts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from morph.backends import vendor_module
 
 
 class Runtime(runtime.Runtime):
-    """The runtime's functions under CUDA's names; streams are those of torch_mlu's pool."""
+    """The runtime's functions under CUDA's names; streams come from torch_mlu's pool."""
 
     def __init__(self, vendor: Any) -> None:
         super().__init__(vendor, "mlu", vendor.mluError)
 
     def cudaGetErrorString(self, error: Any) -> str:
-        """Return what a status code means."""
+        """Return the meaning of a status code."""
         text: str = self._vendor.mluGetErrorStr(error)
         return text
 
     def cudaProfilerStart(self) -> Any:
-        """Start the collection."""
+        """Start collecting the profile."""
         return self._vendor.mluProfilerStart()
 
     def cudaProfilerStop(self) -> Any:
-        """Stop the collection."""
+        """Stop collecting the profile."""
         return self._vendor.mluProfilerStop()
 
     def cudaStreamCreate(self, ptr: int) -> Any:

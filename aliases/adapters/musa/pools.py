@@ -1,4 +1,4 @@
-"""Memory pools: the parameters and members of CUDA's class that Moore Threads' lacks."""
+"""Memory pools: parameters and members of CUDA's class that Moore Threads' class lacks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def initialise_pool(
     """Initialise a ``torch.cuda.MemPool``.
 
     Args:
-        target: The vendor's, which takes the allocator only.
+        target: The vendor's function, which takes the allocator only.
         pool: The pool.
-        allocator: Where its memory comes from; None is the device.
+        allocator: The source of its memory; None is the device.
         use_on_oom: Refused if true.
         no_split: Refused if true.
 
     Raises:
-        MissingNameError: If one of the last two is asked for.
+        MissingNameError: If one of the last two is requested.
     """
     for name in [name for name, asked in {"use_on_oom": use_on_oom, "no_split": no_split}.items() if asked]:
         raise lacks(f"torch.cuda.MemPool({name}=True)", "its pools take an allocator only")

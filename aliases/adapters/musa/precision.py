@@ -11,7 +11,7 @@ from morph.aliases.adapters.precision import Switches
 
 
 class Matmul(precision.Matmul):
-    """``torch.backends.cuda.matmul``, which reads muDNN's switch: unlike CUDA's it is initially on."""
+    """``torch.backends.cuda.matmul``, which reads muDNN's switch: unlike CUDA's, it is initially on."""
 
     def __getattr__(self, name: str) -> Any:
         return bool(_mudnn().allow_tf32) if name == "allow_tf32" else super().__getattr__(name)

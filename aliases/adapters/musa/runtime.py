@@ -1,4 +1,4 @@
-"""The CUDA runtime's functions on Moore Threads', whose flags are CUDA's."""
+"""The CUDA runtime's functions on Moore Threads' runtime, which has the same flags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Runtime(runtime.Runtime):
         super().__init__(vendor, "musa", vendor.musaError)
 
     def cudaGetErrorString(self, error: Any) -> str:
-        """Return what a status code means."""
+        """Return the meaning of a status code."""
         text: str = self._vendor.musaGetErrorString(error)
         return text
 

@@ -18,11 +18,11 @@ def get_device_capability(
     """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
-        target: The vendor's, which answers None unless ``TORCH_NPU_DEVICE_CAPABILITY`` is set.
-        device: The device; all of a machine are alike.
+        target: The vendor's function, which returns None unless ``TORCH_NPU_DEVICE_CAPABILITY`` is set.
+        device: The device; all devices of a machine are alike.
 
     Returns:
-        What the vendor's variable says, else ``capability.nominal()``.
+        The value of the vendor's variable, else ``capability.nominal()``.
     """
     if device is not None:
         vendor_module().get_device_name(device)  # which raises, as CUDA does, if there is no such device

@@ -1,4 +1,4 @@
-"""The plan caches of the Fourier transforms: Ascend has one for all devices."""
+"""The plan caches of Fourier transforms: Ascend has one cache for all devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from morph.backends import vendor_module
 
 
 class PlanCaches:
-    """``torch.backends.cuda.cufft_plan_cache``: each device's cache is the one cache."""
+    """``torch.backends.cuda.cufft_plan_cache``: all devices share one cache."""
 
     def __getitem__(self, device: Any) -> Any:
         vendor_module()._get_device_index(device, optional=True)

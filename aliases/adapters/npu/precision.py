@@ -1,4 +1,4 @@
-"""TF32's switches, which on Ascend switch HF32: float32 products with a shortened mantissa."""
+"""CUDA's TF32 switches, mapped to Ascend's HF32: float32 products with a shortened mantissa."""
 
 from __future__ import annotations
 

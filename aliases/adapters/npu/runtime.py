@@ -1,4 +1,4 @@
-"""The CUDA runtime's functions on Ascend's."""
+"""The CUDA runtime's functions on Ascend's runtime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cudart(target: Callable[[], Any]) -> Runtime:
 
 
 def register_flags(flags: int) -> int:
-    """Turn the flags of ``cudaHostRegister`` into those of ``aclrtHostRegisterV2``.
+    """Convert the flags of ``cudaHostRegister`` to those of ``aclrtHostRegisterV2``.
 
     CUDA always pins the memory. Its flag for all contexts (1) has no counterpart, as Ascend has one context.
     """

@@ -13,14 +13,14 @@ from morph.backends import vendor_module
 def unscale(target: Callable[..., None], scaler: Any, optimizer: torch.optim.Optimizer) -> None:
     """Implement ``GradScaler.unscale_(optimizer)``.
 
-    torch takes the scale's reciprocal in float64 (pytorch#147731): on the host where the device has none.
+    torch computes the scale's reciprocal in float64 (pytorch#147731): on the host if the device lacks it.
 
     Args:
-        target: torch's own.
+        target: torch's own method.
         scaler: The scaler.
-        optimizer: Whose gradients to unscale.
+        optimizer: The optimizer whose gradients to unscale.
     """
-    scale = getattr(scaler, "_scale", None)  # a scaler that is off has none
+    scale = getattr(scaler, "_scale", None)  # a disabled scaler has none
     if scale is None or scale.device.type != "xpu" or _has_float64(scale.device):
         target(scaler, optimizer)
         return

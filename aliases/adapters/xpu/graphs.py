@@ -15,6 +15,6 @@ def capture_begin(
     capture_error_mode: str = "global",
     check_input_liveness: bool = False,
 ) -> None:
-    """Implement ``CUDAGraph.capture_begin``; the mode only concerns calls of other threads on CUDA."""
+    """Implement ``CUDAGraph.capture_begin``; on CUDA the mode only concerns calls from other threads."""
     refuse_liveness(check_input_liveness)
     target(graph, pool)

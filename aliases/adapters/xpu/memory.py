@@ -1,4 +1,4 @@
-"""Memory figures, pools and allocators: the parameters and members that Intel's lack."""
+"""Memory statistics, pools and allocators: parameters and members that Intel's lack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = {"Cur Usage": "current", "Peak Usage": "peak", "Tot Alloc": "allocate
 
 
 class Statistics(collections.OrderedDict[str, Any]):
-    """The allocator's figures; one that it does not count is refused by name."""
+    """The allocator's statistics; access to one that it does not count raises an error that names it."""
 
     def __missing__(self, key: str) -> Any:
         raise KeyError(str(lacks(f"torch.cuda.memory_stats()[{key!r}]", _UNCOUNTED)))
@@ -39,7 +39,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         abbreviated: Whether the pools of large and small blocks are left out.
 
     Returns:
-        A table of the allocator's figures in KiB.
+        A table of the allocator's statistics in KiB.
     """
     vendor = vendor_module()
     index = vendor._get_device_index(device, optional=True)
@@ -74,12 +74,12 @@ def record_memory_history(
     """Implement ``torch.cuda.memory._record_memory_history``.
 
     Args:
-        target: Intel's, which records all devices.
+        target: Intel's function, which records events of all devices.
         enabled: None, ``"state"`` or ``"all"``.
-        context: What traces are recorded for.
-        stacks: Which frames they have.
-        max_entries: How many events are kept.
-        device: Any device: the history is of all.
+        context: The events for which traces are recorded.
+        stacks: The kinds of frames in a trace.
+        max_entries: The number of events to keep.
+        device: Any device: the history covers all.
         clear_history: Whether earlier events are dropped.
         compile_context: Not recorded, with a warning.
         global_record_annotations: Not recorded, with a warning.
@@ -101,7 +101,7 @@ def initialise_pool(
     """Initialise a ``torch.cuda.MemPool``.
 
     Raises:
-        MissingNameError: If ``no_split`` is asked for.
+        MissingNameError: If ``no_split`` is requested.
     """
     if no_split:
         raise lacks("torch.cuda.MemPool(no_split=True)", "its allocator splits the blocks of every pool")
@@ -111,7 +111,7 @@ def initialise_pool(
 def initialise_allocator(
     target: Callable[..., None], allocator: Any, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str
 ) -> None:
-    """Initialise a ``torch.cuda.CUDAPluggableAllocator``; Intel's has another name for the file parameter."""
+    """Initialise a ``torch.cuda.CUDAPluggableAllocator``; Intel names the file parameter differently."""
     target(allocator, path_to_so_file, alloc_fn_name, free_fn_name)
 
 

@@ -12,7 +12,7 @@ _onednn: Any = torch.backends.mkldnn  # which has no annotations
 
 
 def allow_tf32(in_products: bool, in_convolutions: bool) -> None:
-    """Allow oneDNN TF32 while CUDA's flags allow it for products and for convolutions both."""
+    """Allow TF32 in oneDNN while CUDA's flags allow it for both products and convolutions."""
     allowed = in_products and in_convolutions
     if _onednn.allow_tf32 not in (None, allowed):  # None where torch is built without Intel GPUs
         _onednn.allow_tf32 = allowed

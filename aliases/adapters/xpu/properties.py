@@ -15,7 +15,7 @@ THREADS_PER_ENGINE = 8
 KILOHERTZ_PER_MEGAHERTZ = 1000
 
 Computation = Callable[[Any], Any]
-# A multiprocessor is an Xe core, as for Inductor; the rest is as Intel's migration of cudaDeviceProp has it
+# A multiprocessor is an Xe core, as in Inductor; the rest follows Intel's migration of cudaDeviceProp
 COMPUTED: Mapping[str, Computation] = {
     "L2_cache_size": lambda xpu: xpu.last_level_cache_size,
     "is_integrated": lambda xpu: int(xpu.is_integrated_gpu),
@@ -33,7 +33,7 @@ COMPUTED: Mapping[str, Computation] = {
 
 
 class DeviceProperties(properties.DeviceProperties):
-    """Intel's properties of one device, with the fields that CUDA's have, in CUDA's units."""
+    """Intel's properties of one device, with CUDA's fields and units."""
 
     def __getattr__(self, name: str) -> Any:
         if name in COMPUTED:
@@ -60,18 +60,18 @@ def get_device_capability(target: Callable[[Any], Mapping[str, Any]], device: An
     """Implement ``torch.cuda.get_device_capability(device)``.
 
     Args:
-        target: Intel's, which answers with a dictionary of features.
+        target: Intel's function, which returns a dictionary of features.
         device: The device; None is the current one.
 
     Returns:
-        The lowest capability of CUDA that has the device's bfloat16.
+        The lowest CUDA capability that matches the device's support of bfloat16.
     """
     _refuse_unless_there(device)
     return WITH_BFLOAT16 if target(device)["has_bfloat16_conversions"] else WITHOUT_BFLOAT16
 
 
 def _refuse_unless_there(device: Any) -> None:
-    """Raise as CUDA does, and not as torch.xpu, for a device that does not exist."""
+    """Raise the error of CUDA, not that of torch.xpu, for a device that does not exist."""
     cuda: Any = torch.cuda
     if not 0 <= cuda._get_device_index(device, optional=True) < cuda.device_count():
         raise AssertionError("Invalid device id")

@@ -1,4 +1,4 @@
-"""NVTX ranges as ITT's, which do not report their depth."""
+"""NVTX ranges as ITT ranges, which do not report their depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CUDA runtime's functions on Intel GPUs, where torch binds no runtime of SYCL's."""
+"""The CUDA runtime's functions on Intel GPUs, for which torch binds no SYCL runtime."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STREAMS = "torch binds no runtime of SYCL's; use torch.cuda.Stream"
 
 
 class Runtime(runtime.Runtime):
-    """The profiler's marks and the memory's figures; what needs a runtime is refused by name."""
+    """Profiler marks and memory sizes; functions that need a runtime raise an error that names them."""
 
     def __init__(self) -> None:
         super().__init__(vendor=None, prefix="")

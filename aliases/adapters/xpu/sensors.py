@@ -1,4 +1,4 @@
-"""Level Zero's readings of a GPU, in the units of NVML and in whole numbers."""
+"""Level Zero's readings of a GPU, as whole numbers in NVML's units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def power_draw(target: Measure, device: Any = None) -> int:
     """Implement ``torch.cuda.power_draw(device)`` in milliwatts.
 
     Args:
-        target: Intel's, which answers in watts.
+        target: Intel's function, which returns watts.
         device: The device; None is the current one.
     """
     return round(target(device) * MILLIWATTS_PER_WATT)

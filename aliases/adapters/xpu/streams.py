@@ -1,4 +1,4 @@
-"""Streams and events: the parameters and members of CUDA's classes that Intel's lack."""
+"""Streams and events: parameters and members of CUDA's classes that Intel's classes lack."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def new_event(
         enable_timing: Whether it measures time.
         blocking: How the host waits, which changes no result.
         interprocess: Whether it can be shared between processes.
-        external: Whether graphs capture it as an event of the outside.
+        external: Whether graphs capture it as an external event.
 
     Raises:
-        MissingNameError: If ``interprocess`` or ``external`` is asked for.
+        MissingNameError: If ``interprocess`` or ``external`` is requested.
     """
     if interprocess:
         raise lacks("torch.cuda.Event(interprocess=True)", "its events cannot be shared between processes")
@@ -61,18 +61,18 @@ ExternalStream.__module__ = "torch.cuda.streams"
 def current_stream(target: Callable[[Any], Any], device: Any = None) -> Any:
     """Implement ``torch.cuda.current_stream(device)``.
 
-    A function distinct from Intel's: Dynamo registers both, and refuses to register one twice.
+    It is distinct from Intel's function: Dynamo registers both, and refuses to register one function twice.
     """
     return target(device)
 
 
 def synchronize(target: Callable[[Any], None], device: Any = None) -> None:
-    """Implement ``torch.cuda.synchronize(device)``; a distinct function, as ``current_stream`` is."""
+    """Implement ``torch.cuda.synchronize(device)``; distinct from Intel's, as ``current_stream`` is."""
     target(device)
 
 
 def default_stream(device: Any = None) -> Any:
-    """Implement ``torch.cuda.default_stream(device)``: the stream that every thread begins with."""
+    """Implement ``torch.cuda.default_stream(device)``: the initial stream of every thread."""
     vendor = vendor_module()
     index = vendor._get_device_index(device, optional=True)
     with ThreadPoolExecutor(max_workers=1) as fresh:

@@ -1,4 +1,4 @@
-"""NVIDIA's apex, on any accelerator: what it is now, and what was in it before."""
+"""NVIDIA's apex on any accelerator, including features that newer releases have removed."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["amp", "fp16_utils", "normalization", "optimizers", "parallel", "tran
 
 
 class DeprecatedFeatureWarning(FutureWarning):
-    """Something will go away."""
+    """A feature will be removed."""
 
 
 def deprecated_warning(msg: str) -> None:
-    """Warn, in the first process."""
+    """Warn in the first process."""
     distributed = torch.distributed
     if not distributed.is_initialized() or distributed.get_rank() == 0:
         warnings.warn(msg, DeprecatedFeatureWarning, stacklevel=2)
 
 
 def check_cudnn_version_and_warn(global_option: str, required_cudnn_version: int) -> bool:
-    """Return whether torch has cuDNN of a version, and warn if it has not.
+    """Return whether torch has a sufficient version of cuDNN, and warn if not.
 
     Args:
-        global_option: What needs it.
-        required_cudnn_version: The oldest version that will do.
+        global_option: The feature that needs it.
+        required_cudnn_version: The minimum version.
     """
     cudnn: Any = torch.backends.cudnn
     version = cudnn.version() if cudnn.is_available() else None
@@ -43,7 +43,7 @@ def check_cudnn_version_and_warn(global_option: str, required_cudnn_version: int
 
 
 class RankInfoFormatter(logging.Formatter):
-    """Says in every line where the process is in its groups."""
+    """Adds the process's ranks in its groups to every line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""

@@ -1,4 +1,4 @@
-"""What apex's own functions do with autocast, which does not know them: cast their arguments."""
+"""Casts the arguments of apex's own functions, which autocast does not know."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["_cast_if_autocast_enabled"]
 
 
 def in_autocast() -> bool:
-    """Return whether autocast is on for the device, fast where it is on for none."""
+    """Return whether autocast is enabled for the device; fast if it is enabled for none."""
     return torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled("cuda")
 
 
@@ -28,7 +28,7 @@ def _get_current_dtype(dtype: torch.dtype | None = None) -> torch.dtype:
 
 
 def _cast_if_autocast_enabled(*args: Any) -> tuple[Any, ...]:
-    """Return the arguments, the tensors in autocast's dtype if autocast is on; float64 stays as it is."""
+    """Return the arguments, with tensors in autocast's dtype if it is enabled; float64 is unchanged."""
     if not in_autocast():
         return args
     dtype = torch.get_autocast_dtype("cuda")

@@ -1,4 +1,4 @@
-"""The extension module of flash_attn: what its Python code calls to compute."""
+"""The extension module of flash_attn, with the functions that its Python code calls."""
 
 from flash_attn._morph.extension import bwd, fwd, fwd_kvcache, varlen_bwd, varlen_fwd
 

@@ -1,4 +1,4 @@
-"""flash_attn 3, by the name of its own top-level module."""
+"""flash_attn 3 under the name of its top-level module."""
 # ruff: noqa: F401 (the imported names are the interface)
 
 from flash_attn._morph.hopper.interface import (

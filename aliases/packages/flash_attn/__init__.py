@@ -1,4 +1,4 @@
-"""flash_attn 2 on any device: its functions, by the best kernel that the device has for a call."""
+"""flash_attn 2 on any device: its functions, with the best kernel that the device has for a call."""
 
 from .flash_attn_interface import (
     flash_attn_func,

@@ -1,4 +1,4 @@
-"""Taking the padding out of a batch, and putting it back."""
+"""Removes the padding of a batch, and restores it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ index_put_first_axis = IndexPutFirstAxis.apply
 
 
 class IndexFirstAxisResidual(torch.autograd.Function):
-    """Rows of a tensor, beside the tensor itself."""
+    """Rows of a tensor, and the tensor itself."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,7 +64,7 @@ class IndexFirstAxisResidual(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor, grad_residual: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of ``input``: the sum of both, in the memory of that of the residual."""
+        """Return the gradient of ``input``: the sum of both, in the memory of the residual's gradient."""
         (indices,) = ctx.saved_tensors
         assert grad_residual.shape[1:] == grad_output.shape[1:]
         residual = grad_residual.contiguous() if 0 in grad_residual.stride() else grad_residual
@@ -77,16 +77,16 @@ index_first_axis_residual = IndexFirstAxisResidual.apply
 def unpad_input(
     hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor, int, Tensor]:
-    """Take the padding out of a batch.
+    """Remove the padding of a batch.
 
     Args:
         hidden_states: Of shape (batch, tokens, ...).
         attention_mask: Of shape (batch, tokens), bool or int: 1 for valid tokens, 0 for padding.
-        unused_mask: Of the same shape: 1 for tokens that are kept though they are not used.
+        unused_mask: Of the same shape: 1 for tokens that are kept although they are not used.
 
     Returns:
-        The tokens that are kept, of shape (kept tokens, ...); where they stood in the flattened batch;
-        where each sequence begins and the last one ends, int32 of shape (batch + 1,); the most tokens kept
+        The kept tokens, of shape (kept tokens, ...); their indices in the flattened batch; where each
+        sequence begins and the last one ends, int32 of shape (batch + 1,); the largest number of kept tokens
         of a sequence; and how many tokens of each sequence are used, int32 of shape (batch,).
     """
     kept = attention_mask if unused_mask is None else attention_mask + unused_mask
@@ -99,7 +99,7 @@ def unpad_input(
 def unpad_input_for_concatenated_sequences(
     hidden_states: Tensor, attention_mask_in_length: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, int]:
-    """Take the padding out of a batch whose rows each hold several sequences, one after the other.
+    """Remove the padding of a batch whose rows each hold several sequences, one after the other.
 
     Args:
         hidden_states: Of shape (batch, tokens, ...).
@@ -107,7 +107,7 @@ def unpad_input_for_concatenated_sequences(
             then zeros.
 
     Returns:
-        The valid tokens, of shape (valid tokens, ...); where they stood in the flattened batch; where each
+        The valid tokens, of shape (valid tokens, ...); their indices in the flattened batch; where each
         sequence begins and the last one ends, int32; and the length of the longest one.
     """
     filled, seqlen = attention_mask_in_length.sum(dim=-1), attention_mask_in_length.shape[-1]
@@ -118,13 +118,13 @@ def unpad_input_for_concatenated_sequences(
 
 
 def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -> Tensor:
-    """Put tokens back to where they stood in a batch.
+    """Restore tokens to their positions in a batch.
 
     Args:
         hidden_states: Of shape (tokens, ...).
-        indices: Where each token goes in the flattened batch.
-        batch: How many sequences the batch has.
-        seqlen: How many tokens each of them has.
+        indices: The index of each token in the flattened batch.
+        batch: The number of sequences in the batch.
+        seqlen: The number of tokens of each sequence.
 
     Returns:
         Of shape (batch, seqlen, ...), zero elsewhere.

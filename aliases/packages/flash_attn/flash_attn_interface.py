@@ -51,7 +51,7 @@ def round_multiple(x: int, m: int) -> int:
 
 
 def _get_block_size_n(device: torch.device, head_dim: int, is_dropout: bool, is_causal: bool) -> int:
-    """Return how many keys share a largest score in what ``return_attn_probs`` returns."""
+    """Return how many keys share a largest score in the results of ``return_attn_probs``."""
     return block_size(device, head_dim, is_dropout, is_causal)
 
 
@@ -70,22 +70,21 @@ def flash_attn_func(
 ) -> Result:
     """Compute attention for a batch of sequences of one length, differentiably.
 
-    Queries and keys end at the same position: of 2 queries and 5 keys, the first query stands at the fourth
-    key.
+    Queries and keys end at the same position: of 2 queries and 5 keys, the first query is at the fourth key.
 
     Args:
         q: float16 or bfloat16 of shape (batch, queries, heads, head size).
         k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         v: Of the shape of ``k``.
         dropout_p: The probability that a weight is dropped; 0 for evaluation.
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         causal: Whether a query sees no key after its own position.
         window_size: How many keys before and after its own position a query sees; -1 for all.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
         alibi_slopes: float32, of shape (heads,) or (batch, heads): the score of a key falls by this much
             with every position between it and the query.
         deterministic: Without effect: the gradients always are.
-        return_attn_probs: Whether the sums and the weights of the softmax are wanted too.
+        return_attn_probs: Whether the sums and the weights of the softmax are also returned.
 
     Returns:
         The output, of the shape of ``q``, 0 for a query that sees no key. With ``return_attn_probs`` also the
@@ -95,7 +94,7 @@ def flash_attn_func(
         relative to the largest score of their block of ``_get_block_size_n`` keys and the blocks after it.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
     return _dense(FlashAttnFunc, (q, k, v), (q, k, v), options, return_attn_probs)
@@ -155,17 +154,18 @@ def flash_attn_varlen_func(
     """Compute attention within sequences of several lengths; see :func:`flash_attn_func` for the options.
 
     ``q`` is of shape (all queries, heads, head size), ``k`` and ``v`` are of shape (all keys, key heads, head
-    size). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), say where the queries and the
-    keys of each sequence begin, and the last ones end; ``max_seqlen_q`` and ``max_seqlen_k`` are the most of
-    a sequence. With a ``block_table``, int32 of shape (batch, most pages of one), ``k`` and ``v`` are of
-    shape (pages, tokens of a page, key heads, head size), and it lists the pages of each sequence in order.
+    size). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), are where the queries and the
+    keys of each sequence begin, and the last ones end; ``max_seqlen_q`` and ``max_seqlen_k`` are the largest
+    numbers in a sequence. With a ``block_table``, int32 of shape (batch, most pages of a sequence), ``k``
+    and ``v`` are of shape (pages, tokens of a page, key heads, head size), and it lists the pages of each
+    sequence in order.
 
     Returns:
         The output, of the shape of ``q``. With ``return_attn_probs`` also the logarithm of the sums,
         float32 of shape (heads, all queries), and the weights as in :func:`flash_attn_func`.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     bounds = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     options = dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic
@@ -255,14 +255,14 @@ def flash_attn_with_kvcache(
         block_table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
         rotary_interleaved: Whether neighbours are rotated with each other, or one half with the other.
         num_splits: Without effect on the result.
-        return_softmax_lse: Whether the sums of the softmax are wanted too.
+        return_softmax_lse: Whether the sums of the softmax are also returned.
 
     Returns:
         The output, of the shape of ``q``; with ``return_softmax_lse`` also the logarithm of the sums,
         float32 of shape (batch, heads, queries), infinity where no key is seen.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     assert k_cache.stride(-1) == 1, "k_cache must have contiguous last dimension"
     assert v_cache.stride(-1) == 1, "v_cache must have contiguous last dimension"
@@ -286,7 +286,7 @@ def _dense(
     options: tuple[Any, ...],
     return_attn_probs: bool,
 ) -> Result:
-    """Compute attention by a kernel of the device that takes the parts as they are, or by ``function``."""
+    """Compute attention with a device kernel that accepts the parts unchanged, or with ``function``."""
     dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, _ = options
     if not (return_attn_probs or dropout_p or softcap) and alibi_slopes is None and window_size == (-1, -1):
         q, k, v = parts
@@ -297,5 +297,5 @@ def _dense(
 
 
 def _applied(function: type[torch.autograd.Function], *arguments: Any) -> Result:
-    """Call an autograd function, which is told last whether gradients may be asked for."""
+    """Call an autograd function, whose last argument is whether gradients may be needed."""
     return call(function, *arguments, torch.is_grad_enabled())  # type: ignore[no-any-return]

@@ -1,6 +1,7 @@
-"""NVIDIA's management library, with the active backend's devices: nvidia-ml-py's interface, served by morph.
+"""NVIDIA's management library for the active backend's devices: nvidia-ml-py's interface, served by morph.
 
-What the platform cannot tell raises ``NVMLError_NotSupported``, whose note says why and what to install.
+A reading that the platform lacks raises ``NVMLError_NotSupported``, whose note gives the reason and what to
+install.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NVIDIAS = re.compile(r"_?(nvml|NVML|PrintableStructure|LoadNvml|convert|throw|l
 
 
 def _interface() -> dict[str, Any]:
-    """Return all names of nvidia-ml-py's; functions that can answer take the place of those that cannot."""
+    """Return all names of nvidia-ml-py; implemented functions replace the ones that are only declared."""
     names: dict[str, Any] = {name: value for name, value in vars(ctypes).items() if not name.startswith("_")}
     names |= constants.CONSTANTS | structures.STRUCTURES | errors.CLASSES
     names |= {name: declared.declared(name) for name in declared.FUNCTIONS}
@@ -40,7 +41,7 @@ def _interface() -> dict[str, Any]:
 
 
 def _publish(names: dict[str, Any]) -> None:
-    """Have the names be this module's own, as classes and functions tell it to pickle and to readers."""
+    """Make the names this module's own: set ``__module__``, which pickle and readers use, and define them."""
     for value in names.values():
         if str(getattr(value, "__module__", "")).startswith(f"{__name__}."):
             value.__module__ = __name__

@@ -11,7 +11,7 @@ _INTERFACE = pathlib.Path(__file__).parent / "interface"
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a file of the interface: names and what they are."""
+    """Return the content of an interface file: names with their definitions."""
     content: dict[str, Any] = json.loads((_INTERFACE / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
@@ -21,7 +21,7 @@ def _value(value: Any) -> Any:
 
 
 CONSTANTS: dict[str, Any] = {name: _value(value) for name, value in read("constants").items()}
-"""The constants by name; a few are tuples, as a comma behind their value makes them in nvidia-ml-py."""
+"""The constants by name; a few are tuples, since nvidia-ml-py has a comma after their value."""
 
 NVML_VALUE_NOT_AVAILABLE_ulonglong = c_ulonglong(-1)
 NVML_VALUE_NOT_AVAILABLE_uint = c_uint(-1)

@@ -1,4 +1,4 @@
-"""NVML's functions that no platform can answer: they are there, with their signatures, and say so."""
+"""NVML's functions that no platform supports: they exist with their signatures, and raise an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HANDLES = ("handle", "device", "device1", "device2")
 
 
 def declared(name: str) -> Callable[..., Any]:
-    """Return the function ``name``, which checks what it is given and raises ``NVMLError_NotSupported``."""
+    """Return the function ``name``, which checks its arguments and raises ``NVMLError_NotSupported``."""
     signature = _signature(FUNCTIONS[name])
 
     def function(*arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The decorators and the lock that nvidia-ml-py has beside NVML's own names."""
+"""The decorators and the lock that nvidia-ml-py defines in addition to NVML's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ libLoadLock = threading.Lock()
 
 
 def convertStrBytes(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Have ``func`` called with bytes in place of text, and its bytes returned as text."""
+    """Encode the text arguments of ``func`` as bytes, and decode a result in bytes to text."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -25,7 +25,7 @@ def convertStrBytes(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def throwOnVersionMismatch(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Have ``func`` raise ``NVMLLibraryMismatchError`` where the library lacks the function."""
+    """Make ``func`` raise ``NVMLLibraryMismatchError`` if the library lacks the function."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -39,11 +39,11 @@ _CODES = {
 
 
 class NVMLLibraryMismatchError(Exception):
-    """A function without a version was called that the library does not have."""
+    """An unversioned function was called that the library lacks."""
 
 
 class NVMLError(Exception):
-    """An error of NVML's; ``NVMLError(code)`` makes one of the code's own class.
+    """An NVML error; ``NVMLError(code)`` creates an instance of the code's class.
 
     Attributes:
         value: The code, one of ``NVML_ERROR_...``.
@@ -55,7 +55,7 @@ class NVMLError(Exception):
     value: int
 
     def __new__(cls, value: int) -> NVMLError:
-        """Make an error of the class that ``value`` has."""
+        """Create an error of the class for the code ``value``."""
         kind = cls._valClassMapping.get(value, cls) if cls is NVMLError else cls
         error = Exception.__new__(kind)
         error.value = value
@@ -75,7 +75,7 @@ class NVMLError(Exception):
 
 
 def nvmlExceptionClass(nvmlErrorCode: int) -> type[NVMLError]:
-    """Return the class of the errors with a code.
+    """Return the error class for a code.
 
     Raises:
         ValueError: If there is no such code.
@@ -86,19 +86,19 @@ def nvmlExceptionClass(nvmlErrorCode: int) -> type[NVMLError]:
 
 
 def nvmlErrorString(result: int) -> str:
-    """Return the text of a code."""
+    """Return the message for a code."""
     return "The operation was successful" if result == 0 else str(NVMLError(result))
 
 
 def _nvmlCheckReturn(ret: int) -> int:
-    """Return a code if it is that of success, else raise its error."""
+    """Return a code if it means success, else raise its error."""
     if ret != 0:
         raise NVMLError(ret)
     return ret
 
 
 def fail(code: str, reason: str = "") -> NoReturn:
-    """Raise the error ``NVML_ERROR_<code>`` with the reason as a note, which its text leaves alone."""
+    """Raise the error ``NVML_ERROR_<code>`` with the reason as a note, which leaves its message unchanged."""
     error = NVMLError(_CODES[code])
     if reason:
         add_note(error, f"morph: {reason}")
@@ -116,7 +116,7 @@ def _class_of(name: str, code: int) -> type[NVMLError]:
 
 
 CLASSES = {error.__name__: error for error in (_class_of(name, code) for name, code in _CODES.items())}
-"""The classes of the errors, by name."""
+"""The error classes by name."""
 
 NVMLError._valClassMapping.update(
     (_CODES[name], error) for name, error in zip(_CODES, CLASSES.values(), strict=True)

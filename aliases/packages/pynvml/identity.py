@@ -18,17 +18,17 @@ _UUID_PREFIX = "GPU-"
 
 
 def nvmlDeviceGetCount() -> int:
-    """Return the number of devices, those that are masked for torch included."""
+    """Return the number of devices, including those hidden from torch."""
     return len(devices())
 
 
 def nvmlDeviceGetCount_v2() -> int:
-    """Return what ``nvmlDeviceGetCount`` does."""
+    """Return what ``nvmlDeviceGetCount`` returns."""
     return nvmlDeviceGetCount()
 
 
 def nvmlDeviceGetHandleByIndex(index: int) -> Any:
-    """Return the handle of the device with an index, which masks do not change.
+    """Return the handle of the device with an index, which is independent of masks.
 
     Raises:
         NVMLError_InvalidArgument: If there is none.
@@ -37,12 +37,12 @@ def nvmlDeviceGetHandleByIndex(index: int) -> Any:
 
 
 def nvmlDeviceGetHandleByIndex_v2(index: int) -> Any:
-    """Return what ``nvmlDeviceGetHandleByIndex`` does."""
+    """Return what ``nvmlDeviceGetHandleByIndex`` returns."""
     return handle_of(index)
 
 
 def nvmlDeviceGetHandleByUUID(uuid: str | bytes) -> Any:
-    """Return the handle of the device with a UUID, ``"GPU-..."`` or without the prefix.
+    """Return the handle of the device with a UUID, with or without the prefix ``"GPU-"``.
 
     Raises:
         NVMLError_NotFound: If there is none.
@@ -52,10 +52,10 @@ def nvmlDeviceGetHandleByUUID(uuid: str | bytes) -> Any:
 
 
 def nvmlDeviceGetHandleByPciBusId(pciBusId: str | bytes) -> Any:
-    """Return the handle of the device at a place on the PCI bus, ``"0000:C1:00.0"``.
+    """Return the handle of the device at a PCI address, ``"0000:C1:00.0"``.
 
     Raises:
-        NVMLError_InvalidArgument: If it is no address.
+        NVMLError_InvalidArgument: If it is not a PCI address.
         NVMLError_NotFound: If there is none.
     """
     try:
@@ -69,7 +69,7 @@ def nvmlDeviceGetHandleByPciBusId(pciBusId: str | bytes) -> Any:
 
 
 def nvmlDeviceGetHandleByPciBusId_v2(pciBusId: str | bytes) -> Any:
-    """Return what ``nvmlDeviceGetHandleByPciBusId`` does."""
+    """Return what ``nvmlDeviceGetHandleByPciBusId`` returns."""
     return nvmlDeviceGetHandleByPciBusId(pciBusId)
 
 
@@ -131,7 +131,7 @@ def nvmlDeviceGetComputeMode(handle: Any) -> int:
 
 
 def nvmlDeviceGetCudaComputeCapability(handle: Any) -> tuple[int, int]:
-    """Return the compute capability, as ``torch.cuda.get_device_capability`` tells it on this backend."""
+    """Return the compute capability that ``torch.cuda.get_device_capability`` returns on this backend."""
     cuda = importlib.import_module("torch").cuda
     major, minor = cuda.get_device_capability(torch_index_of(handle))
     return major, minor
@@ -144,9 +144,9 @@ def nvmlDeviceGetNumGpuCores(device: Any) -> int:
 
 
 def nvmlDeviceGetPciInfo(handle: Any) -> Any:
-    """Return the place on the PCI bus and PCI's numbers, an ``nvmlPciInfo_t``.
+    """Return the PCI address and the PCI device and vendor numbers, as an ``nvmlPciInfo_t``.
 
-    Most tools ask for it without a way out: where it is unknown, it is one in ``NO_DOMAIN``.
+    Most tools do not handle an error here: an unknown address is returned as one in ``NO_DOMAIN``.
     """
     index = index_of(handle)
     place = _place(index)
@@ -156,25 +156,25 @@ def nvmlDeviceGetPciInfo(handle: Any) -> Any:
     info.busId = f"{place.domain:08X}:{place.bus:02X}:{place.device:02X}.{place.function}"
     try:
         info.pciDeviceId, info.pciSubSystemId = devices()[index].pci_ids()
-    except UnknownReadingError:  # zero, as NVML has it for a number that a board lacks
+    except UnknownReadingError:  # zero, as NVML reports a number that a board lacks
         pass
     return info
 
 
 def nvmlDeviceGetPciInfo_v3(handle: Any) -> Any:
-    """Return what ``nvmlDeviceGetPciInfo`` does."""
+    """Return what ``nvmlDeviceGetPciInfo`` returns."""
     return nvmlDeviceGetPciInfo(handle)
 
 
 @of_device
 def nvmlDeviceIsMigDeviceHandle(device: Any) -> int:
-    """Return 0: no device here is a part of another."""
+    """Return 0: no device here is a partition of another."""
     return 0
 
 
 @of_device
 def nvmlDeviceGetMaxMigDeviceCount(device: Any) -> int:
-    """Return 0: no device here can be divided."""
+    """Return 0: no device here can be partitioned."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The library as such: opened and closed by count, and the handles of its devices."""
+"""Opening and closing the library, which is reference-counted, and the handles of its devices."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def nvmlInit() -> None:
 
 
 def nvmlInitWithFlags(flags: int) -> None:
-    """Open the library; each time it is opened it must be closed once.
+    """Open the library; every opening needs one closing.
 
     Args:
-        flags: Of ``NVML_INIT_FLAG_...``; without a meaning here.
+        flags: Flags ``NVML_INIT_FLAG_...``; ignored.
 
     Raises:
         NVMLError_LibraryNotFound: If the vendor's library or tool is absent; a note says what to install.
     """
     global _opened, _source
     if backends.active() is None:
-        importlib.import_module("torch")  # which has morph choose a backend
+        importlib.import_module("torch")  # makes morph choose a backend
     with _lock:
         if _opened == 0:
             try:
@@ -56,7 +56,7 @@ def nvmlInitWithFlags(flags: int) -> None:
 
 
 def nvmlShutdown() -> None:
-    """Close the library, once for each time that it was opened.
+    """Close the library, once for every opening.
 
     Raises:
         NVMLError_Uninitialized: If it is not open.
@@ -68,7 +68,7 @@ def nvmlShutdown() -> None:
 
 
 def source() -> Source:
-    """Return where readings come from.
+    """Return the source of readings.
 
     Raises:
         NVMLError_Uninitialized: If the library is not open.
@@ -99,7 +99,7 @@ def index_of(handle: Any) -> int:
     """Return the index of a handle's device.
 
     Raises:
-        NVMLError_InvalidArgument: If it is no handle.
+        NVMLError_InvalidArgument: If it is not a handle.
     """
     source()
     for index, known in enumerate(_handles):
@@ -109,10 +109,10 @@ def index_of(handle: Any) -> int:
 
 
 def torch_index_of(handle: Any) -> int:
-    """Return what torch calls a handle's device.
+    """Return torch's index of a handle's device.
 
     Raises:
-        NVMLError_NotSupported: If a variable masks the device, so that torch does not see it.
+        NVMLError_NotSupported: If an environment variable hides the device from torch.
     """
     cuda = importlib.import_module("torch").cuda
     place = index_of(handle)
@@ -123,9 +123,9 @@ def torch_index_of(handle: Any) -> int:
 
 
 def of_device(function: Function) -> Function:
-    """Have ``function`` called with the device in place of its handle, which is its first parameter.
+    """Call ``function`` with the device instead of its handle, which is the first parameter.
 
-    What the platform does not tell becomes ``NVMLError_NotSupported``, with the reason as a note.
+    A missing reading becomes ``NVMLError_NotSupported``, with the reason as a note.
     """
     first = next(iter(inspect.signature(function).parameters))
 
@@ -143,7 +143,7 @@ def of_device(function: Function) -> Function:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn what the platform does not tell into ``NVMLError_NotSupported``, with the reason as a note."""
+    """Convert the error of a missing reading to ``NVMLError_NotSupported``, with the reason as a note."""
     try:
         yield
     except UnknownReadingError as error:
@@ -151,12 +151,12 @@ def told() -> Iterator[None]:
 
 
 def text(value: str | bytes) -> str:
-    """Return text that a program gave as ``str`` or as ``bytes``."""
+    """Return text that a program passed as ``str`` or ``bytes``."""
     return value.decode() if isinstance(value, bytes) else value
 
 
 def _LoadNvmlLibrary() -> None:
-    """Load nothing: there is no NVML."""
+    """Do nothing: there is no NVML to load."""
 
 
 def _new_handle() -> Any:

@@ -1,4 +1,4 @@
-"""How a device is connected: PCIe, other devices, and the processors near it."""
+"""The connections of a device: PCIe, other devices and nearby processors."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BELOW_ONE_SWITCH = 2  # the switch's port, and the device behind it
 
 @of_device
 def nvmlDeviceGetCurrPcieLinkGeneration(handle: Any) -> int:
-    """Return the generation of the PCIe link as it is now."""
+    """Return the current generation of the PCIe link."""
     return int(handle.pcie_link()[0])
 
 
 @of_device
 def nvmlDeviceGetCurrPcieLinkWidth(handle: Any) -> int:
-    """Return the number of lanes of the PCIe link as it is now."""
+    """Return the current number of lanes of the PCIe link."""
     return int(handle.pcie_link()[1])
 
 
@@ -43,10 +43,10 @@ def nvmlDeviceGetMaxPcieLinkWidth(handle: Any) -> int:
 
 @of_device
 def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
-    """Return the traffic over PCIe in KiB a second.
+    """Return the PCIe traffic in KiB per second.
 
     Args:
-        device: Its handle.
+        device: The device's handle.
         counter: ``NVML_PCIE_UTIL_TX_BYTES`` for what the device sends, ``..._RX_BYTES`` for what it receives.
     """
     sent, received = (CONSTANTS[f"NVML_PCIE_UTIL_{way}_BYTES"] for way in ("TX", "RX"))
@@ -56,13 +56,13 @@ def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
 
 
 def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
-    """Return ``NVML_P2P_STATUS_OK`` if torch tells that a device reaches the other's memory.
+    """Return ``NVML_P2P_STATUS_OK`` if torch reports that a device can access the other's memory.
 
     Args:
         device1: A device's handle.
-        device2: Another's.
-        p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they reach each other at all; the
-            other capabilities are of NVIDIA's links.
+        device2: Another device's handle.
+        p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they can access each other; the
+            other capabilities belong to NVIDIA's links.
     """
     first, second = torch_index_of(device1), torch_index_of(device2)
     if p2pIndex not in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"]):
@@ -72,7 +72,7 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
 
 
 def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
-    """Return how near two devices are on the PCI bus, one of ``NVML_TOPOLOGY_...``, as the kernel has it."""
+    """Return the kernel's distance of two devices on the PCI bus, one of ``NVML_TOPOLOGY_...``."""
     first, second = (devices()[index_of(handle)] for handle in (device1, device2))
     with told():
         ways = (device.pci_folder().resolve().parts for device in (first, second))
@@ -82,16 +82,16 @@ def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
 
 @of_device
 def nvmlDeviceGetNumaNodeId(handle: Any) -> int:
-    """Return the NUMA node that the device is attached to."""
+    """Return the NUMA node of the device."""
     return int(handle.numa_node())
 
 
 @of_device
 def nvmlDeviceGetCpuAffinity(handle: Any, cpuSetSize: int) -> Any:
-    """Return the processors near the device as bits.
+    """Return the processors near the device as a bit mask.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         cpuSetSize: The number of 64-bit words to return.
     """
     return _bits(_processors(handle.numa_node()), cpuSetSize)
@@ -99,13 +99,13 @@ def nvmlDeviceGetCpuAffinity(handle: Any, cpuSetSize: int) -> Any:
 
 @of_device
 def nvmlDeviceGetCpuAffinityWithinScope(handle: Any, cpuSetSize: int, scope: int) -> Any:
-    """Return what ``nvmlDeviceGetCpuAffinity`` does: a NUMA node is the only scope that is told."""
+    """Return what ``nvmlDeviceGetCpuAffinity`` returns: the NUMA node is the only known scope."""
     return _bits(_processors(handle.numa_node()), cpuSetSize)
 
 
 @of_device
 def nvmlDeviceGetMemoryAffinity(handle: Any, nodeSetSize: int, scope: int) -> Any:
-    """Return the NUMA node near the device as bits, in ``nodeSetSize`` 64-bit words."""
+    """Return the NUMA node near the device as a bit mask of ``nodeSetSize`` 64-bit words."""
     return _bits({handle.numa_node()}, nodeSetSize)
 
 
@@ -122,7 +122,7 @@ def nvmlDeviceClearCpuAffinity(handle: Any) -> None:
 
 
 def _nearness(first: tuple[str, ...], second: tuple[str, ...], *, same_node: bool) -> str:
-    """Return how near two places in the kernel's tree of devices are.
+    """Return the distance of two nodes in the kernel's device tree.
 
     >>> _nearness(("pci0000:00", "0000:01:00.0"), ("pci0000:00", "0000:02:00.0"), same_node=True)
     'HOSTBRIDGE'
@@ -139,7 +139,7 @@ def _nearness(first: tuple[str, ...], second: tuple[str, ...], *, same_node: boo
 
 
 def _processors(node: int) -> set[int]:
-    """Return the processors of a NUMA node; of -1, the kernel's word for none, all of them."""
+    """Return the processors of a NUMA node, or all processors for -1, which means none in the kernel."""
     if node < 0:
         return set(range(os.cpu_count() or 1))
     source()

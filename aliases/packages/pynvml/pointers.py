@@ -1,6 +1,6 @@
-"""NVML's functions as C has them, for programs that call these and fill their own buffers.
+"""NVML's C functions, for programs that call them and pass their own buffers.
 
-Each takes what the Python function takes, then pointers to where the result goes, and returns a code.
+Each takes the arguments of the Python function, then pointers for the result, and returns a status code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _nvmlGetFunctionPointer(name: str) -> CFunction:
 
     Raises:
         NVMLError_Uninitialized: If the library is not open.
-        NVMLError_FunctionNotFound: If there is none of that name.
+        NVMLError_FunctionNotFound: If there is no function of that name.
     """
     source()
     if name not in _nvmlGetFunctionPointer_cache:
@@ -56,7 +56,7 @@ def _c_function(name: str, plain: str) -> CFunction:
     )
 
     def call(*arguments: Any) -> int:
-        # looked up late, as a program may have put a function of its own in its place
+        # looked up at each call, since a program may have replaced the function
         function = vars(sys.modules[str(__package__)])[plain]
         try:
             return fill(function, [_plain(argument) for argument in arguments])
@@ -68,7 +68,7 @@ def _c_function(name: str, plain: str) -> CFunction:
 
 
 def _fill(function: Callable[..., Any], arguments: list[Any]) -> int:
-    """Call ``function`` with its own arguments, and store the result where the others point."""
+    """Call ``function`` with its own arguments, and store the result through the remaining pointers."""
     required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     given, places = arguments[: len(required)], arguments[len(required) :]
     structure = places[0] if places else None
@@ -102,7 +102,7 @@ def _fill_values(function: Callable[..., Any], arguments: list[Any]) -> int:
 
 
 def _plain(argument: Any) -> Any:
-    """Return what a C argument stands for: a number's value, what ``byref`` refers to."""
+    """Return the Python value of a C argument: a number's value, or the object that ``byref`` refers to."""
     if isinstance(argument, _REFERENCE):
         referred: Any = argument
         return referred._obj

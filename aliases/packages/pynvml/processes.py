@@ -13,7 +13,7 @@ _NO_INSTANCE = 0xFFFFFFFF
 
 @of_device
 def nvmlDeviceGetComputeRunningProcesses(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return the processes on the device: ``pid``, and ``usedGpuMemory`` in bytes, None if it is not told."""
+    """Return the processes on the device: ``pid``, and ``usedGpuMemory`` in bytes or None if unknown."""
     return [
         nvmlFriendlyObject(
             {
@@ -32,11 +32,11 @@ def nvmlDeviceGetProcessUtilization(handle: Any, timeStamp: int) -> list[Any]:
     """Return each process's percentage of the device's time (``smUtil``) since the last call.
 
     Args:
-        handle: The device's.
-        timeStamp: Microseconds of an earlier call; without a meaning, as the last call is remembered.
+        handle: The device's handle.
+        timeStamp: Microseconds of an earlier call; ignored, since the last call is remembered.
 
     Returns:
-        A list of ``c_nvmlProcessUtilizationSample_t``, whose other percentages are 0: they are not told.
+        A list of ``c_nvmlProcessUtilizationSample_t``, whose other percentages are unknown and therefore 0.
     """
     now = time.time_ns() // 1000
     return [
@@ -46,20 +46,20 @@ def nvmlDeviceGetProcessUtilization(handle: Any, timeStamp: int) -> list[Any]:
 
 
 def nvmlDeviceGetComputeRunningProcesses_v2(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetComputeRunningProcesses`` does."""
+    """Return what ``nvmlDeviceGetComputeRunningProcesses`` returns."""
     found: list[nvmlFriendlyObject] = nvmlDeviceGetComputeRunningProcesses(handle)
     return found
 
 
 def nvmlDeviceGetComputeRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetComputeRunningProcesses`` does."""
+    """Return what ``nvmlDeviceGetComputeRunningProcesses`` returns."""
     found: list[nvmlFriendlyObject] = nvmlDeviceGetComputeRunningProcesses(handle)
     return found
 
 
 @of_device
 def nvmlDeviceGetGraphicsRunningProcesses(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return the processes that draw: none on a device that only computes, if its processes are told."""
+    """Return the graphics processes: none on a device that only computes, if its processes are known."""
     if handle.draws:
         raise handle.unknown("which of the processes draw")
     handle.processes()
@@ -67,12 +67,12 @@ def nvmlDeviceGetGraphicsRunningProcesses(handle: Any) -> list[nvmlFriendlyObjec
 
 
 def nvmlDeviceGetGraphicsRunningProcesses_v2(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` does."""
+    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` returns."""
     found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
     return found
 
 
 def nvmlDeviceGetGraphicsRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` does."""
+    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` returns."""
     found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
     return found

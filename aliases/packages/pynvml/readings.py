@@ -25,10 +25,10 @@ _GPU_SENSOR = CONSTANTS["NVML_TEMPERATURE_GPU"]
 
 @of_device
 def nvmlDeviceGetMemoryInfo(handle: Any, version: int | None = None) -> Any:
-    """Return total, free and used memory in bytes, of all processes.
+    """Return total, free and used memory in bytes, for all processes.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         version: ``nvmlMemory_v2`` for a ``c_nvmlMemory_v2_t``, whose reserved memory is 0: it counts as used.
     """
     memory = handle.memory()
@@ -47,11 +47,11 @@ def nvmlDeviceGetMemoryBusWidth(device: Any) -> int:
 
 @of_device
 def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
-    """Return the percentages of time that the cores (``gpu``) and the memory were busy.
+    """Return the percentages of time in which the cores (``gpu``) and the memory were busy.
 
-    Where only that of the cores can be told (the CPU, Ascend without its tool, Cambricon) ``memory`` is 0.
-    NVML has no word for unknown in this structure, and programs such as nvitop read both fields of what they
-    get: to refuse would take the cores' load away. ``torch.cuda.memory_usage``, which is one figure, refuses.
+    Where only the cores' percentage is known (the CPU, Ascend without its tool, Cambricon), ``memory`` is 0.
+    This structure of NVML has no value for unknown, and programs such as nvitop read both fields: an error
+    would hide the cores' load. ``torch.cuda.memory_usage``, which is one figure, raises an error.
     """
     rates = STRUCTURES["c_nvmlUtilization_t"]()
     rates.gpu = handle.busy()
@@ -64,13 +64,13 @@ def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
 
 @of_device
 def nvmlDeviceGetEncoderUtilization(handle: Any) -> list[int]:
-    """Return the percentage of time that the encoder was busy; the period that follows is not told, and 0."""
+    """Return the percentage of time in which the encoder was busy, and 0 for the unknown sampling period."""
     return [handle.encoder_busy(), 0]
 
 
 @of_device
 def nvmlDeviceGetDecoderUtilization(handle: Any) -> list[int]:
-    """Return the percentage of time that the decoder was busy; the period that follows is not told, and 0."""
+    """Return the percentage of time in which the decoder was busy, and 0 for the unknown sampling period."""
     return [handle.decoder_busy(), 0]
 
 
@@ -79,7 +79,7 @@ def nvmlDeviceGetTemperature(handle: Any, sensor: int) -> int:
     """Return the chip's temperature in degrees Celsius.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         sensor: ``NVML_TEMPERATURE_GPU``, the only one.
     """
     if sensor != _GPU_SENSOR:
@@ -90,24 +90,24 @@ def nvmlDeviceGetTemperature(handle: Any, sensor: int) -> int:
 def nvmlDeviceGetTemperatureV(
     handle: Any, sensor: int, version: int = CONSTANTS["nvmlTemperature_v1"]
 ) -> int:
-    """Return what ``nvmlDeviceGetTemperature`` does; ``version`` is ``nvmlTemperature_v1``."""
+    """Return what ``nvmlDeviceGetTemperature`` returns; ``version`` is ``nvmlTemperature_v1``."""
     if version != CONSTANTS["nvmlTemperature_v1"]:
         fail("ARGUMENT_VERSION_MISMATCH")
     return int(nvmlDeviceGetTemperature(handle, sensor))
 
 
 def nvmlDeviceGetTemperatureV1(handle: Any, sensor: int) -> int:
-    """Return what ``nvmlDeviceGetTemperature`` does."""
+    """Return what ``nvmlDeviceGetTemperature`` returns."""
     return int(nvmlDeviceGetTemperature(handle, sensor))
 
 
 @of_device
 def nvmlDeviceGetTemperatureThreshold(handle: Any, threshold: int) -> int:
-    """Return the temperature at which the chip slows down, or switches itself off, in degrees Celsius.
+    """Return the temperature at which the chip is throttled or shuts down, in degrees Celsius.
 
     Args:
-        handle: The device's.
-        threshold: ``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN`` or ``..._SHUTDOWN``; no platform tells another.
+        handle: The device's handle.
+        threshold: ``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN`` or ``..._SHUTDOWN``; no platform reports another.
     """
     if threshold == _SHUTDOWN:
         return int(handle.shutdown_temperature())
@@ -124,7 +124,7 @@ def nvmlDeviceGetFanSpeed(handle: Any) -> int:
 
 @of_device
 def nvmlDeviceGetFanSpeed_v2(handle: Any, fan: int) -> int:
-    """Return the speed of a fan as a percentage of its highest; platforms tell of fan 0."""
+    """Return a fan's speed as a percentage of its highest; platforms only report fan 0."""
     if fan != 0:
         fail("INVALID_ARGUMENT", f"there is no fan {fan}")
     return int(handle.fan_speed())
@@ -138,19 +138,19 @@ def nvmlDeviceGetPowerUsage(handle: Any) -> int:
 
 @of_device
 def nvmlDeviceGetPowerManagementLimit(handle: Any) -> int:
-    """Return the limit of the power in milliwatts."""
+    """Return the power limit in milliwatts."""
     return int(handle.power_limit())
 
 
 @of_device
 def nvmlDeviceGetEnforcedPowerLimit(handle: Any) -> int:
-    """Return the limit of the power in milliwatts; platforms tell one limit."""
+    """Return the power limit in milliwatts; platforms report only one limit."""
     return int(handle.power_limit())
 
 
 @of_device
 def nvmlDeviceGetPowerManagementLimitConstraints(handle: Any) -> list[int]:
-    """Return the lowest and the highest limit of the power that can be set, in milliwatts."""
+    """Return the lowest and the highest power limit that can be set, in milliwatts."""
     return list(handle.power_limits())
 
 
@@ -165,7 +165,7 @@ def nvmlDeviceGetClockInfo(handle: Any, type: int) -> int:
     """Return a clock in megahertz.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         type: ``NVML_CLOCK_GRAPHICS`` or ``NVML_CLOCK_SM``, ``NVML_CLOCK_MEM``, ``NVML_CLOCK_VIDEO``.
     """
     return int(handle.clock(_clock(type)))
@@ -179,18 +179,18 @@ def nvmlDeviceGetMaxClockInfo(handle: Any, type: int) -> int:
 
 @of_device
 def nvmlDeviceGetEccMode(handle: Any) -> list[int]:
-    """Return twice whether the memory corrects errors: now, and as far as told after the next start."""
+    """Return whether the memory corrects errors (ECC) twice: now and, as far as known, after a restart."""
     return [int(handle.ecc_enabled())] * 2
 
 
 @of_device
 def nvmlDeviceGetTotalEccErrors(handle: Any, errorType: int, counterType: int) -> int:
-    """Return the number of the memory's errors.
+    """Return the number of memory errors.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         errorType: ``NVML_MEMORY_ERROR_TYPE_CORRECTED`` or ``..._UNCORRECTED``.
-        counterType: ``NVML_VOLATILE_ECC``: platforms count since the driver was loaded.
+        counterType: ``NVML_VOLATILE_ECC``: platforms count from the loading of the driver.
     """
     if counterType != CONSTANTS["NVML_VOLATILE_ECC"]:
         raise handle.unknown("errors of the board's whole life")
@@ -200,10 +200,10 @@ def nvmlDeviceGetTotalEccErrors(handle: Any, errorType: int, counterType: int) -
 
 @of_device
 def nvmlDeviceGetFieldValues(handle: Any, fieldIds: Any) -> Any:
-    """Return values by the ids of their fields, each with a code of its own for whether it could be told.
+    """Return values by field id, each with its own status code.
 
     Args:
-        handle: The device's.
+        handle: The device's handle.
         fieldIds: Ids of ``NVML_FI_...``, or pairs of an id and a scope.
 
     Returns:

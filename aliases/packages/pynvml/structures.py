@@ -1,4 +1,4 @@
-"""NVML's structures and types, made from data: the fields of each, how it prints, what it starts with."""
+"""NVML's structures and types, defined by data: the fields of each, its print format, its initial values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .constants import CONSTANTS, read
 
 
 class nvmlFriendlyObject:
-    """A structure's fields as attributes, which take values of any type."""
+    """A structure's fields as attributes that accept values of any type."""
 
     def __init__(self, dictionary: dict[str, Any]) -> None:
         for name, value in dictionary.items():
@@ -39,7 +39,7 @@ def nvmlFriendlyObjectToStruct(obj: nvmlFriendlyObject, model: Any) -> Any:
 class _PrintableStructure(Structure):
     """A structure that prints its fields, and whose bytes are text.
 
-    ``_fmt_`` gives the format of a field by its name, and of all others as ``"<default>"``.
+    ``_fmt_`` maps a field's name to its format, and ``"<default>"`` to that of all others.
     """
 
     _fmt_: dict[str, str] = {}
@@ -72,14 +72,14 @@ TYPES: dict[str, Any] = {
     )
     + ("c_ulonglong", "c_ushort", "c_void_p")
 } | {"_PrintableStructure": _PrintableStructure}
-"""The types that fields may have, by name; the structures are added."""
+"""The types of fields by name, to which the structures are added."""
 
 _ARRAY = re.compile(r"(.+)\*(\d+)")
 _POINTER = re.compile(r"POINTER\((.+)\)")
 
 
 def resolved(expression: str) -> Any:
-    """Return what a default value in the interface names: a constant, a new structure, or a literal."""
+    """Return the value of a default in the interface: a constant, a new structure, or a literal."""
     if expression in CONSTANTS:
         return CONSTANTS[expression]
     if expression.endswith("()"):
@@ -101,7 +101,7 @@ def _field(name: str, text: str) -> tuple[Any, ...]:
 
 
 def _constructor(name: str, parameters: dict[str, str | None], sets: dict[str, str]) -> Any:
-    """Return an ``__init__`` that sets fields to constants, or to what it is given."""
+    """Return an ``__init__`` that sets fields to constants or to its arguments."""
     names = list(parameters)
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:
@@ -142,7 +142,7 @@ def _define() -> dict[str, Any]:
 
 
 def _define_types(waiting: dict[str, str]) -> None:
-    """Define the names of types that can be told by now."""
+    """Define the type names whose types are known by now."""
     for name, text in list(waiting.items()):
         inner = _POINTER.fullmatch(text)
         if (inner[1] if inner else text) in TYPES:
@@ -150,4 +150,4 @@ def _define_types(waiting: dict[str, str]) -> None:
 
 
 STRUCTURES = _define()
-"""The structures, and the other names of types, by name."""
+"""The structures and the other type names, by name."""

@@ -1,4 +1,4 @@
-"""NVML's readings of the machine."""
+"""NVML's functions for the machine as a whole."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ def nvmlSystemGetDriverVersion() -> str:
 
 
 def nvmlSystemGetNVMLVersion() -> str:
-    """Return the version of the interface that is served."""
+    """Return the version of the served interface."""
     source()
     return NVML_VERSION
 
 
 def nvmlSystemGetCudaDriverVersion() -> int:
-    """Return the version of the vendor's counterpart of CUDA, as ``1000 * major + 10 * minor``."""
+    """Return the version of the vendor's equivalent of CUDA, as ``1000 * major + 10 * minor``."""
     with told():
         return source().runtime_version()
 
 
 def nvmlSystemGetCudaDriverVersion_v2() -> int:
-    """Return what ``nvmlSystemGetCudaDriverVersion`` does."""
+    """Return what ``nvmlSystemGetCudaDriverVersion`` returns."""
     return nvmlSystemGetCudaDriverVersion()
 
 
 def nvmlSystemGetProcessName(pid: int) -> str:
-    """Return the program of a process: its path, or its name where the path is not this user's to see.
+    """Return the program of a process: its path, or its name if this user may not see the path.
 
     Raises:
         NVMLError_NotFound: If there is no such process.
-        NVMLError_NoPermission: If this user may not see it at all.
+        NVMLError_NoPermission: If this user may not see the process at all.
     """
     source()
     try:

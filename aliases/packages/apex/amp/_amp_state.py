@@ -1,4 +1,4 @@
-"""What amp knows of the process it works in: its options, its loss scalers, its handle."""
+"""The state of amp in this process: its options, its loss scalers, its handle."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class AmpState:
     """The state of amp in this process.
 
     Attributes:
-        hard_override: Whether what should be an error is only printed.
-        allow_incoming_model_not_fp32: Whether ``initialize`` takes models that are not in float32.
+        hard_override: Whether errors are only printed.
+        allow_incoming_model_not_fp32: Whether ``initialize`` accepts models that are not in float32.
         verbosity: How much is printed: 0 nothing, 1 the options, 2 every cast.
-        opt_properties: The options; there once ``initialize`` was called.
-        loss_scalers: One for each loss; there once ``initialize`` was called.
-        handle: The casts of O1; there once they are on.
+        opt_properties: The options; set by ``initialize``.
+        loss_scalers: One for each loss; set by ``initialize``.
+        handle: The casts of O1; set when they are enabled.
     """
 
     opt_properties: Properties
@@ -46,7 +46,7 @@ def warn_or_err(msg: str) -> None:
     """Raise ``RuntimeError(msg)``, or print a warning if ``hard_override`` is set.
 
     Raises:
-        RuntimeError: If it is not.
+        RuntimeError: If it is not set.
     """
     if not _amp_state.hard_override:
         raise RuntimeError(msg)
@@ -54,7 +54,7 @@ def warn_or_err(msg: str) -> None:
 
 
 def maybe_print(msg: str, rank0: bool = False) -> None:
-    """Print ``msg`` unless the verbosity is 0; with ``rank0``, on the first process only."""
+    """Print ``msg`` unless the verbosity is 0; with ``rank0``, only in the first process."""
     if _amp_state.verbosity > 0 and not (rank0 and _is_another_rank()):
         print(msg)
 
@@ -65,6 +65,6 @@ def _is_another_rank() -> bool:
 
 
 def master_params(optimizer: Any) -> Iterator[Tensor]:
-    """Iterate over the parameters that ``optimizer`` updates: with O2, the float32 masters."""
+    """Iterate over the parameters that ``optimizer`` updates; with O2, these are the float32 masters."""
     for group in optimizer.param_groups:
         yield from group["params"]

@@ -35,7 +35,7 @@ WRAPPED = {
 
 
 def to_type(dtype: torch.dtype, t: Any) -> Any:
-    """Return ``t.to(dtype)``, but tensors that are not floating-point as they are."""
+    """Return ``t.to(dtype)``, or ``t`` itself if it is not floating-point."""
     if isinstance(t, Tensor):
         if not t.is_cuda:
             warnings.warn("An input tensor was not cuda.", stacklevel=3)
@@ -44,7 +44,7 @@ def to_type(dtype: torch.dtype, t: Any) -> Any:
 
 
 def applier(value: Any, fn: Callable[[Any], Any]) -> Any:
-    """Return ``value`` with ``fn`` applied to every tensor in it, and to what else has a method ``to``."""
+    """Return ``value`` with ``fn`` applied to every tensor in it, and to other objects with ``to``."""
     if isinstance(value, str) or type(value).__module__ == "numpy":
         return value
     if isinstance(value, Tensor) or hasattr(value, "to"):
@@ -63,7 +63,7 @@ def check_models(models: Iterable[nn.Module]) -> None:
     """Check that no model is parallel already.
 
     Raises:
-        RuntimeError: If one is.
+        RuntimeError: If one is parallel.
     """
     for model in models:
         for kind, name in PARALLEL.items():
@@ -75,7 +75,7 @@ def check_models(models: Iterable[nn.Module]) -> None:
 
 
 def check_params_fp32(models: Iterable[nn.Module]) -> None:
-    """Check that the floating-point parameters and buffers are in float32, and on the device.
+    """Check that the floating-point parameters and buffers are float32 and on the device.
 
     Raises:
         RuntimeError: If one is not, unless ``hard_override`` is set.
@@ -187,7 +187,7 @@ def _cast_models(
             hook = O2StateDictHook(functools.partial(to_type, torch.float32))
             module._register_state_dict_hook(hook)  # type: ignore[no-untyped-call]
     for optimizer in optimizers:
-        optimizer.load_state_dict(optimizer.state_dict())  # which casts the state as the parameters were cast
+        optimizer.load_state_dict(optimizer.state_dict())  # casts the state as the parameters were cast
 
 
 def _patch_forward(

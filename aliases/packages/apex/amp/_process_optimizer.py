@@ -1,4 +1,4 @@
-"""The methods that an optimizer gets from amp."""
+"""The methods that amp adds to an optimizer."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _add_master_weights(optimizer: Any) -> None:
         if closure is not None:
             raise RuntimeError("Currently, Amp does not support closure use with optimizers.")
         result = own_step()
-        if not isinstance(self, FusedSGD):  # which writes the model's parameters itself
+        if not isinstance(self, FusedSGD):  # it writes the model's parameters itself
             self._master_params_to_model_params()
         for param in self._amp_stash.all_fp32_from_fp16_params:
             param.grad = None

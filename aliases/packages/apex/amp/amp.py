@@ -1,4 +1,4 @@
-"""The casts of O1, and what programs add to them."""
+"""The casts of O1, and the functions that programs register for them."""
 
 from __future__ import annotations
 
@@ -100,17 +100,17 @@ def init(
     verbose: bool = False,
     allow_banned: bool = False,
 ) -> AmpHandle | NoOpHandle:
-    """Switch the casts of O1 on; ``initialize`` does it.
+    """Enable the casts of O1; called by ``initialize``.
 
     Args:
-        enabled: Whether to do anything.
+        enabled: Whether it has any effect.
         loss_scale: As for ``LossScaler``.
         enable_caching: Whether functions that programs registered cast a parameter once in each step.
         verbose: Whether casts of such functions are printed.
-        allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32, and not refused.
+        allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32 instead of refused.
 
     Returns:
-        The switch.
+        The handle.
     """
     global _DECORATOR_HANDLE
     if not enabled:

@@ -1,4 +1,4 @@
-"""The casts of O1: torch's autocast, and what apex does beyond it."""
+"""The casts of O1: torch's autocast, and apex's additions to it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from torch.nn import functional as F
 
 from . import utils, wrap
 
-# what is computed in float32, and so cannot be written over a tensor of float16
+# computed in float32, and therefore impossible in place on a float16 tensor
 IN_FLOAT32 = (
     "acos asin cosh cumprod cumsum erfinv exp expm1 log log10 log2 pow reciprocal renorm rsqrt sinh tan"
 ).split()
 
 
 def switch_on(handle: Any, verbose: bool = False, allow_banned: bool = False) -> None:
-    """Have functions cast their arguments, until ``handle`` is deactivated.
+    """Make functions cast their arguments until ``handle`` is deactivated.
 
     Args:
-        handle: Says whether casts are on, and remembers what was replaced.
+        handle: Knows whether casts are on, and stores the replaced functions.
         verbose: Whether the casts of wrappers are printed.
-        allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32, and not refused.
+        allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32 instead of refused.
     """
     torch.set_autocast_enabled("cuda", True)
     torch.set_autocast_dtype("cuda", torch.float16)
-    # it never ends, so what it keeps of a parameter would outlive the parameter's next update
+    # it never ends, so a cached cast of a parameter would outlive the parameter's next update
     torch.set_autocast_cache_enabled(False)
     wrap.cached_cast(torch.Tensor, "cpu", utils.maybe_float, handle, verbose=verbose)
     for name in utils.as_inplace(IN_FLOAT32):
@@ -35,7 +35,7 @@ def switch_on(handle: Any, verbose: bool = False, allow_banned: bool = False) ->
 
 
 def _replace_cross_entropy(handle: Any, allow_banned: bool) -> None:
-    """Have ``binary_cross_entropy`` computed in float32, which torch's autocast refuses altogether."""
+    """Make ``binary_cross_entropy``, which torch's autocast always refuses, compute in float32."""
     own = F.binary_cross_entropy
 
     @functools.wraps(own)

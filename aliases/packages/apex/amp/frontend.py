@@ -1,4 +1,4 @@
-"""The functions that programs call first, and when they save."""
+"""The functions for initialisation, and for saving and loading the state."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ def initialize(
     Args:
         models: A model or a list of them, on the device, in float32 and not yet parallel.
         optimizers: An optimizer or a list of them, or None.
-        enabled: Whether to do anything.
+        enabled: Whether it has any effect.
         opt_level: O0 to O3, which set the defaults of the next five.
-        cast_model_type: What the model's weights and inputs are cast to.
+        cast_model_type: The dtype to which the model's weights and inputs are cast.
         patch_torch_functions: Whether functions cast their arguments (O1).
-        keep_batchnorm_fp32: Whether batch normalisation stays in float32 when the model is cast.
+        keep_batchnorm_fp32: Whether batch normalisation stays float32 when the model is cast.
         master_weights: Whether the optimizers update float32 masters of the model's weights.
         loss_scale: A factor, or ``"dynamic"``.
-        cast_model_outputs: What the model's outputs are cast to; float32 if the model is cast.
-        num_losses: How many losses have a scaler of their own.
+        cast_model_outputs: The dtype to which the model's outputs are cast; float32 if the model is cast.
+        num_losses: The number of losses with a scaler of their own.
         verbosity: 0 to print nothing.
-        min_loss_scale: What a dynamic loss scale does not fall below.
-        max_loss_scale: What a dynamic loss scale does not rise above.
+        min_loss_scale: The minimum of a dynamic loss scale.
+        max_loss_scale: The maximum of a dynamic loss scale.
 
     Returns:
-        Models and optimizers as they were given; the models alone if there are no optimizers.
+        Models and optimizers in the form in which they were passed; only the models without optimizers.
 
     Raises:
-        RuntimeError: If there is no such level, an option does not go with it, or a model or an optimizer
-            is not as it must be.
-        TypeError: If there are no models, or something that is no optimizer.
+        RuntimeError: If the level does not exist, an option is incompatible with it, or a model or an
+            optimizer is not in the required state.
+        TypeError: If there are no models, or an optimizer has another type.
     """
     _amp_state.opt_properties = Properties()
     _amp_state.verbosity = verbosity
@@ -101,7 +101,7 @@ def state_dict(destination: Any = None) -> Any:
     """Return the state of every loss scaler, as ``loss_scaler0`` and so on.
 
     Args:
-        destination: A mapping to fill, if it is not to be a new one.
+        destination: A mapping to fill; None for a new one.
     """
     destination = OrderedDict() if destination is None else destination
     for index, scaler in enumerate(_amp_state.loss_scalers):
@@ -111,10 +111,10 @@ def state_dict(destination: Any = None) -> Any:
 
 
 def load_state_dict(state_dict: Mapping[str, Any]) -> None:
-    """Take the state of every loss scaler from what ``state_dict`` returned.
+    """Load the state of every loss scaler from the result of ``state_dict``.
 
     Raises:
-        RuntimeError: If there are other keys in it.
+        RuntimeError: If it contains other keys.
     """
     scalers = _amp_state.loss_scalers
     if len(state_dict) != len(scalers):

@@ -1,4 +1,4 @@
-"""The gradients of an optimizer's parameters before and after a backward pass."""
+"""Handles the gradients of an optimizer's parameters before and after a backward pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _set_aside(params: Sequence[Tensor], stashed: list[Tensor | None]) -> None:
 
 
 def prepare_backward_with_master_weights(self: Any) -> None:
-    """Set the gradients of float32 parameters aside, and drop those of float16 ones, which have masters."""
+    """Stash the gradients of float32 parameters, and drop those of float16 ones, which have masters."""
     stash = self._amp_stash
     self._amp_lazy_init()
     for param in stash.all_fp16_params:
@@ -27,7 +27,7 @@ def prepare_backward_with_master_weights(self: Any) -> None:
 
 
 def prepare_backward_no_master_weights(self: Any) -> None:
-    """Set all gradients aside."""
+    """Stash all gradients."""
     stash = self._amp_stash
     self._amp_lazy_init()
     _set_aside(stash.all_fp16_params, stash.all_fp16_grad_stash)
@@ -35,7 +35,7 @@ def prepare_backward_no_master_weights(self: Any) -> None:
 
 
 def prepare_backward_with_master_weights_FusedSGD(self: Any) -> None:
-    """Set all gradients aside if they are not materialised, or else do what is done for other optimizers."""
+    """Stash all gradients if they are not materialised, else do the same as for other optimizers."""
     if self.materialize_master_grads:
         prepare_backward_with_master_weights(self)
         return
@@ -54,13 +54,13 @@ def post_backward_models_are_masters(
     stashed_grads: list[Tensor | None],
     scale_override: Scales | None = None,
 ) -> None:
-    """Unscale the gradients of parameters in place, and add those that were set aside.
+    """Unscale the gradients of parameters in place, and add the stashed ones.
 
     Args:
         scaler: The scaler of the loss.
         params: The parameters.
-        stashed_grads: The gradients that were set aside; emptied.
-        scale_override: The factors of the new gradients, of those set aside and of the sum.
+        stashed_grads: The stashed gradients; emptied.
+        scale_override: The factors of the new gradients, of the stashed ones and of the sum.
     """
     given, _, wanted = scales = scale_override or (scaler.loss_scale(), 1.0, 1.0)
     new: list[Tensor] = []
@@ -97,7 +97,7 @@ def post_backward_with_master_weights(self: Any, scaler: LossScaler) -> None:
 
 
 def post_backward_no_master_weights(self: Any, scaler: LossScaler) -> None:
-    """Unscale all gradients in place, and add those that were set aside."""
+    """Unscale all gradients in place, and add the stashed ones."""
     stash = self._amp_stash
     self._amp_lazy_init()
     post_backward_models_are_masters(scaler, stash.all_fp16_params, stash.all_fp16_grad_stash)
@@ -105,7 +105,7 @@ def post_backward_no_master_weights(self: Any, scaler: LossScaler) -> None:
 
 
 def post_backward_with_master_weights_FusedSGD(self: Any, scaler: LossScaler) -> None:
-    """Leave the scale to the optimizer if gradients are not materialised, or else do as for others."""
+    """Leave the scale to the optimizer if gradients are not materialised, else do the same as for others."""
     if self.materialize_master_grads:
         post_backward_with_master_weights(self, scaler)
         return

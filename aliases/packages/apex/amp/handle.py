@@ -1,4 +1,4 @@
-"""The scaling of a loss around its backward pass, and the switch of the casts."""
+"""The scaling of a loss around its backward pass, and the handle of the casts."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def scale_loss(
     delay_unscale: bool = False,
     delay_overflow_check: bool = False,
 ) -> Iterator[Tensor]:
-    """Scale a loss for its backward pass, and the gradients back at the end of the block.
+    """Scale a loss for its backward pass, and unscale the gradients at the end of the block.
 
     If they are not finite then, the next ``step()`` of the optimizers does nothing.
 
     Args:
         loss: The loss.
-        optimizers: The optimizer, or a list of them, whose gradients the backward pass makes.
-        loss_id: Which scaler to use.
-        model: Not looked at.
+        optimizers: The optimizer, or a list of them, whose gradients the backward pass computes.
+        loss_id: The index of the scaler to use.
+        model: Ignored.
         delay_unscale: Whether gradients stay scaled, since more will be added to them.
-        delay_overflow_check: Whether to leave gradients that are not finite to a later block.
+        delay_overflow_check: Whether a later block handles gradients that are not finite.
 
     Yields:
         The scaled loss, in float32.
@@ -115,19 +115,19 @@ def _skip_next_step(optimizer: Any, scaler: LossScaler, loss_id: int) -> None:
 
 @contextlib.contextmanager
 def disable_casts() -> Iterator[None]:
-    """Switch the casts of O1 off for a block."""
+    """Disable the casts of O1 inside a block."""
     with _amp_state.handle._disable_casts():
         yield
 
 
 def _casts_off() -> contextlib.AbstractContextManager[None]:
-    """Return a block without casts: apex's are in Python, and so not within a backward pass."""
+    """Return a context without casts: apex's casts are in Python, and so not active in a backward pass."""
     handle = getattr(_amp_state, "handle", None)
     return contextlib.nullcontext() if handle is None else handle._disable_casts()
 
 
 class AmpHandle:
-    """The switch of the casts of O1.
+    """The handle of the casts of O1.
 
     Args:
         loss_scale: As for ``LossScaler``.
@@ -161,7 +161,7 @@ class AmpHandle:
             torch.set_autocast_enabled("cuda", was_on)
 
     def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> Any:
-        """Refuse: this is ``amp.initialize`` now.
+        """Raise an error: ``amp.initialize`` has replaced this.
 
         Raises:
             RuntimeError: Always.
@@ -172,7 +172,7 @@ class AmpHandle:
         )
 
     def scale_loss(self, loss: Tensor, optimizer: Any) -> Any:
-        """Refuse, as ``wrap_optimizer``: this is ``amp.scale_loss`` now."""
+        """Raise an error, as ``wrap_optimizer`` does: ``amp.scale_loss`` has replaced this."""
         self.wrap_optimizer(optimizer)
 
     def _clear_cache(self) -> None:
@@ -182,7 +182,7 @@ class AmpHandle:
         self._all_wrappers.append((mod, fn, func))
 
     def _deactivate(self) -> None:
-        """Put back every function that was replaced, and switch autocast off."""
+        """Restore every replaced function, and disable autocast."""
         while self._all_wrappers:
             utils.set_func(*self._all_wrappers.pop())
         self._is_active = False
@@ -206,7 +206,7 @@ class AmpHandle:
 
 
 class NoOpHandle:
-    """The switch where amp is not enabled."""
+    """The handle if amp is not enabled."""
 
     has_cache = False
     verbose = False
@@ -220,12 +220,12 @@ class NoOpHandle:
         yield
 
     def wrap_optimizer(self, optimizer: Any, num_loss: int = 1) -> Any:
-        """Refuse, as ``AmpHandle`` does."""
+        """Raise an error, as ``AmpHandle`` does."""
         AmpHandle.wrap_optimizer(self, optimizer)  # type: ignore[arg-type]
 
     @contextlib.contextmanager
     def scale_loss(self, loss: Tensor, optimizer: Any) -> Iterator[Tensor]:
-        """Pass the loss through."""
+        """Yield the loss unchanged."""
         yield loss
 
     def _clear_cache(self) -> None:

@@ -11,7 +11,7 @@ from ._amp_state import warn_or_err
 
 
 class Properties:
-    """The options, each an attribute; to set one checks that it goes with the level."""
+    """The options, each an attribute; setting one checks that it is compatible with the level."""
 
     options: dict[str, Any]
 
@@ -95,7 +95,7 @@ _CHECKS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class _Level:
-    """A set of defaults, which calling it puts into properties."""
+    """A set of defaults; calling it writes them to properties."""
 
     brief: ClassVar[str]
     more: ClassVar[str] = ""
@@ -121,7 +121,7 @@ class O3(_Level):
 
 
 class O2(_Level):
-    """The model in float16, but for batch normalisation, with float32 masters of its weights."""
+    """The model in float16 except for batch normalisation, with float32 masters of its weights."""
 
     brief = "O2:  float16, with batch normalisation and master weights in float32.\n"
     defaults: ClassVar[dict[str, Any]] = {

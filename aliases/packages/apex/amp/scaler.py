@@ -1,4 +1,4 @@
-"""The scaling of losses, and of gradients back."""
+"""The scaling of losses and unscaling of gradients."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Scales = tuple[float, float, float]
 
 
 class LossScaler:
-    """What one loss is multiplied by, so that its gradients do not vanish in float16.
+    """The factor of one loss, so that its gradients do not vanish in float16.
 
     Args:
-        loss_scale: A factor that stays as it is, or ``"dynamic"``: halved after gradients that are not
-            finite, multiplied by ``scale_factor`` after ``scale_window`` steps without any.
-        init_scale: What a dynamic factor starts from, at most ``max_loss_scale``.
-        scale_factor: See ``loss_scale``; apex takes 2, whatever it is told.
+        loss_scale: A constant factor, or ``"dynamic"``: halved after gradients that are not finite,
+            multiplied by ``scale_factor`` after ``scale_window`` steps without any.
+        init_scale: The initial dynamic factor, at most ``max_loss_scale``.
+        scale_factor: See ``loss_scale``; apex always uses 2.
         scale_window: See ``loss_scale``.
-        min_loss_scale: What a dynamic factor does not fall below.
-        max_loss_scale: What a dynamic factor does not rise above.
+        min_loss_scale: The minimum of a dynamic factor.
+        max_loss_scale: The maximum of a dynamic factor.
     """
 
     warned_no_fused_kernel = False
@@ -67,10 +67,10 @@ class LossScaler:
 
         Args:
             model_grads: The gradients of the scaled loss.
-            master_grads: Where to; they may be the same tensors.
-            unused_scale: Not looked at.
-            models_are_masters: Whether they are.
-            scale_override: The factor to divide by, if it is not the scaler's.
+            master_grads: The destinations, which may be the same tensors.
+            unused_scale: Ignored.
+            models_are_masters: Whether the model's parameters are the masters.
+            scale_override: The divisor, if it is not the scaler's.
         """
         scale = self._loss_scale if scale_override is None else scale_override
         needless = scale == 1.0 and models_are_masters and not self.dynamic
@@ -89,9 +89,9 @@ class LossScaler:
         Args:
             model_grads: The gradients of the scaled loss; only they are checked.
             stashed_master_grads: The gradients of earlier backward passes.
-            master_grads: Where to.
-            scale_override: The factors of the gradients, of the earlier ones and of the sum, if they are
-                not the scaler's, 1 and 1.
+            master_grads: The destinations.
+            scale_override: The factors of the gradients, of the earlier ones and of the sum; by default the
+                scaler's, 1 and 1.
         """
         if self._has_overflow or not model_grads:
             return
@@ -102,15 +102,15 @@ class LossScaler:
         torch._foreach_copy_(list(master_grads), sums)
 
     def clear_overflow_state(self) -> None:
-        """Forget what was found."""
+        """Reset the overflow flag."""
         self._has_overflow = False
         self._overflow_buf.zero_()
 
     def update_scale(self) -> bool:
-        """Adapt a dynamic factor to what was found since ``clear_overflow_state``; waits for the device.
+        """Adapt a dynamic factor to overflows since ``clear_overflow_state``; waits for the device.
 
         Returns:
-            Whether the step is to be skipped, since there were infinities or NaNs.
+            Whether the step should be skipped because of infinities or NaNs.
         """
         if not self.dynamic:
             self._unskipped += 1

@@ -1,4 +1,4 @@
-"""What amp keeps of an optimizer: its parameters by dtype, their masters, and gradients set aside."""
+"""What amp stores for an optimizer: its parameters by dtype, their masters, and stashed gradients."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 
 
 class AmpOptimizerState:
-    """What amp keeps of an optimizer, as attributes.
+    """What amp stores for an optimizer, as attributes.
 
     Attributes:
         lazy_init_called: Whether the parameters were sorted.
-        already_patched: Whether the next step is to be skipped.
+        already_patched: Whether the next step will be skipped.
         params_have_scaled_gradients: Whether gradients are still scaled, since more will be added.
     """
 
@@ -30,11 +30,11 @@ class AmpOptimizerState:
 def sorted_with_masters(
     params: list[Tensor], state: MutableMapping[Tensor, Any]
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """Put float32 masters in place of float16 parameters that learn.
+    """Replace float16 parameters that require gradients with float32 masters.
 
     Args:
-        params: A group's; changed in place.
-        state: The optimizer's, which masters inherit.
+        params: The parameters of a group; changed in place.
+        state: The optimizer's state, which masters inherit.
 
     Returns:
         The float16 parameters, their masters, and the float32 parameters.
@@ -61,7 +61,7 @@ def sorted_with_masters(
 
 
 def stash_params_and_masters(stash: Any, params: list[Tensor], state: MutableMapping[Tensor, Any]) -> None:
-    """Keep the parameters of a group as ``sorted_with_masters`` sorts them."""
+    """Store the parameters of a group as sorted by ``sorted_with_masters``."""
     halves, masters, singles = sorted_with_masters(params, state)
     stash.fp16_groups.append(halves)
     stash.fp32_from_fp16_groups.append(masters)

@@ -1,4 +1,4 @@
-"""The casting of arguments."""
+"""Casts arguments."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def is_nested(x: Any) -> bool:
 
 
 def is_fp_tensor(x: Any) -> bool:
-    """Return whether ``x`` is a floating-point tensor, or a sequence of nothing else."""
+    """Return whether ``x`` is a floating-point tensor, or a sequence of only such tensors."""
     if is_nested(x):
         return all(is_fp_tensor(each) for each in x)
     return isinstance(x, Tensor) and x.is_floating_point()
 
 
 def should_cache(x: Any) -> bool:
-    """Return whether ``x`` is a float32 parameter, or a sequence of nothing else."""
+    """Return whether ``x`` is a float32 parameter, or a sequence of only such parameters."""
     if is_nested(x):
         return all(should_cache(each) for each in x)
     return isinstance(x, torch.nn.Parameter) and x.dtype == torch.float32
@@ -50,12 +50,12 @@ def _types(x: Any) -> Iterator[str]:
 
 
 def maybe_half(x: Any, name: str = "", verbose: bool = False) -> Any:
-    """Return a tensor of the device, or a sequence of them, in float16; other tensors as they are."""
+    """Return a tensor on the device, or a sequence of them, in float16; other tensors unchanged."""
     return _cast(x, torch.float16, f"Float->Half ({name})" if verbose else "")
 
 
 def maybe_float(x: Any, name: str = "", verbose: bool = False) -> Any:
-    """Return a tensor of the device, or a sequence of them, in float32; other tensors as they are."""
+    """Return a tensor on the device, or a sequence of them, in float32; other tensors unchanged."""
     return _cast(x, torch.float32, f"Half->Float ({name})" if verbose else "")
 
 
@@ -78,7 +78,7 @@ def casted_args(cast_fn: Cast, args: Iterable[Any], kwargs: dict[str, Any]) -> l
 
 
 def cached_cast(cast_fn: Cast, x: Any, cache: MutableMapping[Any, Any]) -> Any:
-    """Return ``cast_fn(x)``, computed once for each parameter while gradients are wanted as they were."""
+    """Return ``cast_fn(x)``, computed once per parameter as long as ``requires_grad`` is unchanged."""
     if is_nested(x):
         return type(x)([cached_cast(cast_fn, each, cache) for each in x])
     kept = cache.get(x)
@@ -88,7 +88,7 @@ def cached_cast(cast_fn: Cast, x: Any, cache: MutableMapping[Any, Any]) -> Any:
 
 
 def verbosify(cast_fn: Cast, fn_name: str, verbose: bool) -> Cast:
-    """Return ``cast_fn``, which prints what it does if ``verbose``."""
+    """Return ``cast_fn``, which prints its casts if ``verbose``."""
     return functools.partial(cast_fn, name=fn_name, verbose=verbose) if verbose else cast_fn
 
 
@@ -98,17 +98,17 @@ def as_inplace(fns: Iterable[str]) -> Iterator[str]:
 
 
 def has_func(mod: Any, fn: str) -> bool:
-    """Return whether a module, a class or a dict has something called ``fn``."""
+    """Return whether a module, class or dict has an entry called ``fn``."""
     return fn in mod if isinstance(mod, dict) else hasattr(mod, fn)
 
 
 def get_func(mod: Any, fn: str) -> Any:
-    """Return what a module, a class or a dict calls ``fn``."""
+    """Return the entry ``fn`` of a module, class or dict."""
     return mod[fn] if isinstance(mod, dict) else getattr(mod, fn)
 
 
 def set_func(mod: Any, fn: str, new_fn: Any) -> None:
-    """Have a module, a class or a dict call ``new_fn`` by the name ``fn``."""
+    """Set the entry ``fn`` of a module, class or dict to ``new_fn``."""
     if isinstance(mod, dict):
         mod[fn] = new_fn
     else:
@@ -116,6 +116,6 @@ def set_func(mod: Any, fn: str, new_fn: Any) -> None:
 
 
 def set_func_save(handle: Any, mod: Any, fn: str, new_fn: Any) -> None:
-    """Do what ``set_func`` does, and have ``handle`` remember what was there."""
+    """Do what ``set_func`` does, and store the previous entry in ``handle``."""
     handle._save_func(mod, fn, get_func(mod, fn))
     set_func(mod, fn, new_fn)

@@ -1,4 +1,4 @@
-"""Functions in place of others, which cast their arguments while casts are on."""
+"""Replaces functions by wrappers that cast their arguments while casts are on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make_cast_wrapper(
     Args:
         orig_fn: The function.
         cast_fn: Casts a tensor or a sequence of them.
-        handle: Says whether casts are on.
+        handle: Knows whether casts are on.
         try_caching: Whether a parameter is cast once until the handle's cache is cleared.
     """
 
@@ -44,7 +44,7 @@ def _from_cache(cast_fn: utils.Cast, value: Any, handle: Any) -> Any:
 def cached_cast(
     mod: Any, fn: str, cast_fn: utils.Cast, handle: Any, try_caching: bool = False, verbose: bool = False
 ) -> None:
-    """Put a wrapper of ``make_cast_wrapper`` in place of ``mod.fn``, if there is such a function."""
+    """Replace ``mod.fn`` with a wrapper from ``make_cast_wrapper``, if there is such a function."""
     if utils.has_func(mod, fn):
         cast_fn = utils.verbosify(cast_fn, fn, verbose)
         wrapper = make_cast_wrapper(utils.get_func(mod, fn), cast_fn, handle, try_caching)
@@ -57,10 +57,10 @@ def make_promote_wrapper(orig_fn: Function, cast_fn: utils.Cast, handle: Any = N
     Args:
         orig_fn: The function.
         cast_fn: Casts a tensor or a sequence of them to the widest type.
-        handle: Not looked at: the process's own says whether casts are on.
+        handle: Ignored: the process's own handle determines whether casts are on.
 
     Raises:
-        NotImplementedError: By the function, if there are others than float16 and float32 among them.
+        NotImplementedError: By the function, if an argument is neither float16 nor float32.
     """
 
     @functools.wraps(orig_fn)
@@ -76,17 +76,17 @@ def make_promote_wrapper(orig_fn: Function, cast_fn: utils.Cast, handle: Any = N
 
 
 def promote(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
-    """Put a wrapper of ``make_promote_wrapper`` in place of ``mod.fn``."""
+    """Replace ``mod.fn`` with a wrapper from ``make_promote_wrapper``."""
     cast_fn = utils.verbosify(utils.maybe_float, fn, verbose)
     wrapper = make_promote_wrapper(utils.get_func(mod, fn), cast_fn)
     utils.set_func_save(handle, mod, fn, wrapper)
 
 
 def err_if_arg0_half(mod: Any, fn: str, handle: Any, verbose: bool = False) -> None:
-    """Put a function in place of ``mod.fn`` that refuses float16, if there is such a function.
+    """Replace ``mod.fn`` with a function that refuses float16, if there is such a function.
 
     Raises:
-        NotImplementedError: By the function, if its first argument is of float16 while casts are on.
+        NotImplementedError: By the function, if its first argument is float16 while casts are on.
     """
     if not utils.has_func(mod, fn):
         return

@@ -1,1 +1,1 @@
-"""The parts of apex beside its core."""
+"""The parts of apex outside its core."""

@@ -1,4 +1,4 @@
-"""The tools for training in float16 from before amp."""
+"""The tools for training in float16 that predate amp."""
 
 from .fp16_optimizer import FP16_Optimizer as FP16_Optimizer
 from .fp16util import BN_convert_float as BN_convert_float

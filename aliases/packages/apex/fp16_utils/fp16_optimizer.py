@@ -1,4 +1,4 @@
-"""An optimizer around another, which keeps float32 masters and scales losses."""
+"""An optimizer wrapper that maintains float32 masters and scales losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALING = ("loss_scaler", "dynamic_loss_scale", "overflow", "first_closure_call_
 
 
 class Wrapper:
-    """What is around an optimizer, and shows its state and its groups of parameters."""
+    """A wrapper of an optimizer that exposes its state and parameter groups."""
 
     optimizer: Any
 
@@ -36,7 +36,7 @@ class Wrapper:
 
     @property
     def param_groups(self) -> Any:
-        """The inner optimizer's groups of parameters."""
+        """The inner optimizer's parameter groups."""
         return self.optimizer.param_groups
 
     @param_groups.setter
@@ -54,14 +54,14 @@ def drop_gradients(params: Iterable[Tensor], to_none: bool) -> None:
 
 
 class FP16_Optimizer(Wrapper):
-    """An optimizer of a float16 model, which updates float32 masters.
+    """An optimizer of a float16 model that updates float32 masters.
 
     Args:
-        init_optimizer: The optimizer of the model's parameters; those in float16 are replaced in it.
-        static_loss_scale: What losses are multiplied by.
-        dynamic_loss_scale: Whether the factor adapts instead.
+        init_optimizer: The optimizer of the model's parameters; it replaces those in float16.
+        static_loss_scale: The factor of losses.
+        dynamic_loss_scale: Whether the factor is dynamic instead.
         dynamic_loss_args: Arguments for ``apex.amp.scaler.LossScaler``.
-        verbose: Whether to print what is done.
+        verbose: Whether to print messages.
 
     Raises:
         TypeError: If a parameter is neither float16 nor float32 on the device.
@@ -126,7 +126,7 @@ class FP16_Optimizer(Wrapper):
         """Clip the norm of the masters' gradients.
 
         Returns:
-            The norm before; -1 after an overflow.
+            The norm before clipping; -1 after an overflow.
         """
         if self.overflow:
             return -1
@@ -142,7 +142,7 @@ class FP16_Optimizer(Wrapper):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict`` returned; the model's parameters are loaded apart, and before."""
+        """Load the result of ``state_dict``; the model's parameters are loaded separately, and before."""
         for name in SCALING:
             setattr(self, name, state_dict[name])
         self.optimizer.load_state_dict(state_dict["optimizer_state_dict"])
@@ -151,13 +151,13 @@ class FP16_Optimizer(Wrapper):
                 master.data.copy_(value.data)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update masters and model, unless the gradients had an overflow.
+        """Update masters and model unless the gradients overflowed.
 
         Args:
-            closure: Does the backward pass with this optimizer's ``backward``, and returns the loss.
+            closure: Runs the backward pass with this optimizer's ``backward``, and returns the loss.
 
         Returns:
-            What the inner optimizer returns.
+            The result of the inner optimizer.
         """
         if self.overflow:
             scale = self.loss_scaler.loss_scale()
@@ -185,12 +185,12 @@ class FP16_Optimizer(Wrapper):
         return result
 
     def backward(self, loss: Tensor, update_master_grads: bool = True, retain_graph: bool = False) -> None:
-        """Do the backward pass of the scaled loss.
+        """Run the backward pass of the scaled loss.
 
         Args:
             loss: The loss.
-            update_master_grads: Whether to unscale the gradients into the masters', or leave that to the
-                method of this name, since more will be added.
+            update_master_grads: Whether to unscale the gradients into the masters' now; if not, call the
+                method of this name after more gradients are added.
             retain_graph: As for ``Tensor.backward``.
         """
         scaled_loss: Any = loss.float() * self.loss_scaler.loss_scale()
@@ -199,7 +199,7 @@ class FP16_Optimizer(Wrapper):
             self.update_master_grads()
 
     def update_master_grads(self) -> None:
-        """Unscale the model's gradients into the masters', and look for overflows."""
+        """Unscale the model's gradients into the masters', and check for overflows."""
         self.loss_scaler.clear_overflow_state()
         pairs = zip(self.all_fp16_params, self.all_fp32_from_fp16_params, strict=True)
         masters = [master for model, master in pairs if model.grad is not None]
@@ -212,7 +212,7 @@ class FP16_Optimizer(Wrapper):
         self.overflow = self.loss_scaler.update_scale()
 
     def inspect_master_grad_data(self) -> list[list[Tensor | None]] | None:
-        """Return the masters' gradients by group; None after an overflow, when they mean nothing."""
+        """Return the masters' gradients by group; None after an overflow, when they are meaningless."""
         if self.overflow:
             print("Warning:  the gradients are invalid after an overflow.  Returning None.")
             return None
@@ -223,7 +223,7 @@ class FP16_Optimizer(Wrapper):
 
     @property
     def loss_scale(self) -> float:
-        """The factors of losses."""
+        """The loss scale."""
         return self.loss_scaler.loss_scale()
 
     @loss_scale.setter

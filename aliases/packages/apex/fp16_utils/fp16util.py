@@ -1,4 +1,4 @@
-"""Casting networks, and copying parameters and gradients between a model and its float32 masters."""
+"""Casts networks, and copies parameters and gradients between a model and its float32 masters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class tofp16(nn.Module):
 
 
 def BN_convert_float(module: nn.Module) -> nn.Module:
-    """Cast batch normalisation with parameters to float32, wherever it is in ``module``, and return that."""
+    """Cast all batch normalisation with parameters in ``module`` to float32, and return ``module``."""
     if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.affine:
         module.float()
     for child in module.children():
@@ -36,7 +36,7 @@ def BN_convert_float(module: nn.Module) -> nn.Module:
 
 
 def network_to_half(network: nn.Module) -> nn.Module:
-    """Return the network in float16, but for batch normalisation, behind a cast of its input."""
+    """Return the network in float16, except for batch normalisation, after a cast of its input."""
     return nn.Sequential(tofp16(), BN_convert_float(network.half()))
 
 
@@ -53,7 +53,7 @@ def convert_module(module: nn.Module, dtype: torch.dtype) -> None:
 
 
 def convert_network(network: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Cast all modules in ``network`` but batch normalisation with parameters; return ``network``."""
+    """Cast all modules in ``network`` except batch normalisation with parameters; return ``network``."""
     for module in network.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.affine:
             continue
@@ -64,7 +64,7 @@ def convert_network(network: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 class FP16Model(nn.Module):
-    """A network in float16, but for batch normalisation, that casts its inputs.
+    """A network in float16, except for batch normalisation, that casts its inputs.
 
     Args:
         network: The network, which is cast in place.
@@ -75,12 +75,12 @@ class FP16Model(nn.Module):
         self.network = convert_network(network, dtype=torch.half)
 
     def forward(self, *inputs: Tensor) -> Any:
-        """Return what the network makes of the inputs in float16."""
+        """Return the network's output for the inputs in float16."""
         return self.network(*(each.half() for each in inputs))
 
 
 def backwards_debug_hook(grad: Tensor) -> None:
-    """Refuse a gradient; for masters, which should get none in a backward pass.
+    """Raise an error for a gradient: a hook for masters, which should get none in a backward pass.
 
     Raises:
         RuntimeError: Always.
@@ -89,11 +89,11 @@ def backwards_debug_hook(grad: Tensor) -> None:
 
 
 def prep_param_lists(model: nn.Module, flat_master: bool = False) -> tuple[list[nn.Parameter], list[Tensor]]:
-    """Make float32 masters of a model's parameters.
+    """Create float32 masters of a model's parameters.
 
     Args:
         model: The model.
-        flat_master: Whether there is one master of all parameters, which must be of one dtype.
+        flat_master: Whether all parameters, which must have one dtype, share one master.
 
     Returns:
         The parameters that require gradients, and their masters.
@@ -115,7 +115,7 @@ def model_grads_to_master_grads(
     Args:
         model_params: The model's parameters.
         master_params: Their masters.
-        flat_master: Whether there is one master of all.
+        flat_master: Whether all parameters share one master.
     """
     if flat_master:
         flat = flatten([param.grad.data for param in model_params if param.grad is not None])
@@ -134,7 +134,7 @@ def model_grads_to_master_grads(
 def master_params_to_model_params(
     model_params: Sequence[Tensor], master_params: Sequence[Tensor], flat_master: bool = False
 ) -> None:
-    """Copy the masters to the model's parameters, in their dtype; as ``model_grads_to_master_grads``."""
+    """Copy the masters to the model's parameters, in their dtype; like ``model_grads_to_master_grads``."""
     masters: Sequence[Tensor] = master_params
     if flat_master:
         masters = unflatten(master_params[0].data, model_params)

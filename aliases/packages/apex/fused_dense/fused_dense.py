@@ -1,4 +1,4 @@
-"""Linear layers, alone or two with a GELU between them, in tanh's approximation."""
+"""Linear layers, alone or two with a GELU (tanh approximation) between them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FusedDense(nn.Module):
         self.in_features = in_features
         self.out_features = out_features
         self.bias: nn.Parameter | None
-        model = nn.Linear(in_features, out_features, bias)  # apex leaves the parameters as the memory was
+        model = nn.Linear(in_features, out_features, bias)  # apex leaves the parameters uninitialised
         self.weight = model.weight
         self.register_parameter("bias", model.bias)
 

@@ -1,1 +1,1 @@
-"""What apex's extension modules compute, on the operators that torch has for every device."""
+"""The computations of apex's extension modules, with operators that torch has for every device."""

@@ -33,8 +33,8 @@ def update(
     """Update parameters and sums in place.
 
     Args:
-        grads: The gradients, which stay as they are.
-        params: The parameters, of one dtype; computed with in float32.
+        grads: The gradients, which are not changed.
+        params: The parameters, of one dtype; the computation uses float32.
         sums: The sums of squared gradients, of the parameters' dtype.
         lr: The learning rate.
         eps: Added to the denominator.
@@ -43,7 +43,7 @@ def update(
     """
     with at_full_precision(params, sums) as (full_params, full_sums):
         if mode == DECOUPLED and weight_decay:
-            # the update does not depend on the parameter, so its decay may come first
+            # the update does not depend on the parameter, so the decay may be applied first
             torch._foreach_mul_(full_params, 1 - lr * weight_decay)
             weight_decay = 0.0
         lists = (full_params, full_precision(grads), full_sums)
@@ -77,7 +77,7 @@ def _apply_foreach(
 
 
 def multi_tensor_adagrad(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: float) -> None:
-    """Update parameters and sums; lists are gradients, parameters, sums, options those of ``update``."""
+    """Update parameters and sums; lists: gradients, parameters, sums; options: those of ``update``."""
     check(lists, 3)
     check_dtype(lists[0][0], (*FLOAT_AND_HALF, torch.float64), "adagrad")
     grads, params, sums = lists

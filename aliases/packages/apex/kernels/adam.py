@@ -28,13 +28,13 @@ class Adam:
     """The options of an update, in the order of ``multi_tensor_adam``.
 
     Attributes:
-        lr: The learning rate; a tensor where a graph may be captured, as ``step``.
+        lr: The learning rate; like ``step``, a tensor if a graph may be captured.
         beta1: The decay of the average of gradients.
         beta2: The decay of the average of squared gradients.
         eps: Added to the denominator.
         step: The number of this step, from 1.
         mode: ``L2`` adds the decay to the gradient, ``DECOUPLED`` to the update.
-        bias_correction: Whether the averages are corrected for having started from zero.
+        bias_correction: Whether the averages are corrected for their initial zeros.
         weight_decay: The factor of the decay.
     """
 
@@ -48,13 +48,13 @@ class Adam:
     weight_decay: float
 
     def step_on(self, device: torch.device) -> Tensor:
-        """Return the step as the fused kernels take it: infinite where there is nothing to correct."""
+        """Return the step for the fused kernels: infinite if there is nothing to correct."""
         if isinstance(self.step, Tensor) and self.bias_correction:
             return self.step.float().reshape(())
         return torch.full((), float(self.step) if self.bias_correction else float("inf"), device=device)
 
     def corrections(self) -> tuple[float, float]:
-        """Return what the averages of gradients and of their squares are divided by."""
+        """Return the divisors of the averages of gradients and of their squares."""
         if not self.bias_correction:
             return 1.0, 1.0
         step = int(self.step)
@@ -70,7 +70,7 @@ def update(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """Update parameters and averages in place; low precision is computed with in float32.
+    """Update parameters and averages in place; low precision is computed in float32.
 
     Args:
         grads: The gradients.
@@ -78,8 +78,8 @@ def update(
         averages: The running averages of the gradients.
         squares: The running averages of their squares.
         options: The options.
-        grad_scale: What the gradients are divided by, also in place; a float32 tensor of one element.
-        found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
+        grad_scale: The divisor of the gradients, applied in place; a float32 tensor of one element.
+        found_inf: Above 0 if nothing should be done; a float32 tensor of one element.
     """
     full_grads = full_precision(grads)
     with at_full_precision(params, averages, squares) as (full_params, *full_averages):
@@ -132,24 +132,24 @@ def _apply_foreach(lists: list[list[Tensor]], options: Adam, grad_scale: Tensor 
 
 
 def round_into(params: Sequence[Tensor], masters: Sequence[Tensor], found_inf: Tensor) -> None:
-    """Write masters to their parameters, unless ``found_inf`` is above 0; does not wait for the device."""
+    """Copy masters to their parameters unless ``found_inf`` is above 0; does not wait for the device."""
     skipped = found_inf.reshape(()) > 0
     for param, master in zip(params, masters, strict=True):
         param.copy_(torch.where(skipped, param, master))
 
 
 def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
-    """Update parameters and averages; lists are gradients, parameters, averages and those of squares."""
+    """Update parameters and averages; lists: gradients, parameters, averages and averages of squares."""
     _check(lists, 4)
     grads, params, averages, squares = lists
     update(grads, params, averages, squares, Adam(*options))
 
 
 def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
-    """Do what ``multi_tensor_adam`` does, with all that changes from step to step in tensors.
+    """Do what ``multi_tensor_adam`` does, with tensors for all values that change from step to step.
 
-    Where ``noop_flag`` is 1, nothing is done. After the options, the learning rate in float32 and the step in
-    int32, comes what the gradients are multiplied by first, in place; a float32 tensor.
+    If ``noop_flag`` is 1, nothing is done. The learning rate is float32 and the step int32. After the options
+    comes a float32 tensor by which the gradients are first multiplied, in place.
     """
     _check(lists, 4)
     grads, params, averages, squares = lists
@@ -161,7 +161,7 @@ def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: List
 def multi_tensor_adam_capturable_master(
     chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any
 ) -> None:
-    """Do what ``multi_tensor_adam_capturable`` does to float32 masters, the fifth list; round them."""
+    """Do what ``multi_tensor_adam_capturable`` does, to float32 masters in the fifth list, and round them."""
     _check(lists, 5)
     grads, params, averages, squares, masters = lists
     multi_tensor_adam_capturable(chunk_size, noop_flag, (grads, masters, averages, squares), *options)

@@ -1,4 +1,4 @@
-"""Linear layers in chains, and gradients of weights that are added up."""
+"""Chains of linear layers, and accumulated weight gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {RELU: torch.relu, SIGMOID:
 
 
 def chain(use_bias: int, activation: int, inputs: Sequence[Tensor]) -> Tensor:
-    """Return the output of a perceptron, every layer of which is activated.
+    """Return the output of a perceptron with an activation after every layer.
 
     Args:
         use_bias: Whether there are biases.

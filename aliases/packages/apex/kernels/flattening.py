@@ -1,4 +1,4 @@
-"""Tensors laid end to end."""
+"""Concatenates tensors and splits them again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _unflatten: Any = torch._utils._unflatten_dense_tensors
 
 
 def flatten(bucket: Sequence[Tensor]) -> Tensor:
-    """Return the elements of all tensors, which have one type, in one dimension."""
+    """Return the elements of all tensors, which must have one type, in one dimension."""
     flat: Tensor = _flatten(bucket)
     return flat
 
 
 def unflatten(coalesced: Tensor, bucket: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return views of a flat tensor, in the shapes of those in ``bucket``."""
+    """Return views of a flat tensor with the shapes of the tensors in ``bucket``."""
     views: tuple[Tensor, ...] = _unflatten(coalesced, bucket)
     return views

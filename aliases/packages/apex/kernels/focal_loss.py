@@ -21,15 +21,15 @@ def forward(
     smoothing_factor: float,
     /,
 ) -> tuple[Tensor, Tensor]:
-    """Compute the loss, and its gradient but for a factor.
+    """Compute the loss, and its gradient except for a factor.
 
-    Arguments as ``apex.contrib.focal_loss.focal_loss.focal_loss``.
+    The arguments are those of ``apex.contrib.focal_loss.focal_loss.focal_loss``.
 
     Returns:
         The loss, without dimensions, float32, and the gradient of the logits, not yet divided.
 
     Raises:
-        RuntimeError: If a shape or a dtype is not as it must be.
+        RuntimeError: If a shape or dtype is invalid.
     """
     _check(cls_output, cls_targets_at_level, num_positives_sum, num_real_classes)
     logits = cls_output.float()
@@ -48,7 +48,7 @@ def forward(
 
 
 def backward(grad_output: Tensor, partial_grad: Tensor, num_positives_sum: Tensor, /) -> Tensor:
-    """Return the gradient of the logits, from what ``forward`` returned second."""
+    """Return the gradient of the logits, from the second result of ``forward``."""
     factor = grad_output.float().reshape(()) / num_positives_sum.reshape(())
     return (partial_grad.float() * factor).to(partial_grad.dtype)
 

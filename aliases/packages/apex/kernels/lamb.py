@@ -1,4 +1,4 @@
-"""LAMB's update with apex's options: Adam's direction, as long as each tensor's norms say."""
+"""LAMB's update with apex's options: Adam's direction, with a length given by each tensor's norms."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .tensor_lists import FLOAT_AND_HALF, FLOATS, Lists, at_full_precision, chec
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LAMB:
-    """The options of an update, in the order of ``multi_tensor_lamb``; those that ``Adam`` has are its.
+    """The options of an update, in the order of ``multi_tensor_lamb``; see ``Adam`` for the shared ones.
 
     Attributes:
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
+        grad_averaging: Whether a gradient's weight in its average is ``1 - beta1`` instead of 1.
         use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
     """
 
@@ -36,12 +36,12 @@ class LAMB:
     use_nvlamb: bool | None = None
 
     def direction(self) -> Adam:
-        """Return the options with which a parameter that starts at zero becomes Adam's direction."""
+        """Return the options with which an Adam step from zero yields the direction."""
         return Adam(-1.0, self.beta1, self.beta2, self.eps, self.step, L2, self.bias_correction, 0.0)
 
 
 def clipping(global_norm: Tensor, max_norm: float | Tensor) -> Tensor:
-    """Return what gradients are divided by, so that their global norm is at most ``max_norm``."""
+    """Return the divisor with which the gradients' global norm is at most ``max_norm``."""
     ratio = global_norm / max_norm
     return torch.where(ratio > 1, ratio, torch.ones_like(ratio)).reshape(())
 
@@ -58,8 +58,8 @@ def update(
     """Update parameters and averages in place.
 
     Args (the others are those of ``adam.update``):
-        grads: The gradients; what is in them afterwards is not defined, as with apex.
-        divisor: What the gradients are divided by first; a float32 tensor without dimensions.
+        grads: The gradients; their values afterwards are undefined, as in apex.
+        divisor: The initial divisor of the gradients; a float32 tensor without dimensions.
     """
     with at_full_precision(params, averages, squares) as (full_params, *full_averages):
         lists = [full_precision(grads), full_params, *full_averages]
@@ -76,7 +76,7 @@ def update(
 def directions(
     lists: list[list[Tensor]], options: LAMB, divisor: Tensor | None, found_inf: Tensor | None = None
 ) -> list[Tensor]:
-    """Update the averages, and return what the parameters are to lose, but for its length.
+    """Update the averages, and return the parameters' updates except for their length.
 
     Args (the others are those of ``update``):
         lists: Gradients, parameters and averages of both orders, all in float32.
@@ -113,17 +113,17 @@ def _direct(
 
 
 def trust(param_norms: Tensor, update_norms: Tensor, lr: float | Tensor) -> Tensor:
-    """Return each tensor's learning rate: scaled by the ratio of its norms, where neither is zero."""
+    """Return each tensor's learning rate: scaled by the ratio of its norms if neither is zero."""
     ratios = param_norms / update_norms
     usable = (param_norms != 0) & (update_norms != 0)
     return torch.where(usable, ratios, torch.ones_like(ratios)) * lr
 
 
 def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
-    """Update parameters and the averages of both orders; lists as of ``multi_tensor_adam``.
+    """Update parameters and the averages of both orders; the lists are those of ``multi_tensor_adam``.
 
-    Before the last option come the norm of all gradients, a float32 tensor of one element, and what it is
-    clipped to. apex leaves the updates in the gradients; here these stay as they are.
+    Before the last option come the norm of all gradients, a float32 tensor of one element, and its maximum.
+    apex writes the updates to the gradients, which are unchanged here.
     """
     check(lists, 4)
     check_dtype(lists[0][0], FLOAT_AND_HALF, "lamb_stage_1")
@@ -133,11 +133,11 @@ def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options
 
 
 def multi_tensor_lamb_mp(chunk_size: int, noop_flag: Tensor, lists: Lists, *options_and_scales: Any) -> None:
-    """Do what ``multi_tensor_lamb`` does, with all that changes from step to step in tensors.
+    """Do what ``multi_tensor_lamb`` does, with tensors for all values that change from step to step.
 
-    Where ``noop_flag`` is not 0, nothing is done. There may be float32 masters for parameters, with copies of
-    them in the gradients' dtype in a fifth list. After the options come what tells of infinities, not looked
-    at since the flag says it, and what the gradients are multiplied by, a float32 tensor.
+    If ``noop_flag`` is not 0, nothing is done. The parameters may be float32 masters, with copies of them in
+    the gradients' dtype in a fifth list. After the options come a tensor that reports infinities, which is
+    ignored in favour of the flag, and the factor of the gradients, a float32 tensor.
     """
     check(lists, 5 if len(lists) == 5 else 4)
     check_dtype(lists[0][0], FLOATS if len(lists) == 5 else FLOAT_AND_HALF, "lamb_stage_1")

@@ -17,7 +17,7 @@ Statistics = tuple[Tensor, Tensor, Tensor]
 def layer_norm(
     input: Tensor, normalized_shape: Shape, weight: Tensor | None, bias: Tensor | None, epsilon: float
 ) -> Tensor:
-    """Normalise, scale and shift by torch's own function; the output has the parameters' dtype."""
+    """Normalise, scale and shift with torch's own function; the output has the parameters' dtype."""
     shape = list(normalized_shape)
     if weight is None or bias is None or weight.dtype == input.dtype:
         return F.layer_norm(input, shape, weight, bias, epsilon)
@@ -37,7 +37,7 @@ def forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> Statis
         shape (n,), in float32 where the input has less.
 
     Raises:
-        RuntimeError: If the input is elsewhere, or its shape does not fit.
+        RuntimeError: If the input is on another device, or its shape does not match.
     """
     check_inputs(input=input)
     return _normalised(input, normalized_shape, None, None, epsilon)
@@ -46,7 +46,7 @@ def forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> Statis
 def forward_affine(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
 ) -> Statistics:
-    """Normalise, scale by ``gamma`` and shift by ``beta``, both of the input's dtype; else as ``forward``."""
+    """Normalise, scale by ``gamma`` and shift by ``beta`` (the input's dtype); otherwise like ``forward``."""
     check_inputs(input=input, gamma=gamma, beta=beta)
     check_same_dtype(input, gamma, beta)
     return _normalised(input, normalized_shape, gamma, beta, epsilon)
@@ -55,7 +55,7 @@ def forward_affine(
 def forward_affine_mixed_dtypes(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
 ) -> Statistics:
-    """Do what ``forward_affine`` does, with parameters of a dtype of their own, which the output takes."""
+    """Do what ``forward_affine`` does, with parameters of another dtype, which the output has too."""
     check_inputs(input=input)
     check_same_dtype(gamma, beta)
     if gamma.dtype == input.dtype:
@@ -78,12 +78,12 @@ def backward(
 
     Args:
         dout: The gradient of the output.
-        mean: The mean, of shape (n,); not needed from the output.
+        mean: The mean, of shape (n,); not needed with the output.
         invvar: The inverse standard deviation, of shape (n,).
         input_or_output: The input, or the output if ``memory_efficient``.
         normalized_shape: The trailing dimensions that were normalised together.
-        epsilon: What was added to the variance.
-        memory_efficient: Whether the output is given.
+        epsilon: The value added to the variance.
+        memory_efficient: Whether the output is passed instead of the input.
     """
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
     normalised = input_or_output if memory_efficient else None
@@ -103,7 +103,7 @@ def backward_affine(
     memory_efficient: bool = False,
     /,
 ) -> Statistics:
-    """Compute the gradients of the input and of both parameters; else as ``backward``."""
+    """Compute the gradients of the input and of both parameters; otherwise like ``backward``."""
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma, beta=beta)
     normalised = None
     if memory_efficient:
@@ -114,7 +114,7 @@ def backward_affine(
 
 
 def away_from_zero(gamma: Tensor, epsilon: float) -> Tensor:
-    """Return ``gamma`` in float32, with the magnitude of at least ``epsilon`` that a divisor needs."""
+    """Return ``gamma`` in float32, with a magnitude of at least ``epsilon``, as a divisor requires."""
     full = gamma.float()
     return torch.where(full >= 0, full.clamp(min=epsilon), full.clamp(max=-epsilon))
 
@@ -141,7 +141,7 @@ def _gradients(
     full = torch.float64 if input.dtype == torch.float64 else torch.float32
     outer = [*input.shape[: input.dim() - len(shape)], *[1] * len(shape)]
     statistics = invvar.to(full).reshape(outer)
-    if normalised is not None:  # its own mean is 0, and its own deviation 1
+    if normalised is not None:  # its mean is 0, and its deviation 1
         input, mean, scale = normalised, torch.zeros_like(statistics), statistics
         statistics = torch.ones_like(statistics)
     else:

@@ -19,7 +19,7 @@ ORDERS = {0: math.inf, 2: 2.0}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NovoGrad:
-    """The options of an update, as those of ``FusedNovoGrad``.
+    """The options of an update, like those of ``FusedNovoGrad``.
 
     ``step`` counts from 1; ``mode`` ``INSIDE_MOMENT`` normalises the gradient and adds the decay to it,
     ``DECOUPLED`` the average.
@@ -37,7 +37,7 @@ class NovoGrad:
     norm_type: int
 
     def corrections(self) -> tuple[float, float]:
-        """Return what the averages of gradients and the norms are divided by."""
+        """Return the divisors of the averages of gradients and of the norms."""
         if not self.bias_correction:
             return 1.0, 1.0
         return 1 - self.beta1**self.step, math.sqrt(1 - self.beta2**self.step)
@@ -53,8 +53,8 @@ def update(
     """Update parameters, averages and norms in place.
 
     Args:
-        grads: The gradients, which stay as they are.
-        params: The parameters, of one dtype; computed with in float32.
+        grads: The gradients, which are not changed.
+        params: The parameters, of one dtype; the computation uses float32.
         averages: The running averages of the gradients, of the parameters' dtype.
         grad_norms: The blended norm of each gradient, of shape (n,), float32.
         options: The options.
@@ -87,7 +87,7 @@ def _blend(kept: Tensor, new: Tensor, options: NovoGrad) -> None:
 def multi_tensor_novograd(
     chunk_size: int, noop_flag: Tensor, lists: Lists, grad_norms: Tensor, *options: Any
 ) -> None:
-    """Update parameters, averages of gradients, and the norm kept for each tensor, of shape (n,), float32.
+    """Update parameters, averages of gradients, and the norm of each tensor, of shape (n,), float32.
 
     The lists are gradients, parameters, averages.
     """

@@ -1,4 +1,4 @@
-"""Normalisation by the root mean square, with it, and its gradients from the input or from the output."""
+"""Normalisation by the root mean square, with this statistic, and gradients from the input or the output."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .layer_norm import Shape, away_from_zero
 from .tensor_lists import check_inputs, check_same_dtype, has_kernel
 
 FUSED = has_kernel("npu::npu_rms_norm", "npu")
-"""Whether Ascend's kernel is there; asked once, since torch.compile cannot see through the question."""
+"""Whether Ascend's kernel exists; checked once, since torch.compile cannot trace the check."""
 
 
 def rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, epsilon: float) -> Tensor:
-    """Normalise and scale, by the device's own kernel if it has one; the output has the weight's dtype."""
+    """Normalise and scale, with the device's own kernel if it has one; the output has the weight's dtype."""
     if weight is not None and weight.dtype != input.dtype:
         return rms_norm(input.float(), normalized_shape, weight.float(), epsilon).to(weight.dtype)
     if weight is not None and FUSED and input.device.type == "npu":
@@ -24,7 +24,7 @@ def rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, epsi
 
 
 def rms_forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tuple[Tensor, Tensor]:
-    """Normalise; as ``layer_norm.forward``, with the inverse root mean square alone for statistics."""
+    """Normalise, like ``layer_norm.forward``, with the inverse root mean square as the only statistic."""
     check_inputs(input=input)
     return _with_inverse(input, normalized_shape, None, epsilon)
 
@@ -32,7 +32,7 @@ def rms_forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tu
 def rms_forward_affine(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor]:
-    """Normalise, and scale by ``gamma`` of the input's dtype; else as ``rms_forward``."""
+    """Normalise, and scale by ``gamma`` of the input's dtype; otherwise like ``rms_forward``."""
     check_inputs(input=input, gamma=gamma)
     check_same_dtype(input, gamma)
     return _with_inverse(input, normalized_shape, gamma, epsilon)
@@ -41,7 +41,7 @@ def rms_forward_affine(
 def rms_forward_affine_mixed_dtypes(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor]:
-    """Do what ``rms_forward_affine`` does, with a weight of a dtype of its own, which the output takes."""
+    """Do what ``rms_forward_affine`` does, with a weight of another dtype, which the output has too."""
     check_inputs(input=input)
     return _with_inverse(input, normalized_shape, gamma, epsilon)
 
@@ -55,7 +55,7 @@ def rms_backward(
     memory_efficient: bool = False,
     /,
 ) -> Tensor:
-    """Compute the gradient of the input; as ``layer_norm.backward``, with the inverse root mean square."""
+    """Compute the gradient of the input, like ``layer_norm.backward``, with the inverse root mean square."""
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output)
     inverse = _spread(invvar, input_or_output, normalized_shape)
     full = _full(input_or_output)
@@ -74,7 +74,7 @@ def rms_backward_affine(
     memory_efficient: bool = False,
     /,
 ) -> tuple[Tensor, Tensor]:
-    """Compute the gradients of the input and of the weight; else as ``rms_backward``."""
+    """Compute the gradients of the input and of the weight; otherwise like ``rms_backward``."""
     check_inputs(dout=dout, invvar=invvar, input_or_output=input_or_output, gamma=gamma)
     inverse = _spread(invvar, input_or_output, normalized_shape)
     full = _full(input_or_output)

@@ -1,6 +1,6 @@
 """Rotary position embeddings, with the halves of a head's features rotated against each other.
 
-Each ``backward`` takes the gradient of an output, and what its ``forward`` took but the tensor.
+Each ``backward`` takes the gradient of the output, and the arguments of its ``forward`` except the tensor.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from torch import Tensor
 
 
 def forward(t: Tensor, freqs: Tensor, transpose_output_memory: bool = False, /) -> Tensor:
-    """Rotate; arguments as ``fused_apply_rotary_pos_emb``."""
+    """Rotate, with the arguments of ``fused_apply_rotary_pos_emb``."""
     return forward_cached(t, freqs.cos(), freqs.sin(), transpose_output_memory)
 
 
 def backward(output_grads: Tensor, freqs: Tensor, transpose_output_memory: bool = False, /) -> Tensor:
-    """Return the gradient of what ``forward`` was given."""
+    """Return the gradient of the input of ``forward``."""
     return backward_cached(output_grads, freqs.cos(), freqs.sin(), transpose_output_memory)
 
 
@@ -27,18 +27,18 @@ def forward_cached(t: Tensor, cos: Tensor, sin: Tensor, transpose_output_memory:
 def backward_cached(
     output_grads: Tensor, cos: Tensor, sin: Tensor, transpose_output_memory: bool = False, /
 ) -> Tensor:
-    """Return the gradient of what ``forward_cached`` was given."""
+    """Return the gradient of the input of ``forward_cached``."""
     return _arranged(_rotated_back(output_grads, cos, sin), transpose_output_memory)
 
 
 def forward_thd(t: Tensor, cu_seqlens: Tensor, freqs: Tensor, /) -> Tensor:
-    """Rotate sequences that lie end to end; arguments as ``fused_apply_rotary_pos_emb_thd``."""
+    """Rotate concatenated sequences, with the arguments of ``fused_apply_rotary_pos_emb_thd``."""
     angles = _angles(t, cu_seqlens, freqs)
     return _rotated(t, angles.cos(), angles.sin())
 
 
 def backward_thd(output_grads: Tensor, cu_seqlens: Tensor, freqs: Tensor, /) -> Tensor:
-    """Return the gradient of what ``forward_thd`` was given."""
+    """Return the gradient of the input of ``forward_thd``."""
     angles = _angles(output_grads, cu_seqlens, freqs)
     return _rotated_back(output_grads, angles.cos(), angles.sin())
 
@@ -46,7 +46,7 @@ def backward_thd(output_grads: Tensor, cu_seqlens: Tensor, freqs: Tensor, /) -> 
 def forward_2d(t: Tensor, cos_h: Tensor, sin_h: Tensor, cos_w: Tensor, sin_w: Tensor, /) -> Tensor:
     """Rotate the first half of the features by rows and the second by columns.
 
-    ``t`` is of shape (batch, height, width, heads, features), else as ``fused_apply_rotary_pos_emb_2d``.
+    ``t`` is of shape (batch, height, width, heads, features); else like ``fused_apply_rotary_pos_emb_2d``.
     """
     first, second = t.chunk(2, dim=-1)
     by_rows, by_columns = _grid(t, cos_h, sin_h, cos_w, sin_w)
@@ -56,7 +56,7 @@ def forward_2d(t: Tensor, cos_h: Tensor, sin_h: Tensor, cos_w: Tensor, sin_w: Te
 def backward_2d(
     output_grads: Tensor, cos_h: Tensor, sin_h: Tensor, cos_w: Tensor, sin_w: Tensor, /
 ) -> Tensor:
-    """Return the gradient of what ``forward_2d`` was given, flattened as its output."""
+    """Return the gradient of the input of ``forward_2d``, flattened like its output."""
     first, second = output_grads.chunk(2, dim=-1)
     by_rows, by_columns = _grid(output_grads, cos_h, sin_h, cos_w, sin_w)
     grads = [_rotated_back(first, *by_rows), _rotated_back(second, *by_columns)]
@@ -82,7 +82,7 @@ def _arranged(output: Tensor, batch_first: bool) -> Tensor:
 
 
 def _angles(t: Tensor, cu_seqlens: Tensor, freqs: Tensor) -> Tensor:
-    """Return the angles of each place, of shape (total, 1, rotated features)."""
+    """Return the angles of each position, of shape (total, 1, rotated features)."""
     places = torch.arange(t.size(0), device=t.device)
     begins = cu_seqlens.long()
     sequence = torch.searchsorted(begins, places, right=True) - 1

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .tensor_lists import LOW_PRECISION, require
 
-# what apex puts in place of a masked score
+# apex's replacement of a masked score
 MASKED = -10000.0
 WARP, WARPS = 32, 4
 
@@ -17,17 +17,17 @@ def forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
 
     Args:
         input: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
-        scale: What they are multiplied by first.
+        scale: The factor of the scores.
 
     Raises:
-        RuntimeError: If the shape or the dtype is another.
+        RuntimeError: If the shape or dtype differs.
     """
     _check(input, 4)
     return (input.float() * float(scale)).softmax(-1).to(input.dtype)
 
 
 def masked_forward(input: Tensor, mask: Tensor, scale: float | Tensor, /) -> Tensor:
-    """Do what ``forward`` does, without the scores where ``mask`` is 1; a row without any left is zero.
+    """Do what ``forward`` does, without the scores where ``mask`` is 1; a fully masked row is zero.
 
     The mask is of shape (batch or 1, 1, queries, keys).
     """
@@ -39,7 +39,7 @@ def masked_forward(input: Tensor, mask: Tensor, scale: float | Tensor, /) -> Ten
 
 
 def causal_forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
-    """Do what ``forward`` does to scores of shape (attentions, n, n), without the keys behind each query."""
+    """Do what ``forward`` does to scores of shape (attentions, n, n), without the keys after each query."""
     _check(input, 3)
     hidden = torch.ones(input.shape[1:], dtype=torch.bool, device=input.device).triu(1)
     scores = (input.float() * float(scale)).masked_fill(hidden, float("-inf"))
@@ -55,7 +55,7 @@ def backward(output_grads: Tensor, softmax_results: Tensor, scale: float | Tenso
 
 
 def get_batch_per_block(query_seq_len: int, key_seq_len: int, batches: int, attn_heads: int, /) -> int:
-    """Return how many rows a block of apex's kernel takes, which Megatron asks for."""
+    """Return the number of rows in a block of apex's kernel, which Megatron queries."""
     power = 1 << max(key_seq_len - 1, 0).bit_length()
     warp = min(power, WARP)
     return WARP * WARPS // warp * (2 if power <= 128 else 1)

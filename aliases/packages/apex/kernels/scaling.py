@@ -1,6 +1,6 @@
-"""Scaling, sums and norms of lists of tensors, with a flag that tells of infinities and NaNs.
+"""Scaling, sums and norms of lists of tensors, with a flag for infinities and NaNs.
 
-What all of them take is said in ``tensor_lists``; ``noop_flag`` is set to 1 where one was found.
+See ``tensor_lists`` for the common arguments; ``noop_flag`` is set to 1 if an infinity or NaN was found.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def _scale_and_check(tensors: Sequence[Tensor], scale: float, noop_flag: Tensor)
 
 
 def raise_flag(noop_flag: Tensor, condition: Tensor) -> None:
-    """Set a flag to 1 where the condition, a tensor of one element, holds; does not wait for the device."""
+    """Set a flag to 1 if the condition, a tensor of one element, holds; does not wait for the device."""
     noop_flag.bitwise_or_(condition.reshape(noop_flag.shape).to(noop_flag.dtype))
 
 
 def multi_tensor_axpby(
     chunk_size: int, noop_flag: Tensor, lists: Lists, a: float, b: float, arg_to_check: int, /
 ) -> None:
-    """Write ``a * x + b * y`` to each output, computed in float32; lists are x, y and outputs.
+    """Write ``a * x + b * y`` to each output, computed in float32; the lists are x, y and outputs.
 
-    ``arg_to_check`` says what the flag tells of: 0 x, 1 y, -1 both.
+    ``arg_to_check`` selects what is checked for the flag: 0 x, 1 y, -1 both.
     """
     check(lists, 3)
     for tensors in lists:
@@ -84,7 +84,7 @@ def multi_tensor_l2norm(
 ) -> tuple[Tensor, Tensor]:
     """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32.
 
-    The second is of shape (0,) unless ``per_tensor``; the flag tells of the first.
+    The second is of shape (0,) unless ``per_tensor``; the flag reports on the first.
     """
     check(lists, 1)
     check_dtype(lists[0][0], FLOATS, "multi_tensor_l2norm_cuda")
@@ -104,9 +104,9 @@ def norms(tensors: Sequence[Tensor], order: float = 2.0) -> tuple[Tensor, Tensor
 
 
 def _rows(tensor: Tensor, order: float) -> Tensor:
-    """Return a tensor of the same norm: of a large one the norms of its rows.
+    """Return a tensor with the same norm: the norms of its rows for a large one.
 
-    torch's kernel for the CPU adds one after the other in float32: of 2**25 elements it loses a thousandth.
+    torch's CPU kernel adds elements one by one in float32: with 2**25 elements it loses a thousandth.
     """
     if tensor.numel() <= _LARGE:
         return tensor
@@ -129,7 +129,7 @@ def multi_tensor_l2norm_scale(
 def multi_tensor_unscale_l2norm(
     chunk_size: int, noop_flag: Tensor, lists: Lists, inv_scale: Tensor, per_tensor: bool | None = None, /
 ) -> tuple[Tensor, Tensor]:
-    """Compute the norms that tensors, which stay as they are, would have multiplied by ``inv_scale``."""
+    """Compute the norms of tensors times ``inv_scale``, without changing the tensors."""
     total, each = multi_tensor_l2norm(chunk_size, noop_flag, lists, per_tensor)
     factor = inv_scale.abs().reshape(())
     return total * factor, each * factor
@@ -150,13 +150,13 @@ def update_scale_hysteresis(
 
     Args:
         current_scale: float32, of one element; changed in place, like the two trackers.
-        growth_tracker: int32: how many steps in a row were without infinities.
-        hysteresis_tracker: int32: how many more steps with infinities are put up with.
+        growth_tracker: int32: the number of consecutive steps without infinities.
+        hysteresis_tracker: int32: the number of further steps with infinities to tolerate.
         found_inf: float32: above 0 if this step found infinities.
-        growth_factor: What the scale is multiplied by after ``growth_interval`` good steps.
-        backoff_factor: What it is multiplied by when it shrinks.
-        growth_interval: How many good steps in a row let the scale grow.
-        hysteresis: What the hysteresis tracker starts from after a good step.
+        growth_factor: The factor of the scale after ``growth_interval`` good steps.
+        backoff_factor: The factor of the scale when it shrinks.
+        growth_interval: The number of consecutive good steps after which the scale grows.
+        hysteresis: The value of the hysteresis tracker after a good step.
 
     Returns:
         ``current_scale``.

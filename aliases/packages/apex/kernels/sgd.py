@@ -23,10 +23,10 @@ COMBINATIONS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SGD:
-    """The options of an update, as those of ``FusedSGD``.
+    """The options of an update, like those of ``FusedSGD``.
 
-    ``first_run`` says whether the momenta begin as the gradients, ``decay_after_momentum`` whether the decay
-    joins the update, and not the gradient; ``scale`` is what the gradients are multiplied by first.
+    ``first_run``: whether the momenta start as the gradients; ``decay_after_momentum``: whether the decay is
+    added to the update instead of the gradient; ``scale``: the initial factor of the gradients.
     """
 
     weight_decay: float
@@ -49,11 +49,11 @@ def update(
     """Update parameters and momenta in place.
 
     Args:
-        grads: The gradients, which stay as they are.
-        params: The parameters, of one dtype; computed with in float32.
+        grads: The gradients, which are not changed.
+        params: The parameters, of one dtype; the computation uses float32.
         momenta: The momenta, of the parameters' dtype.
         options: The options.
-        found_inf: Above 0 if nothing is to be done; a float32 tensor of one element.
+        found_inf: Above 0 if nothing should be done; a float32 tensor of one element.
     """
     with at_full_precision(params, momenta) as (full_params, full_momenta):
         full_grads = full_precision(grads)
@@ -100,7 +100,7 @@ def _apply_foreach(
     if dtype == torch.float32:
         torch._foreach_add_(params, steps, alpha=-options.lr)
         return
-    # apex's kernel rounds what it adds to the parameters to their dtype
+    # apex's kernel rounds the update to the parameters' dtype
     changes = [each.to(dtype) for each in torch._foreach_mul(steps, -options.lr)]
     torch._foreach_add_(params, changes)
 
@@ -119,7 +119,7 @@ def _with_momentum(grads: list[Tensor], momenta: list[Tensor], options: SGD) -> 
 def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
     """Update parameters and momenta, and the float16 copies of the parameters if there are any.
 
-    The lists are gradients, parameters, momenta and, if wanted, copies. Where ``noop_flag`` is not 0, nothing
+    The lists are gradients, parameters, momenta and, optionally, copies. If ``noop_flag`` is not 0, nothing
     is done.
     """
     copies = lists[3] if len(lists) == 4 else []

@@ -1,7 +1,7 @@
-"""Batch normalisation by parts: the statistics, the output, and the sums that its gradients need.
+"""Batch normalisation in parts: the statistics, the output, and the sums that its gradients need.
 
-Channels are dimension 1, or another in the argument ``channel``, which apex has functions called
-``..._c_last`` for. All statistics are float32.
+Channels are dimension 1, or the one in the argument ``channel``, for which apex has functions called
+``..._c_last``. All statistics are float32.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _others(input: Tensor, channel: int) -> list[int]:
 
 
 def _spread(statistic: Tensor, input: Tensor, channel: int) -> Tensor:
-    """Return a statistic of each channel in a shape that goes with the input."""
+    """Return a statistic of each channel in a shape that broadcasts with the input."""
     shape = [1] * input.dim()
     shape[channel] = -1
     return statistic.reshape(shape)
@@ -38,8 +38,8 @@ def welford_parallel(
 
     Args:
         means: Of shape (processes, channels).
-        variances: The biased ones, of that shape.
-        counts: How many values of a channel each process had, of shape (processes,).
+        variances: The biased variances, of the same shape.
+        counts: The number of values per channel in each process, of shape (processes,).
         eps: Added to the variance.
 
     Returns:
@@ -99,7 +99,7 @@ def behind_relu(
     bias: Tensor | None,
     channel: int = -1,
 ) -> Tensor:
-    """Return the gradient behind the rectifier of ``forward``."""
+    """Return the gradient of the rectifier's input in ``forward``."""
     output = _normalised(input, z, mean, inv_std, weight, bias, channel)
     return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
 
@@ -143,11 +143,11 @@ def batchnorm_backward(
         input: The input.
         mean: The mean of each channel over all processes.
         inv_std: The inverse standard deviation of each channel over all processes.
-        weight: What the normalised input was scaled by.
+        weight: The factor of the normalised input.
         sum_dy: The gradient's sum over each channel of all processes.
-        sum_dy_xmu: The same of its product with the centred input.
-        count: How many values of a channel each process had.
-        channel: Which dimension is that of the channels.
+        sum_dy_xmu: The same sum of its product with the centred input.
+        count: The number of values per channel in each process.
+        channel: The dimension of the channels.
     """
     total = count.sum()
     centred = input.float() - _spread(mean, input, channel)

@@ -1,8 +1,8 @@
-"""Lists of tensors: the checks that apex's extensions make, and the precision they are worked on in.
+"""Lists of tensors: the checks that apex's extensions make, and the precision of the computation.
 
-Of the operations ``multi_tensor_...``, ``chunk_size`` is that of apex's kernels, which nothing depends on;
-``noop_flag`` an int32 tensor of one element, not looked at unless said; the options those of the optimizer's
-dataclass, in order. Lists that do not fit, or hold a dtype without a kernel, are a ``RuntimeError``.
+The operations ``multi_tensor_...`` take ``chunk_size``, a parameter of apex's kernels without effect here;
+``noop_flag``, an int32 tensor of one element, ignored unless stated; and the fields of the optimizer's
+dataclass, in order. Lists that do not match, or hold a dtype without a kernel, raise ``RuntimeError``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def require(condition: bool, message: str) -> None:
     """Raise ``RuntimeError(message)`` unless the condition holds.
 
     Raises:
-        RuntimeError: If it does not.
+        RuntimeError: If it does not hold.
     """
     if not condition:
         raise RuntimeError(message)
@@ -44,7 +44,7 @@ def check(lists: Lists, depth: int) -> None:
 
     Args:
         lists: Lists of equal length, whose tensors at the same place have the same size.
-        depth: How many lists the operation takes.
+        depth: The number of lists that the operation takes.
     """
     require(len(lists) == depth, "tensor_lists.size() != depth")
     require(len(lists[0]) > 0, "tensor_lists[0].size() is not > 0")
@@ -59,7 +59,7 @@ def check(lists: Lists, depth: int) -> None:
 
 
 def check_dense(tensors: Sequence[Tensor]) -> None:
-    """Check that each tensor's elements lie in memory without gaps, in an order that apex knows."""
+    """Check that each tensor is dense in memory, in an order that apex supports."""
     for tensor in tensors:
         if not tensor.is_contiguous():
             formats = DENSE_FORMATS[tensor.dim() - 3 : tensor.dim() - 2] if tensor.dim() in (4, 5) else ()
@@ -74,7 +74,7 @@ def check_dtype(tensor: Tensor, supported: Sequence[torch.dtype], operation: str
 
 
 def check_inputs(**tensors: Tensor) -> None:
-    """Check that tensors, by the names that errors call them, are on the device and contiguous."""
+    """Check that tensors, passed by their names for errors, are on the device and contiguous."""
     for name, tensor in tensors.items():
         require(tensor.is_cuda, f"{name} must be a CUDA tensor")
         require(tensor.is_contiguous(), f"{name} must be contiguous")
@@ -91,7 +91,7 @@ def check_same_dtype(first: Tensor, *others: Tensor) -> None:
 def same_layout(lists: Lists) -> bool:
     """Return whether the tensors at the same place of each list have the same strides.
 
-    torch's fused kernels walk through memory, and do not look at strides.
+    torch's fused kernels iterate over memory and ignore strides.
     """
     strides = [list(map(Tensor.stride, tensors)) for tensors in lists]
     return all(other == strides[0] for other in strides[1:])
@@ -110,7 +110,7 @@ def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def at_full_precision(*lists: Sequence[Tensor]) -> Iterator[list[list[Tensor]]]:
-    """Give lists of one dtype each; of low precision, float32 copies that are written back at the end."""
+    """Yield lists of one dtype each; for low precision, float32 copies that are written back at the end."""
     worked_on = [full_precision(tensors) for tensors in lists]
     yield worked_on
     for tensors, full in zip(lists, worked_on, strict=True):
@@ -123,7 +123,7 @@ def has_kernel(operator: str, device_type: str) -> bool:
     """Return whether a device has a kernel of its own for one of torch's operators.
 
     Args:
-        operator: Its name, with its namespace if that is not ``aten``: ``"_fused_adamw_"``.
+        operator: The operator's name, with its namespace if that is not ``aten``: ``"_fused_adamw_"``.
         device_type: torch's name of the device.
     """
     namespace, _, name = operator.rpartition("::")

@@ -21,7 +21,7 @@ def forward(input: Tensor, labels: Tensor, smoothing: float, half_to_float: bool
         The losses, of shape (examples,), float32, and the logarithm of the sum of exponentials.
 
     Raises:
-        RuntimeError: If a shape or a dtype is not as it must be.
+        RuntimeError: If a shape or dtype is invalid.
     """
     losses, log_sum = exact_forward(input, labels, smoothing, half_to_float)
     return losses, log_sum if half_to_float else log_sum.to(input.dtype)
@@ -30,7 +30,7 @@ def forward(input: Tensor, labels: Tensor, smoothing: float, half_to_float: bool
 def exact_forward(
     input: Tensor, labels: Tensor, smoothing: float, half_to_float: bool
 ) -> tuple[Tensor, Tensor]:
-    """Do what ``forward`` does, with the second result in float32 always."""
+    """Do what ``forward`` does, with the second result always in float32."""
     _check(input, labels)
     if half_to_float and input.dtype != torch.float16:
         raise RuntimeError("conversion is supported for Half type only")
@@ -45,7 +45,7 @@ def exact_forward(
 def backward(
     grad_loss: Tensor, logits: Tensor, max_log_sum_exp: Tensor, labels: Tensor, smoothing: float, /
 ) -> Tensor:
-    """Return the gradient of the logits; ``max_log_sum_exp`` is what ``forward`` returned second."""
+    """Return the gradient of the logits; ``max_log_sum_exp`` is the second result of ``forward``."""
     _check(logits, labels)
     grad = (logits.float() - max_log_sum_exp.float().unsqueeze(1)).exp_()
     if smoothing:

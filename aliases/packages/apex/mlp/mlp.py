@@ -1,4 +1,4 @@
-"""Perceptrons whose every layer is activated, the last one too."""
+"""Perceptrons with an activation after every layer, including the last."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTIVATIONS = {"none": 0, "relu": dense.RELU, "sigmoid": dense.SIGMOID}
 
 
 def mlp_function(bias: int, activation: int, *args: Tensor) -> Tensor:
-    """Return the output of a perceptron; arguments as ``dense.chain``, the last of them separate."""
+    """Return the output of a perceptron, with the arguments of ``dense.chain``, the last ones unpacked."""
     return dense.chain(bias, activation, _cast_if_autocast_enabled(*args))
 
 
@@ -32,7 +32,7 @@ class MLP(nn.Module):
     Args:
         mlp_sizes: The number of features of the input and of each layer.
         bias: Whether there are biases.
-        activation: What follows every layer: ``"none"``, ``"relu"`` or ``"sigmoid"``.
+        activation: The activation after every layer: ``"none"``, ``"relu"`` or ``"sigmoid"``.
 
     Raises:
         TypeError: If there is no such activation.

@@ -12,7 +12,7 @@ class MultiTensorApply:
     """Calls operations on lists of tensors.
 
     Args:
-        chunk_size: How many elements a block of apex's kernels works on; nothing depends on it here.
+        chunk_size: The number of elements per block of apex's kernels; without effect here.
     """
 
     available = True
@@ -22,7 +22,7 @@ class MultiTensorApply:
         self.chunk_size = chunk_size
 
     def check_avail(self) -> None:
-        """Return: the operations are always there."""
+        """Do nothing: the operations are always available."""
 
     def __call__(
         self,

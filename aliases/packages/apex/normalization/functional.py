@@ -1,4 +1,4 @@
-"""The functions, which take torch's own kernels where nothing is to be saved of memory."""
+"""The functions, which use torch's own kernels unless they should save memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fused_layer_norm(
         input: Of shape (..., *normalized_shape).
         normalized_shape: The dimensions that are normalised together.
         eps: Added to the variance.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
+        memory_efficient: Whether the output is saved for the backward pass instead of the input.
 
     Returns:
         The output, in the input's dtype, or in autocast's.
@@ -47,7 +47,7 @@ def fused_layer_norm_affine(
     eps: float = 1e-6,
     memory_efficient: bool = False,
 ) -> Tensor:
-    """Do what ``fused_layer_norm`` does, scale by ``weight`` and shift by ``bias``, of the input's dtype.
+    """Do what ``fused_layer_norm`` does, and scale by ``weight`` and shift by ``bias``, of the input's dtype.
 
     Raises:
         RuntimeError: If dtypes differ.
@@ -83,7 +83,7 @@ def mixed_dtype_fused_layer_norm_affine(
 def fused_rms_norm(
     input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> Tensor:
-    """Normalise by the root mean square over the trailing dimensions; else as ``fused_layer_norm``."""
+    """Normalise by the root mean square over the trailing dimensions; otherwise like ``fused_layer_norm``."""
     if in_autocast():
         return _cast(fused_rms_norm, input, normalized_shape, eps, memory_efficient)
     if memory_efficient:
@@ -94,7 +94,7 @@ def fused_rms_norm(
 def fused_rms_norm_affine(
     input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> Tensor:
-    """Normalise by the root mean square, and scale; else as ``fused_layer_norm_affine``."""
+    """Normalise by the root mean square, and scale; otherwise like ``fused_layer_norm_affine``."""
     if in_autocast():
         return _cast(fused_rms_norm_affine, input, weight, normalized_shape, eps, memory_efficient)
     if input.dtype != weight.dtype:
@@ -118,12 +118,12 @@ def mixed_dtype_fused_rms_norm_affine(
 
 
 def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:
-    """Normalise by the root mean square, operation by operation.
+    """Normalise by the root mean square with separate operations.
 
     Args:
         input: Of shape (..., *normalized_shape).
         normalized_shape: The dimensions that are normalised together.
-        weight: What the output is scaled by, and takes its dtype from if that is a low precision.
+        weight: The factor of the output, which gets its dtype if that is a low precision.
         eps: Added to the mean square.
 
     Returns:
@@ -140,7 +140,7 @@ def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | Non
 
 
 def _cast(function: Callable[..., Tensor], *args: Any) -> Tensor:
-    """Call a function on what autocast would cast its arguments to, outside autocast."""
+    """Cast the arguments as autocast would, and call the function outside autocast."""
     args = _cast_if_autocast_enabled(*args)
     with torch.amp.autocast("cuda", enabled=False):
         return function(*args)

@@ -1,6 +1,6 @@
-"""The autograd functions, which can keep the output for the backward pass in place of the input.
+"""The autograd functions, which can save the output for the backward pass instead of the input.
 
-``apply`` goes torch's own way, which is faster, unless ``memory_efficient`` asks for that.
+``apply`` uses torch's own function, which is faster, unless ``memory_efficient`` is true.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Shape = Sequence[int]
 
 
 class TorchsUnlessSaving(torch.autograd.Function):
-    """A function that goes torch's own way unless its last argument asks to save memory.
+    """A function that uses torch's own unless its last argument is true, which saves memory.
 
-    A subclass has ``torchs``, which takes the arguments but ``memory_efficient``.
+    A subclass defines ``torchs``, which takes the arguments except ``memory_efficient``.
     """
 
     torchs: Any
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Return the output; ``memory_efficient`` may be left out."""
+        """Return the output; ``memory_efficient`` is optional."""
         count: int = cls.torchs.__code__.co_argcount
         if any(args[count:]):
             return super().apply(*args)  # type: ignore[no-untyped-call]
@@ -37,10 +37,10 @@ class TorchsUnlessSaving(torch.autograd.Function):
 def kept(
     ctx: Any, kernel: Callable[..., Any], tensors: Sequence[Tensor], shape: Shape, eps: float, saving: bool
 ) -> Tensor:
-    """Return what a kernel makes of the input and its parameters, and keep what ``differentiated`` needs."""
+    """Return a kernel's output for the input and its parameters, and save what ``differentiated`` needs."""
     input, *params = (tensor.contiguous() for tensor in tensors)
     output, *statistics = kernel(input, shape, *params, eps)
-    if saving:  # the mean is in the output's
+    if saving:  # the backward pass from the output needs no mean
         statistics[:-1] = [None] * (len(statistics) - 1)
     ctx.save_for_backward(output if saving else input, *params, *statistics)
     ctx.params, ctx.options = len(params), (shape, eps, saving)
@@ -48,7 +48,7 @@ def kept(
 
 
 def differentiated(ctx: Any, kernel: Callable[..., Any], grad: Tensor) -> tuple[Tensor | None, ...]:
-    """Return what a kernel computes for the tensors that ``kept`` was given, and None for the options."""
+    """Return a kernel's gradients for the tensors passed to ``kept``, and None for the options."""
     input_or_output, *others = ctx.saved_tensors
     params, statistics = others[: ctx.params], others[ctx.params :]
     shape, eps, saving = ctx.options
@@ -130,7 +130,7 @@ class FusedLayerNormAffineFunction(TorchsUnlessSaving):
 
 
 class FusedLayerNormAffineMixedDtypesFunction(FusedLayerNormAffineFunction):
-    """Layer normalisation whose output has the parameters' dtype; else as its base."""
+    """Layer normalisation whose output has the parameters' dtype; otherwise like its base."""
 
     torchs = staticmethod(_mixed_layer_norm)
 
@@ -192,7 +192,7 @@ class FusedRMSNormAffineFunction(TorchsUnlessSaving):
 
 
 class FusedRMSNormAffineMixedDtypesFunction(FusedRMSNormAffineFunction):
-    """Normalisation whose output has the weight's dtype; else as its base."""
+    """Normalisation whose output has the weight's dtype; otherwise like its base."""
 
     torchs = staticmethod(_mixed_rms_norm)
 

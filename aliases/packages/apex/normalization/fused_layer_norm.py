@@ -1,4 +1,4 @@
-"""The modules, and all that apex has beside them."""
+"""The modules, and the other names of apex's module."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class _Norm(nn.Module):
 
     Args:
         normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance, or to the mean square.
+        eps: Added to the variance or the mean square.
         elementwise_affine: Whether there are parameters.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
+        memory_efficient: Whether the output is saved for the backward pass instead of the input.
     """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
@@ -71,10 +71,10 @@ class _Norm(nn.Module):
 
 
 class FusedLayerNorm(_Norm):
-    """Layer normalisation, as ``torch.nn.LayerNorm``; arguments as its base."""
+    """Layer normalisation, like ``torch.nn.LayerNorm``, with the arguments of its base."""
 
     parameter_names = ("weight", "bias")
-    if TYPE_CHECKING:  # TorchScript reads annotations that are there when the program runs
+    if TYPE_CHECKING:  # TorchScript reads annotations at run time
         weight: Any
         bias: Any
 
@@ -89,7 +89,7 @@ class FusedLayerNorm(_Norm):
 
 
 class FusedRMSNorm(_Norm):
-    """Normalisation by the root mean square, as ``torch.nn.RMSNorm``; arguments as its base."""
+    """Normalisation by the root mean square, like ``torch.nn.RMSNorm``, with the arguments of its base."""
 
     parameter_names = ("weight",)
     if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Optimizers whose updates are done for many tensors at once."""
+"""Optimizers that update many tensors at once."""
 
 from .fused_adagrad import FusedAdagrad as FusedAdagrad
 from .fused_adam import FusedAdam as FusedAdam

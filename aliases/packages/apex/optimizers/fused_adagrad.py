@@ -14,7 +14,7 @@ class FusedAdagrad(FusedOptimizer):
     """Adagrad with L2 regularisation, or with decoupled weight decay.
 
     Args:
-        params: Parameters, float16 or float32, or dicts that define groups of them.
+        params: Parameters, float16 or float32, or dicts that define parameter groups.
         lr: The learning rate.
         eps: Added to the denominator.
         weight_decay: The factor of the weight decay.

@@ -22,7 +22,7 @@ from .fused_optimizer import (
     scale_of,
 )
 
-# masters are kept for these only, as in apex
+# only these have masters, as in apex
 WITH_MASTERS = (torch.float16, torch.float32)
 
 
@@ -30,9 +30,9 @@ class FusedAdam(FusedOptimizer):
     """Adam with decoupled weight decay (AdamW), or with L2 regularisation.
 
     Args:
-        params: Parameters, float16, bfloat16 or float32, or dicts that define groups of them.
+        params: Parameters, float16, bfloat16 or float32, or dicts that define parameter groups.
         lr: The learning rate.
-        bias_correction: Whether the averages are corrected for having started from zero.
+        bias_correction: Whether the averages are corrected for their initial zeros.
         betas: The decays of the averages of gradients and of their squares.
         eps: Added to the denominator.
         adam_w_mode: Whether the weight decay is decoupled.
@@ -40,11 +40,11 @@ class FusedAdam(FusedOptimizer):
         amsgrad: Not supported.
         set_grad_none: Whether ``zero_grad()`` sets gradients to None.
         capturable: Whether steps may be captured in a graph: the learning rate and the number of the step
-            are tensors then, and ``step()`` takes a gradient scaler.
-        master_weights: Whether float32 masters are kept; only with ``capturable``.
+            are then tensors, and ``step()`` takes a gradient scaler.
+        master_weights: Whether there are float32 masters; only with ``capturable``.
 
     Raises:
-        RuntimeError: If ``amsgrad`` is asked for, or masters without ``capturable``.
+        RuntimeError: If ``amsgrad`` is requested, or masters without ``capturable``.
     """
 
     supported = (torch.float16, torch.bfloat16, torch.float32)
@@ -82,7 +82,7 @@ class FusedAdam(FusedOptimizer):
             self._step_supports_amp_scaling = True
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, with masters and a learning rate on their device if it needs them."""
+        """Add a parameter group, with masters and a learning rate on the parameters' device if needed."""
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         if self.capturable and group["params"]:
@@ -94,7 +94,7 @@ class FusedAdam(FusedOptimizer):
         self.param_groups_master.append({"params": masters})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load a state dict that this optimizer, or apex's, wrote; averages stay float32."""
+        """Load a state dict of this optimizer or of apex's; averages stay float32."""
         super().load_state_dict(dict(state_dict))
         self._restore_precision(state_dict)
 
@@ -107,18 +107,18 @@ class FusedAdam(FusedOptimizer):
         grad_norms: Any = None,
         grad_scaler: Any = None,
     ) -> Any:
-        """Update the parameters; else as ``FusedOptimizer.step``.
+        """Update the parameters; otherwise like ``FusedOptimizer.step``.
 
         Args:
-            closure: Evaluates the model again, and returns the loss.
-            grads: No longer taken, like ``output_params``, ``scale`` and ``grad_norms``.
-            output_params: No longer taken.
-            scale: No longer taken.
-            grad_norms: No longer taken.
-            grad_scaler: With ``capturable``: unscales the gradients, and says whether to skip the step.
+            closure: Re-evaluates the model and returns the loss.
+            grads: No longer supported, like ``output_params``, ``scale`` and ``grad_norms``.
+            output_params: No longer supported.
+            scale: No longer supported.
+            grad_norms: No longer supported.
+            grad_scaler: With ``capturable``: unscales the gradients, and decides whether to skip the step.
 
         Raises:
-            RuntimeError: If an argument is given that is no longer taken, or a parameter is not supported.
+            RuntimeError: If an argument is no longer supported, or a parameter is not supported.
         """
         if any(argument is not None for argument in (grads, output_params, scale, grad_norms)):
             raise RuntimeError(
@@ -143,7 +143,7 @@ class FusedAdam(FusedOptimizer):
         device = group["params"][0].device
         grad_scale, found_inf = scale_of(self, grad_scaler, device)
         self._dummy_overflow_buf.copy_(found_inf)
-        # what was not capturable when it was saved has a number
+        # a state saved without ``capturable`` has a number
         step = torch.as_tensor(group.get("step", 0), dtype=torch.int, device=device).reshape(1)
         group["step"] = step.add_((found_inf != 1).to(torch.int))
         options = self._options(group, step)

@@ -16,21 +16,21 @@ class FusedLAMB(FusedOptimizer):
     """LAMB, which clips the gradients' global norm first.
 
     Args:
-        params: Parameters, float16 or float32, or dicts that define groups of them.
+        params: Parameters, float16 or float32, or dicts that define parameter groups.
         lr: The learning rate.
-        bias_correction: Whether the averages are corrected for having started from zero.
+        bias_correction: Whether the averages are corrected for their initial zeros.
         betas: The decays of the averages of gradients and of their squares.
         eps: Added to the denominator.
-        weight_decay: The factor of the weight decay; without it, a tensor's norms do not count.
+        weight_decay: The factor of the weight decay; without it, a tensor's norms are not used.
         amsgrad: Not supported.
         adam_w_mode: Whether the weight decay is decoupled.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
+        grad_averaging: Whether a gradient's weight in its average is ``1 - beta1`` instead of 1.
         set_grad_none: Whether ``zero_grad()`` sets gradients to None.
-        max_grad_norm: What the norm of all gradients is clipped to.
+        max_grad_norm: The maximum norm of all gradients.
         use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
 
     Raises:
-        RuntimeError: If ``amsgrad`` is asked for.
+        RuntimeError: If ``amsgrad`` is requested.
     """
 
     multi_tensor_l2norm = staticmethod(multi_tensor_l2norm)

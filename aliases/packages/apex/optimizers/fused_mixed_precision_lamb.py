@@ -16,16 +16,16 @@ from .fused_optimizer import Averages, Closure, Group, evaluated, gradients, ref
 
 
 class FusedMixedPrecisionLamb(torch.optim.Optimizer):
-    """LAMB that keeps float32 masters of low-precision parameters, and takes a gradient scaler.
+    """LAMB that maintains float32 masters of low-precision parameters, and takes a gradient scaler.
 
     Args (the others are those of ``FusedLAMB``):
-        params: Parameters of one dtype in each group, or dicts that define groups of them.
-        lr: The learning rate, kept as a tensor.
-        step: How many steps were done before.
-        reduced_precision_dtype: The dtype of the parameters that masters are kept of.
+        params: Parameters of one dtype in each group, or dicts that define parameter groups.
+        lr: The learning rate, stored as a tensor.
+        step: The number of earlier steps.
+        reduced_precision_dtype: The dtype of the parameters with masters.
 
     Raises:
-        RuntimeError: If ``amsgrad`` is asked for.
+        RuntimeError: If ``amsgrad`` is requested.
     """
 
     multi_tensor_l2norm = staticmethod(multi_tensor_l2norm_mp)
@@ -64,15 +64,15 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
         self.use_nvlamb = use_nvlamb
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, with a learning rate and a count of steps of its own."""
+        """Add a parameter group with its own learning rate and step count."""
         super().add_param_group(param_group)
         _make_tensors(self.param_groups[-1])
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load a state dict that this optimizer, or apex's, wrote; its tensors keep dtype and device.
+        """Load a state dict of this optimizer or of apex's; its tensors keep dtype and device.
 
         Raises:
-            ValueError: If its groups do not fit those of the optimizer.
+            ValueError: If its groups do not match those of the optimizer.
         """
         groups, saved_groups = self.param_groups, state_dict["param_groups"]
         if len(groups) != len(saved_groups):
@@ -96,7 +96,7 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, grad_scaler: Any = None) -> Any:
-        """Update the parameters; ``grad_scaler`` unscales gradients, and says whether to skip the step."""
+        """Update the parameters; ``grad_scaler`` unscales gradients, and decides whether to skip the step."""
         with torch.enable_grad():
             loss = evaluated(closure)
         self._add_masters()
@@ -148,7 +148,7 @@ class FusedMixedPrecisionLamb(torch.optim.Optimizer):
 
 
 def _make_tensors(group: Group) -> None:
-    """Put tensors of their own in place of a group's learning rate and step, which may be numbers."""
+    """Replace a group's learning rate and step, which may be numbers, with new tensors."""
     device = group["params"][0].device
     for name, dtype, shape in (("lr", torch.float32, ()), ("step", torch.int, (1,))):
         group[name] = torch.as_tensor(group[name], dtype=dtype).reshape(shape).clone().to(device)

@@ -19,21 +19,21 @@ class FusedNovoGrad(FusedOptimizer):
     """NovoGrad, whose second moment is one number for each tensor.
 
     Args:
-        params: Parameters, float16 or float32, or dicts that define groups of them.
+        params: Parameters, float16 or float32, or dicts that define parameter groups.
         lr: The learning rate.
-        bias_correction: Whether averages and norms are corrected for having started from zero.
+        bias_correction: Whether averages and norms are corrected for their initial zeros.
         betas: The decays of the averages of gradients and of the norms.
         eps: Added to the norms.
         weight_decay: The factor of the weight decay.
         amsgrad: Not supported.
-        reg_inside_moment: Whether gradients are normalised and decayed before they join their average.
-        grad_averaging: Whether a gradient joins its average with the weight ``1 - beta1``, and not 1.
+        reg_inside_moment: Whether gradients are normalised and decayed before they are averaged.
+        grad_averaging: Whether a gradient's weight in its average is ``1 - beta1`` instead of 1.
         norm_type: 2 for the Euclidean norm, 0 for the largest absolute value.
-        init_zero: Whether norms start from zero, and not from those of the first gradients.
+        init_zero: Whether norms start from zero instead of from those of the first gradients.
         set_grad_none: Whether ``zero_grad()`` sets gradients to None.
 
     Raises:
-        RuntimeError: If ``amsgrad`` is asked for.
+        RuntimeError: If ``amsgrad`` is requested.
     """
 
     multi_tensor_novograd = staticmethod(multi_tensor_novograd)
@@ -65,7 +65,7 @@ class FusedNovoGrad(FusedOptimizer):
         self._dummy_overflow_buf = self._flag()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load a state dict that this optimizer, or apex's, wrote; the norms go to the parameters' device."""
+        """Load a state dict of this optimizer or of apex's; the norms move to the parameters' device."""
         super().load_state_dict(dict(state_dict))
         for group in self.param_groups:
             if group["params"] and "exp_avg_sq" in group:

@@ -17,9 +17,9 @@ Averages = tuple[list[Tensor], list[Tensor]]
 
 
 class FusedOptimizer(torch.optim.Optimizer):
-    """An optimizer that sorts the parameters of a group by dtype, and updates each sort at once.
+    """An optimizer that groups the parameters of a group by dtype, and updates those of one dtype at once.
 
-    ``zero_grad()`` sets gradients to None if ``set_grad_none`` says so.
+    ``zero_grad()`` sets gradients to None if ``set_grad_none`` is true.
     """
 
     set_grad_none: bool
@@ -31,14 +31,14 @@ class FusedOptimizer(torch.optim.Optimizer):
         return torch.zeros(1, dtype=torch.int, device=device)
 
     def zero_grad(self) -> None:  # type: ignore[override]
-        """Set the gradients to None, or to zero if the optimizer was told so."""
+        """Set the gradients to None, or to zero if the optimizer was created so."""
         super().zero_grad(set_to_none=self.set_grad_none)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters.
 
         Args:
-            closure: Evaluates the model again, and returns the loss.
+            closure: Re-evaluates the model and returns the loss.
 
         Returns:
             The loss, if there is a closure.
@@ -79,7 +79,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         return sorts
 
     def _kept(self, params: Sequence[Tensor], key: str, dtype: torch.dtype | None = None) -> list[Tensor]:
-        """Return the state called ``key`` of each parameter, zeros of ``dtype`` where there is none."""
+        """Return the state called ``key`` of each parameter, by default zeros of ``dtype``."""
         states = [self.state[param] for param in params]
         for param, state in zip(params, states, strict=True):
             if key not in state:
@@ -87,9 +87,9 @@ class FusedOptimizer(torch.optim.Optimizer):
         return [state[key] for state in states]
 
     def _restore_precision(self, state_dict: Mapping[str, Any]) -> None:
-        """Take float32 state of low-precision parameters from a state dict as it was saved.
+        """Restore the saved float32 state of low-precision parameters from a state dict.
 
-        torch rounds it to the parameter's dtype when it loads it.
+        torch rounds it to the parameter's dtype during loading.
         """
         saved = itertools.chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         own = itertools.chain.from_iterable(group["params"] for group in self.param_groups)
@@ -101,10 +101,10 @@ class FusedOptimizer(torch.optim.Optimizer):
 
 
 def refuse_amsgrad(name: str, amsgrad: bool) -> None:
-    """Refuse a variant that apex has no kernel for.
+    """Reject a variant for which apex has no kernel.
 
     Raises:
-        RuntimeError: If it is asked for.
+        RuntimeError: If it is requested.
     """
     if amsgrad:
         raise RuntimeError(f"{name} does not support the AMSGrad variant.")
@@ -116,20 +116,20 @@ def gradients(params: Sequence[Tensor]) -> list[Tensor]:
 
 
 def next_step(group: Group) -> int:
-    """Count one more step of a group, and return its number, from 1."""
+    """Increment the step count of a group, and return it; the first is 1."""
     group["step"] = group.get("step", 0) + 1
     return int(group["step"])
 
 
 def evaluated(closure: Closure | None) -> Any:
-    """Return what a closure returns, None if there is none."""
+    """Return the result of a closure, or None if there is none."""
     return closure() if closure is not None else None
 
 
 def scale_of(optimizer: torch.optim.Optimizer, grad_scaler: Any, device: torch.device) -> tuple[Any, Tensor]:
-    """Return what a gradient scaler multiplied the gradients by, and whether it found infinities.
+    """Return a gradient scaler's factor of the gradients, and whether it found infinities.
 
-    Without a scaler that is None and zero.
+    Without a scaler these are None and zero.
     """
     if grad_scaler is None:
         return None, torch.zeros(1, device=device)

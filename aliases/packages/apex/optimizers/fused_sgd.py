@@ -13,7 +13,7 @@ from torch.optim.optimizer import required
 from ..kernels.sgd import SGD, multi_tensor_sgd, update
 from .fused_optimizer import FusedOptimizer, Group, gradients
 
-# gradients, parameters, and the float16 copies of these that amp keeps
+# gradients, parameters, and amp's float16 copies of the parameters
 Launch = tuple[list[Tensor], list[Tensor], list[Tensor]]
 
 
@@ -21,15 +21,15 @@ class FusedSGD(FusedOptimizer):
     """Stochastic gradient descent with momentum.
 
     Args:
-        params: Parameters, float16 or float32, or dicts that define groups of them.
+        params: Parameters, float16 or float32, or dicts that define parameter groups.
         lr: The learning rate.
         momentum: The decay of the momenta.
-        dampening: What a gradient loses before it joins the momenta.
+        dampening: The share of a gradient that is not added to its momentum.
         weight_decay: The factor of the weight decay.
-        nesterov: Whether to look ahead along the momenta.
-        wd_after_momentum: Whether the weight decay joins the update, and not the gradient.
-        materialize_master_grads: Whether amp with master weights makes float32 gradients, or has this
-            optimizer read those of the model.
+        nesterov: Whether to use Nesterov's momentum.
+        wd_after_momentum: Whether the weight decay is added to the update instead of the gradient.
+        materialize_master_grads: Whether amp with master weights creates float32 gradients; if not, this
+            optimizer reads those of the model.
         set_grad_none: Whether ``zero_grad()`` sets gradients to None.
 
     Raises:

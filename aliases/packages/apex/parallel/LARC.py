@@ -9,12 +9,12 @@ from torch import Tensor
 
 
 class LARC:
-    """Scales or clips each tensor's gradient by the ratio of its norms, and lets an optimizer step.
+    """Scales or clips each tensor's gradient by the ratio of its norms before an optimizer's step.
 
     Args:
         optimizer: The optimizer; its weight decay is applied here.
-        trust_coefficient: What the ratio of norms is multiplied by.
-        clip: Whether the rate is at most the optimizer's own, or is multiplied with it.
+        trust_coefficient: The factor of the ratio of norms.
+        clip: Whether the rate is limited to the optimizer's own instead of multiplied by it.
         eps: Added to the denominator.
     """
 
@@ -42,7 +42,7 @@ class LARC:
 
     @property
     def param_groups(self) -> Any:
-        """The optimizer's groups of parameters."""
+        """The optimizer's parameter groups."""
         return self.optim.param_groups
 
     @param_groups.setter
@@ -54,7 +54,7 @@ class LARC:
         return self.optim.state_dict()
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Load a state dict of the optimizer's."""
+        """Load a state dict of the optimizer."""
         self.optim.load_state_dict(state_dict)
 
     def zero_grad(self, *args: Any, **kwargs: Any) -> None:
@@ -62,11 +62,11 @@ class LARC:
         self.optim.zero_grad(*args, **kwargs)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters to the optimizer."""
+        """Add a parameter group to the optimizer."""
         self.optim.add_param_group(param_group)
 
     def step(self) -> None:
-        """Scale the gradients in place, and let the optimizer step."""
+        """Scale the gradients in place, and run the optimizer's step."""
         groups = self.optim.param_groups
         decays = [group.get("weight_decay", 0) for group in groups]
         with torch.no_grad():
@@ -84,6 +84,6 @@ class LARC:
         rate = self.trust_coefficient * param_norm / (grad_norm + param_norm * decay + self.eps)
         if self.clip:
             rate = (rate / lr).clamp(max=1)
-        # decided on the device, which a condition in Python would wait for
+        # decided on the device, since a condition in Python would wait for it
         usable = (param_norm != 0) & (grad_norm != 0)
         return torch.where(usable, (grad + decay * param) * rate, grad)

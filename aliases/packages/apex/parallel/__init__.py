@@ -16,15 +16,15 @@ from .optimized_sync_batchnorm import SyncBatchNorm as SyncBatchNorm
 def convert_syncbn_model(
     module: nn.Module, process_group: Any = None, channel_last: bool = False
 ) -> nn.Module:
-    """Put ``SyncBatchNorm`` in place of all batch normalisation in ``module``.
+    """Replace all batch normalisation in ``module`` with ``SyncBatchNorm``.
 
     Args:
-        module: The module; what is in it is replaced in place.
-        process_group: The processes that statistics are computed over; None for all.
+        module: The module; its submodules are replaced in place.
+        process_group: The processes over which statistics are computed; None for all.
         channel_last: Whether channels are the last dimension of inputs.
 
     Returns:
-        The module, or what replaces it.
+        The module, or its replacement.
     """
     if isinstance(module, nn.modules.instancenorm._InstanceNorm):
         return module

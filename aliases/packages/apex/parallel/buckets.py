@@ -1,4 +1,4 @@
-"""The order in which gradients are ready, and the buckets that they are reduced in."""
+"""The order in which gradients become ready, and the buckets in which they are reduced."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Arrivals:
     """The order in which gradients become ready in a backward pass, cut into buckets of one dtype.
 
     Args:
-        params: The parameters, each known by its place among them from now on.
-        message_size: How many elements close a bucket.
+        params: The parameters; buckets refer to them by their index.
+        message_size: The number of elements that closes a bucket.
         triggers: The identities of the parameters that close a bucket instead, if there are any.
     """
 
@@ -30,7 +30,7 @@ class Arrivals:
         self._closed: list[list[int]] = []
 
     def add(self, param: Tensor) -> None:
-        """Take the parameter whose gradient is ready now."""
+        """Add the parameter whose gradient is ready now."""
         dtype = param.dtype
         self._open.setdefault(dtype, []).append(self._places[id(param)])
         self._sizes[dtype] = self._sizes.get(dtype, 0) + param.numel()
@@ -40,7 +40,7 @@ class Arrivals:
             self._sizes[dtype] = 0
 
     def agreed(self) -> list[list[int]]:
-        """Return the buckets as the first process has them, each a list of places."""
+        """Return the buckets of the first process, each a list of indices."""
         buckets = [*self._closed, *self._open.values()]
         numbers = [len(buckets), *map(len, buckets), *itertools.chain.from_iterable(buckets)]
         told = torch.tensor(numbers, dtype=torch.int, device="cuda")
@@ -51,10 +51,10 @@ class Arrivals:
 
 
 class Buckets:
-    """The buckets of one backward pass, reduced one after the other as they fill, in one order everywhere.
+    """The buckets of one backward pass, reduced as they fill, in the same order in all processes.
 
     Args:
-        layout: The places of the parameters of each bucket.
+        layout: The indices of the parameters of each bucket.
         params: The parameters.
         launch: Reduces a bucket: called with its number and the gradients in it.
     """
@@ -70,7 +70,7 @@ class Buckets:
         self._next = 0
 
     def put(self, param: Tensor, grad: Tensor) -> None:
-        """Take a gradient that is ready.
+        """Add a gradient that is ready.
 
         Raises:
             RuntimeError: If the parameter's gradient was ready before.
@@ -91,7 +91,7 @@ class Buckets:
         """Check that every bucket was full.
 
         Raises:
-            RuntimeError: If one was not.
+            RuntimeError: If one was not full.
         """
         if self._next != len(self._slots):
             raise RuntimeError(

@@ -24,15 +24,15 @@ imported_flatten_impl = True
 
 
 def import_flatten_impl() -> None:
-    """Return: ``flatten`` and ``unflatten`` are there."""
+    """Do nothing: ``flatten`` and ``unflatten`` are available."""
 
 
 class Reducer:
-    """Averages gradients over all processes when it is told to.
+    """Averages gradients over all processes on demand.
 
     Args:
-        module_or_grads_list: A module, whose parameters are made those of the first process at once, or
-            gradients in any nest of iterables.
+        module_or_grads_list: A module, to which the first process's parameters are copied at once, or
+            gradients in nested iterables.
     """
 
     def __init__(self, module_or_grads_list: Any) -> None:
@@ -55,28 +55,28 @@ class Reducer:
 class DistributedDataParallel(nn.Module):
     """Averages a module's gradients over all processes during the backward pass.
 
-    Its parameters are made those of the first process. The first backward pass finds the order in which
+    It copies the first process's parameters to the others. The first backward pass finds the order in which
     gradients become ready, and reduces them at its end; later ones reduce them while others are computed.
 
     Args:
         module: The module; its parameters' gradients are replaced in place.
-        message_size: How many elements are reduced at once, at least.
+        message_size: The minimum number of elements that are reduced at once.
         delay_allreduce: Whether every backward pass reduces all gradients at its end.
-        shared_param: No longer taken.
-        allreduce_trigger_params: Parameters that end what is reduced at once, in place of its size.
-        retain_allreduce_buffers: Whether gradients become views of what was reduced, kept in
+        shared_param: No longer supported.
+        allreduce_trigger_params: Parameters that close a bucket instead of its size.
+        retain_allreduce_buffers: Whether gradients become views of the reduced buffers, which stay in
             ``allreduce_buffers``.
-        allreduce_always_fp32: Whether gradients are reduced in float32, whatever they are.
-        num_allreduce_streams: How many process groups share the reductions.
+        allreduce_always_fp32: Whether gradients of any dtype are reduced in float32.
+        num_allreduce_streams: The number of process groups that share the reductions.
         allreduce_communicators: The process groups, and streams, which are not needed here.
-        gradient_average: Whether to average, or to add up.
-        gradient_predivide_factor: What gradients are divided by before they are reduced, and multiplied
-            by when they are averaged.
-        gradient_average_split_factor: Not looked at.
+        gradient_average: Whether to average gradients instead of adding them up.
+        gradient_predivide_factor: The divisor of gradients before the reduction, and their factor when they
+            are averaged.
+        gradient_average_split_factor: Ignored.
         prof: Whether to mark ranges for profilers.
 
     Raises:
-        ValueError: If options do not go together, or ``shared_param`` is given.
+        ValueError: If options are incompatible, or ``shared_param`` is passed.
     """
 
     def __init__(
@@ -152,21 +152,21 @@ class DistributedDataParallel(nn.Module):
         self.create_hooks()
 
     def enable_allreduce(self) -> None:
-        """Have later passes reduce gradients again."""
+        """Make later passes reduce gradients again."""
         self._disable_allreduce = False
 
     def disable_allreduce(self) -> None:
-        """Have later passes leave gradients as they are in each process."""
+        """Make later passes leave each process's gradients unreduced."""
         self._disable_allreduce = True
 
     def create_hooks(self) -> None:
-        """Have the gradient of each parameter be taken as soon as it is ready."""
+        """Register hooks that handle the gradient of each parameter as soon as it is ready."""
         for param in self.module.parameters():
             if param.requires_grad:
                 param.register_post_accumulate_grad_hook(self._take)  # type: ignore[no-untyped-call]
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Return what the module makes of the inputs, and get ready for the backward pass."""
+        """Return the module's output, and prepare for the backward pass."""
         result = self.module(*inputs, **kwargs)
         if not self._disable_allreduce:
             self._prepare()

@@ -1,4 +1,4 @@
-"""Collectives on many tensors at once, laid end to end."""
+"""Collectives on many tensors at once, concatenated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return the tensors of each floating-point dtype, a list unless there are none; bfloat16 too."""
+    """Return a list of the tensors of each floating-point dtype that occurs, including bfloat16."""
     buckets = ([tensor for tensor in tensors if tensor.dtype == dtype] for dtype in FLOATS)
     return [bucket for bucket in buckets if bucket]
 
 
 def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
-    """Return the tensors by the names of their types."""
+    """Return the tensors by the name of their type."""
     buckets: dict[str, list[Tensor]] = {}
     for tensor in tensors:
         buckets.setdefault(str(tensor.type()), []).append(tensor)
@@ -32,7 +32,7 @@ def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
 def apply_flat_dist_call(
     bucket: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
 ) -> None:
-    """Do a collective on tensors of one type, in place; ``all_reduce`` gives their average.
+    """Run a collective on tensors of one type, in place; ``all_reduce`` averages them.
 
     Args:
         bucket: The tensors.
@@ -49,13 +49,13 @@ def apply_flat_dist_call(
 def flat_dist_call(
     tensors: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
 ) -> None:
-    """Do a collective on tensors of any types, in place; else as ``apply_flat_dist_call``."""
+    """Run a collective on tensors of any types, in place; otherwise like ``apply_flat_dist_call``."""
     for bucket in split_by_type(tensors).values():
         apply_flat_dist_call(bucket, call, extra_args)
 
 
 def extract_tensors(maybe_tensor: Any, tensor_list: list[Tensor]) -> None:
-    """Append the tensors in a nest of iterables to a list."""
+    """Append the tensors in nested iterables to a list."""
     if isinstance(maybe_tensor, Tensor):
         tensor_list.append(maybe_tensor)
     elif hasattr(maybe_tensor, "__iter__"):

@@ -12,10 +12,10 @@ import torch
 
 
 def main(arguments: list[str]) -> int:
-    """Run a script in as many processes as ``--world-size`` says, or as there are devices.
+    """Run a script in ``--world-size`` processes, or in one per device.
 
     Args:
-        arguments: The script and its own.
+        arguments: The script and its arguments.
 
     Returns:
         The highest exit status.

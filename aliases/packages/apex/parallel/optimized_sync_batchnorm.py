@@ -15,13 +15,13 @@ class SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
     """Batch normalisation over the batches of all processes.
 
     Args:
-        num_features: How many channels there are.
+        num_features: The number of channels.
         eps: Added to the variance.
         momentum: How much of the running statistics a batch replaces; None for their average.
         affine: Whether there are weight and bias.
-        track_running_stats: Whether running statistics are kept, which evaluation takes.
+        track_running_stats: Whether there are running statistics, which evaluation uses.
         process_group: The processes; None for all.
-        channel_last: Whether channels are the last dimension, and not the second.
+        channel_last: Whether channels are the last dimension instead of the second.
         fuse_relu: Whether the output is rectified.
     """
 
@@ -58,13 +58,13 @@ class SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
 
         Args:
             input: Of shape (N, channels, ...), or (N, ..., channels) if ``channel_last``.
-            z: What is added before the output is rectified, of the same shape.
+            z: A tensor to add before the output is rectified, of the same shape.
 
         Returns:
             The output, of the input's shape and dtype.
 
         Raises:
-            ValueError: If a channel has one value only, in training.
+            ValueError: If a channel has only one value in training.
         """
         self._check_input_dim(input)
         if not self.training and self.track_running_stats:

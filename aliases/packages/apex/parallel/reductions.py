@@ -19,11 +19,11 @@ class Reduction:
     """The current reduction.
 
     Attributes:
-        number: That of the bucket.
+        number: The number of the bucket.
         flat: The gradients' elements in one tensor.
-        reduced: The same, or their float32 copy.
-        grads: The gradients that wait for it.
-        work: What to wait for.
+        reduced: The same tensor, or its float32 copy.
+        grads: The gradients that receive the result.
+        work: The work to wait for.
     """
 
     number: int
@@ -37,7 +37,7 @@ class Reductions:
     """The reductions of one backward pass: started as gradients become ready, completed at its end.
 
     Args:
-        wrapper: The module whose options count, and which has the buffers.
+        wrapper: The module with the options and the buffers.
     """
 
     def __init__(self, wrapper: Any) -> None:
@@ -45,14 +45,14 @@ class Reductions:
         self._started: list[Reduction] = []
 
     def of_everything(self, params: Iterable[Tensor]) -> None:
-        """Start to reduce all gradients, those of one dtype at once."""
+        """Start reducing all gradients, those of one dtype at once."""
         buckets = split_half_float_double([param.grad for param in params if param.grad is not None])
         self._wrapper.allreduce_buffers = [None] * len(buckets)
         for number, bucket in enumerate(buckets):
             self.launch(number, bucket)
 
     def launch(self, number: int, grads: list[Tensor]) -> None:
-        """Start to reduce the gradients of the bucket ``number``."""
+        """Start reducing the gradients of the bucket ``number``."""
         wrapper = self._wrapper
         with torch.no_grad(), marked(wrapper, "allreduce_bucket"):
             flat = flatten([grad.detach() for grad in grads])
@@ -66,7 +66,7 @@ class Reductions:
 
     @torch.no_grad()
     def complete(self) -> None:
-        """Wait for all that was started, and write it to the gradients."""
+        """Wait for all reductions, and write the results to the gradients."""
         for reduction in self._started:
             reduction.work.wait()
             self._write(reduction)
@@ -88,5 +88,5 @@ class Reductions:
 
 
 def marked(wrapper: Any, name: str) -> contextlib.AbstractContextManager[Any]:
-    """Return a range for profilers, if the wrapper marks them."""
+    """Return a profiler range if the wrapper marks them."""
     return torch.cuda.nvtx.range(name) if wrapper.prof else contextlib.nullcontext()

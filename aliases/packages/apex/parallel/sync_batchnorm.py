@@ -1,4 +1,4 @@
-"""Batch normalisation with the statistics of all processes, by the name it had without apex's extension."""
+"""Batch normalisation with the statistics of all processes, under its name without apex's extension."""
 
 from .optimized_sync_batchnorm import SyncBatchNorm as SyncBatchNorm
 from .optimized_sync_batchnorm import SyncBatchnormFunction as SyncBatchnormFunction

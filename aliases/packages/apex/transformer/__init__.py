@@ -1,4 +1,4 @@
-"""What is left of Megatron's transformers: fused functions, groups of processes, and micro-batches."""
+"""The remaining parts of Megatron's transformers: fused functions, process groups, and micro-batches."""
 
 from . import functional, parallel_state, pipeline_parallel, utils
 from .enums import AttnMaskType, AttnType, LayerType

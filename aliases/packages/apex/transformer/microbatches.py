@@ -11,7 +11,7 @@ _logger = get_transformer_logger(__name__)
 
 
 class NumMicroBatchesCalculator(abc.ABC):
-    """Says how many micro-batches a step has."""
+    """Computes how many micro-batches a step has."""
 
     num_micro_batches: int
     current_global_batch_size: int
@@ -27,14 +27,14 @@ class NumMicroBatchesCalculator(abc.ABC):
 
     @abc.abstractmethod
     def update(self, consumed_samples: int, consistency_check: bool) -> None:
-        """Take into account how many samples were taken by all processes together.
+        """Update the count for the number of samples that all processes together have taken.
 
-        With ``consistency_check``, a step's samples must make whole micro-batches.
+        With ``consistency_check``, a step must consist of whole micro-batches.
         """
 
 
 class ConstantNumMicroBatches(NumMicroBatchesCalculator):
-    """As many micro-batches in every step; arguments as ``build_num_microbatches_calculator``."""
+    """A constant number of micro-batches; arguments: see ``build_num_microbatches_calculator``."""
 
     def __init__(self, global_batch_size: int, micro_batch_size: int, data_parallel_size: int) -> None:
         together = micro_batch_size * data_parallel_size
@@ -48,17 +48,17 @@ class ConstantNumMicroBatches(NumMicroBatchesCalculator):
         self.micro_batch_size = micro_batch_size
 
     def update(self, consumed_samples: int, consistency_check: bool) -> None:
-        """Leave all as it is."""
+        """Do nothing."""
 
 
 class RampupBatchsizeNumMicroBatches(NumMicroBatchesCalculator):
-    """More micro-batches as a run goes on.
+    """A number of micro-batches that increases during a run.
 
     Args:
-        start_batch_size: How many samples a step has in all processes together at first.
-        batch_size_increment: How many it has more, each time.
-        ramup_samples: After how many samples it has as many as it will ever have.
-        global_batch_size: How many these are.
+        start_batch_size: The initial number of samples of a step, in all processes together.
+        batch_size_increment: The increment of that number.
+        ramup_samples: The number of samples after which it reaches its final value.
+        global_batch_size: The final value.
         micro_batch_size: How many samples a micro-batch has.
         data_parallel_size: How many processes have different data.
     """
@@ -92,7 +92,7 @@ class RampupBatchsizeNumMicroBatches(NumMicroBatchesCalculator):
         self.update(0, False)
 
     def update(self, consumed_samples: int, consistency_check: bool) -> None:
-        """Let the batch grow with the samples that were taken."""
+        """Increase the batch size according to the samples taken."""
         self.current_global_batch_size = self.global_batch_size
         if consumed_samples <= self.ramup_samples and self.rampup_samples_per_increment:
             steps = int(consumed_samples / self.rampup_samples_per_increment)
@@ -114,13 +114,13 @@ def build_num_microbatches_calculator(
     micro_batch_size: int,
     data_parallel_size: int,
 ) -> NumMicroBatchesCalculator:
-    """Make what says how many micro-batches a step has.
+    """Create the object that computes how many micro-batches a step has.
 
     Args:
-        rank: Which process this is; the first logs.
-        rampup_batch_size: The batch size at first, its increment, and after how many samples it stays; or
-            None.
-        global_batch_size: How many samples a step has in all processes together, in the end.
+        rank: The rank of this process; the first one logs.
+        rampup_batch_size: The initial batch size, its increment, and the number of samples after which it is
+            constant; or None.
+        global_batch_size: The final number of samples of a step, in all processes together.
         micro_batch_size: How many samples a micro-batch has.
         data_parallel_size: How many processes have different data.
     """

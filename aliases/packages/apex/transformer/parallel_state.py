@@ -1,7 +1,7 @@
-"""The groups of processes that a model is spread over, and where this process is in them.
+"""The process groups over which a model is spread, and this process's ranks in them.
 
-Neighbours share a layer's tensors (tensor parallel); processes that are further apart have the same part of
-the model and different data (data parallel); the furthest apart have different layers (pipeline parallel).
+Neighbours share a layer's tensors (tensor parallel); processes further apart have the same part of the model
+and different data (data parallel); the furthest apart have different layers (pipeline parallel).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def initialize_model_parallel(
     default_backend: str | None = None,
     p2p_backend: str | None = None,
 ) -> None:
-    """Make the groups; every process calls it.
+    """Create the groups; every process must call this.
 
     Args:
         tensor_model_parallel_size_: How many processes share a layer's tensors.
         pipeline_model_parallel_size_: How many processes share the layers.
-        virtual_pipeline_model_parallel_size_: Refused, as the next three.
+        virtual_pipeline_model_parallel_size_: Refused, like the next three.
         pipeline_model_parallel_split_rank_: See above.
         use_fp8_: See above.
         init_mpi_proc_group: See above.
@@ -43,8 +43,8 @@ def initialize_model_parallel(
         p2p_backend: The backend of the groups along the pipeline.
 
     Raises:
-        RuntimeError: If the processes cannot be divided so.
-        NotImplementedError: If virtual pipelines, an encoder and a decoder, FP8 or MPI are asked for.
+        RuntimeError: If the number of processes is not divisible accordingly.
+        NotImplementedError: If virtual pipelines, an encoder and a decoder, FP8 or MPI are requested.
     """
     assert dist.is_initialized()
     stages = virtual_pipeline_model_parallel_size_, pipeline_model_parallel_split_rank_
@@ -70,7 +70,7 @@ def _make_groups(world: int, tensor: int, pipeline: int, backend: str, between_s
         ("pipeline_model parallel", between_stages, [ranks[a::stage] for a in range(stage)]),
     ):
         for each in members:
-            made = dist.new_group(list(each), backend=kind)  # in which every process takes part
+            made = dist.new_group(list(each), backend=kind)  # every process must take part
             if dist.get_rank() in each:
                 assert name not in _groups, f"{name} group is already initialized"
                 _groups[name] = made
@@ -80,7 +80,7 @@ def _make_groups(world: int, tensor: int, pipeline: int, backend: str, between_s
 
 
 def destroy_model_parallel() -> None:
-    """Forget all groups, and what was set by hand."""
+    """Remove all groups, and the ranks and sizes set by hand."""
     _groups.clear()
     _overrides.clear()
 
@@ -131,12 +131,12 @@ def set_pipeline_model_parallel_world_size(world_size: int) -> None:
 
 
 def set_tensor_model_parallel_rank(rank: int) -> None:
-    """Set the place of this process in its tensor-parallel group."""
+    """Set the rank of this process in its tensor-parallel group."""
     _overrides["tensor rank"] = rank
 
 
 def set_pipeline_model_parallel_rank(rank: int) -> None:
-    """Set the place of this process in its pipeline."""
+    """Set the rank of this process in its pipeline."""
     _overrides["pipeline rank"] = rank
 
 
@@ -158,24 +158,24 @@ def get_data_parallel_world_size() -> int:
 
 
 def get_tensor_model_parallel_rank() -> int:
-    """Return the place of this process in its tensor-parallel group."""
+    """Return the rank of this process in its tensor-parallel group."""
     rank = _overrides.get("tensor rank")
     return dist.get_rank(get_tensor_model_parallel_group()) if rank is None else rank
 
 
 def get_pipeline_model_parallel_rank() -> int:
-    """Return the place of this process in its pipeline."""
+    """Return the rank of this process in its pipeline."""
     rank = _overrides.get("pipeline rank")
     return dist.get_rank(get_pipeline_model_parallel_group()) if rank is None else rank
 
 
 def get_data_parallel_rank() -> int:
-    """Return the place of this process in its data-parallel group."""
+    """Return the rank of this process in its data-parallel group."""
     return dist.get_rank(get_data_parallel_group())
 
 
 def get_rank_info() -> tuple[int, int, int, int | None]:
-    """Return the places of this process in its groups: data, tensor, pipeline, and part of the model."""
+    """Return the ranks of this process in its groups: data, tensor, pipeline, and part of the model."""
     if not model_parallel_is_initialized():
         return 0, 0, 0, 0
     places = get_data_parallel_rank(), get_tensor_model_parallel_rank(), get_pipeline_model_parallel_rank()
@@ -214,12 +214,12 @@ def get_pipeline_model_parallel_last_rank() -> int:
 
 
 def get_pipeline_model_parallel_next_rank() -> int:
-    """Return the rank of the process after this one, of the first one after the last."""
+    """Return the rank of the next process; the first one follows the last."""
     return _in_pipeline(get_pipeline_model_parallel_rank() + 1)
 
 
 def get_pipeline_model_parallel_prev_rank() -> int:
-    """Return the rank of the process before this one, of the last one before the first."""
+    """Return the rank of the previous process; the last one precedes the first."""
     return _in_pipeline(get_pipeline_model_parallel_rank() - 1)
 
 

@@ -1,14 +1,14 @@
-"""Parts of numbers."""
+"""Integer division."""
 
 from __future__ import annotations
 
 
 def ensure_divisibility(numerator: int, denominator: int) -> None:
-    """Check that there is no remainder."""
+    """Check that the division has no remainder."""
     assert numerator % denominator == 0, f"{numerator} is not divisible by {denominator}"
 
 
 def divide(numerator: int, denominator: int) -> int:
-    """Return the quotient of numbers that must leave no remainder."""
+    """Return the quotient, which must be exact."""
     ensure_divisibility(numerator, denominator)
     return numerator // denominator

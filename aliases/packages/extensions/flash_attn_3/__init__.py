@@ -1,1 +1,1 @@
-"""flash_attn 3 as a package."""
+"""The package ``flash_attn_3``."""

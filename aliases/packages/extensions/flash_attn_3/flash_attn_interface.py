@@ -1,4 +1,4 @@
-"""flash_attn 3, by its name in its own package."""
+"""flash_attn 3 under its name in its own package."""
 # ruff: noqa: F401 (the imported names are the interface)
 
 import flash_attn_interface as _flash_attn_interface

@@ -1,1 +1,1 @@
-"""What the functions of flash_attn are made of here: options, operators, kernels."""
+"""The implementation of flash_attn's functions: options, operators, kernels."""

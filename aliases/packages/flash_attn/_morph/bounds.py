@@ -1,4 +1,4 @@
-"""Where the sequences of a call lie that have several lengths, in tensors or in pages."""
+"""The positions of sequences of different lengths, in tensors or in pages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Bounds:
         cu_seqlens_q: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last
             ones end.
         cu_seqlens_k: Likewise for the keys.
-        max_seqlen_q: The most queries of a sequence.
-        max_seqlen_k: The most keys of a sequence.
-        seqused_k: int32 of shape (batch,): how many keys of each sequence count; None for all.
-        leftpad_k: int32 of shape (batch,): how many keys at the beginning of each sequence do not count.
-        block_table: int32 of shape (batch, most pages of a sequence), if the keys lie in pages: blocks of
+        max_seqlen_q: The largest number of queries in a sequence.
+        max_seqlen_k: The largest number of keys in a sequence.
+        seqused_k: int32 of shape (batch,): how many keys of each sequence are used; None for all.
+        leftpad_k: int32 of shape (batch,): how many keys at the beginning of each sequence are unused.
+        block_table: int32 of shape (batch, most pages of a sequence), if the keys are in pages: blocks of
             a fixed number of tokens.
         num_splits: Without effect on the result; more than 1 is refused with pages.
     """
@@ -50,11 +50,11 @@ class Bounds:
 
     @property
     def longest(self) -> tuple[int, int]:
-        """The most queries and the most keys of a sequence."""
+        """The largest numbers of queries and of keys in a sequence."""
         return self.max_seqlen_q, self.max_seqlen_k
 
     def require(self) -> None:
-        """Refuse what flash_attn does not take."""
+        """Reject arguments that flash_attn does not accept."""
         bounds = {"cu_seqlens_q": self.cu_seqlens_q, "cu_seqlens_k": self.cu_seqlens_k}
         require_device(**bounds)
         for name, tensor in bounds.items():
@@ -63,7 +63,7 @@ class Bounds:
         require_indices("leftpad_k", self.leftpad_k, batch_size=self.batch_size)
 
     def require_keys(self, q: Tensor, k: Tensor, v: Tensor) -> None:
-        """Refuse keys and values of another shape, or pages that flash_attn does not take."""
+        """Reject keys and values of another shape, or pages that flash_attn does not accept."""
         if self.block_table is not None:
             require_table(self.block_table, k.shape[1], self.batch_size)
             require(self.leftpad_k is None, PAGES_AND_LEFTPAD)
@@ -74,7 +74,7 @@ class Bounds:
             require_shape(name, tensor, **sizes)
 
     def packed(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Packing]:
-        """Return keys and values without pages, and where each sequence lies in them."""
+        """Return keys and values without pages, and the range of each sequence in them."""
         keys = ranges(self.cu_seqlens_k)
         if self.seqused_k is not None:
             counts = zip(keys, self.seqused_k.tolist(), strict=True)
@@ -93,7 +93,7 @@ def ranges(cu_seqlens: Tensor) -> list[Range]:
 
 
 def require_table(block_table: Tensor, page_size: int, batch_size: int) -> None:
-    """Refuse a table of pages that flash_attn does not take."""
+    """Reject a table of pages that flash_attn does not accept."""
     require_device(block_table=block_table)
     require(block_table.dtype == int32, "block_table must have dtype torch.int32")
     require(block_table.stride(-1) == 1, "block_table must have contiguous last dimension")
@@ -105,7 +105,7 @@ def require_table(block_table: Tensor, page_size: int, batch_size: int) -> None:
 def _gathered(
     key: Tensor, value: Tensor, block_table: Tensor, lengths: Sequence[int]
 ) -> tuple[Tensor, Tensor, list[Range]]:
-    """Copy the pages of each sequence next to each other, as far as its length."""
+    """Copy the pages of each sequence next to each other, up to its length."""
     size = key.shape[1]
     counts = [math.ceil(length / size) for length in lengths]
     pages = torch.cat([row[:count] for row, count in zip(block_table, counts, strict=True)])

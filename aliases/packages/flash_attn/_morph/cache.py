@@ -38,7 +38,7 @@ class Cache:
         keys: Of shape (cached sequences, cached tokens, key heads, head size), or with a ``table``, of shape
             (pages, tokens of a page, key heads, head size).
         values: Of the same shape.
-        lengths: int32 of shape (batch,): how many tokens of each sequence there are; None for all.
+        lengths: int32 of shape (batch,): the number of tokens of each sequence; None for all.
         rows: int32 of shape (batch,): which of the cached sequences each is; None for the first ones.
         leftpad: int32 of shape (batch,): where each sequence begins; None for 0.
         table: int32 of shape (batch, most pages of a sequence): the pages of each sequence.
@@ -53,12 +53,12 @@ class Cache:
 
     @property
     def capacity(self) -> int:
-        """The number of tokens of a sequence that fit."""
+        """The largest number of tokens of a sequence."""
         size = self.keys.shape[1]
         return size if self.table is None else size * self.table.shape[1]
 
     def require(self, batch_size: int, head_size: int) -> None:
-        """Refuse what flash_attn does not take."""
+        """Reject arguments that flash_attn does not accept."""
         sizes = {"batch_size_c": self.keys.shape[0], "seqlen_k": self.keys.shape[1]}
         if self.table is not None:
             require(self.rows is None, "Paged KVcache does not support cache_batch_idx")
@@ -115,7 +115,7 @@ class Cache:
         return keys, values
 
     def _require_room(self, added: int) -> None:
-        """Refuse lengths past the last page, which the table does not tell."""
+        """Reject lengths past the last page, for which the table has no entry."""
         longest = added + (int(self.lengths.max()) if self.lengths is not None else self.capacity - added)
         require(
             longest <= self.capacity,
@@ -138,18 +138,18 @@ def attend(
 
     Args:
         q: Of shape (batch, queries, heads, head size).
-        cache: The keys and values.
+        cache: The cached keys and values.
         new: Keys and values to add, of shape (batch, new tokens, key heads, head size), or None.
         rotary: Cosines and sines of shape (positions, rotary size / 2), by which queries and new keys are
             rotated, or None; and whether neighbours are rotated with each other, or halves.
-        options: What is computed.
-        out: Where to put the output; None for a new tensor.
+        options: The options.
+        out: The tensor for the output; None for a new one.
 
     Returns:
         The output, and the logarithm of the softmax's sums, float32 of shape (batch, heads, queries).
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     require_inputs(q, cache.keys, cache.values)
     require_heads(q.shape[0], q, cache.keys)

@@ -1,4 +1,4 @@
-"""flash_attn's refusals, in the same words."""
+"""flash_attn's argument checks, with the same messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DTYPES = (float16, bf16)
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse a call.
+    """Raise an error unless the condition holds.
 
     Raises:
         RuntimeError: With the message, unless the condition holds.
@@ -21,24 +21,24 @@ def require(condition: bool, message: str) -> None:
 
 
 def on_device(tensor: Tensor) -> bool:
-    """Return whether a tensor is on the device that stands for CUDA."""
+    """Return whether a tensor is on the device that replaces CUDA."""
     backend = active()
     return backend is None or tensor.device.type == backend.device_type
 
 
 def require_device(**tensors: Tensor | None) -> None:
-    """Refuse tensors that are not on the device that stands for CUDA."""
+    """Reject tensors that are not on the device that replaces CUDA."""
     for name, tensor in tensors.items():
         require(tensor is None or on_device(tensor), f"{name} must be on CUDA")
 
 
 def require_shape(name: str, tensor: Tensor, **sizes: int) -> None:
-    """Refuse a tensor of another shape than ``sizes``, which are called as the message calls them."""
+    """Reject a tensor whose shape is not ``sizes``, which are named as in the message."""
     require(tuple(tensor.shape) == tuple(sizes.values()), f"{name} must have shape ({', '.join(sizes)})")
 
 
 def require_indices(name: str, tensor: Tensor | None, **sizes: int) -> None:
-    """Refuse lengths, offsets and the like that are not contiguous int32 of this shape."""
+    """Reject lengths, offsets and the like that are not contiguous int32 of this shape."""
     if tensor is not None:
         require(tensor.dtype == int32, f"{name} must have dtype int32")
         require(tensor.is_contiguous(), f"{name} must be contiguous")
@@ -46,7 +46,7 @@ def require_indices(name: str, tensor: Tensor | None, **sizes: int) -> None:
 
 
 def require_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Refuse queries, keys and values whose dtype, device or strides flash_attn does not take."""
+    """Reject queries, keys and values whose dtype, device or strides flash_attn does not accept."""
     require(q.dtype in DTYPES, "FlashAttention only support fp16 and bf16 data type")
     require(k.dtype == q.dtype, "query and key must have the same dtype")
     require(v.dtype == q.dtype, "query and value must have the same dtype")
@@ -56,7 +56,7 @@ def require_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def require_heads(batch_size: int, q: Tensor, k: Tensor, direction: str = "forward") -> None:
-    """Refuse an empty batch, and sizes and numbers of heads that flash_attn does not take."""
+    """Reject an empty batch, and sizes and numbers of heads that flash_attn does not accept."""
     require(batch_size > 0, "batch size must be positive")
     too_large = f"FlashAttention {direction} only supports head dimension at most 256"
     require(q.shape[-1] <= 256, too_large)
@@ -65,7 +65,7 @@ def require_heads(batch_size: int, q: Tensor, k: Tensor, direction: str = "forwa
 
 
 def require_output(out: Tensor | None, q: Tensor) -> None:
-    """Refuse a tensor for the output that does not fit."""
+    """Reject an output tensor that does not match."""
     if out is not None:
         require(out.dtype == q.dtype, "Output must have the same dtype as inputs")
         require_device(out=out)
@@ -74,7 +74,7 @@ def require_output(out: Tensor | None, q: Tensor) -> None:
 
 
 def require_gradients(targets: tuple[Tensor | None, ...], inputs: tuple[Tensor, ...]) -> None:
-    """Refuse tensors for the gradients of queries, keys and values that do not fit."""
+    """Reject tensors for the gradients of queries, keys and values that do not match."""
     for name, gradient, of in zip(("dq", "dk", "dv"), targets, inputs, strict=True):
         if gradient is not None:
             require(gradient.dtype == of.dtype, f"{name} must have the same dtype as q")
@@ -84,7 +84,7 @@ def require_gradients(targets: tuple[Tensor | None, ...], inputs: tuple[Tensor, 
 
 
 def require_upstream(q: Tensor, out: Tensor, dout: Tensor, softmax_lse: Tensor) -> None:
-    """Refuse an output and its gradient whose dtype, device or strides flash_attn does not take."""
+    """Reject an output and its gradient whose dtype, device or strides flash_attn does not accept."""
     for name, tensor in {"out": out, "dout": dout}.items():
         require(tensor.dtype == q.dtype, f"query and {name} must have the same dtype")
         require(tensor.stride(-1) == 1, f"{name} tensor must have contiguous last dimension")

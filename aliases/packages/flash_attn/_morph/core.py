@@ -1,4 +1,4 @@
-"""Attention of flash_attn 2, forwards and backwards, for sequences of one length and of several."""
+"""Attention of flash_attn 2, forward and backward, for sequences of equal and of different lengths."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def forward(
         k: Of shape (batch, keys, key heads, head size), (all keys, key heads, head size) with ``bounds``, or
             pages.
         v: Of the shape of ``k``.
-        options: What is computed.
-        bounds: Where sequences of several lengths lie.
-        return_softmax: Whether the weights are wanted, which needs dropout and quadratic memory.
-        out: Where to put the output; None for a new tensor.
+        options: The options.
+        bounds: The positions of sequences of different lengths.
+        return_softmax: Whether to return the weights, which needs dropout and quadratic memory.
+        out: The tensor for the output; None for a new one.
 
     Returns:
         The output; the logarithm of the softmax's sums, float32 of shape (batch, heads, queries) or (heads,
         all queries); the weights, of shape (batch, heads, queries, keys) padded to multiples of 128,
-        negative where dropped, or an empty tensor; and two int64 that say which weights were dropped.
+        negative where dropped, or an empty tensor; and two int64 that determine which weights were dropped.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     multiple = "query, key, value, and out_ must have a head_size that is a multiple of 8"
     _require(q, k, v, options, bounds, "forward", multiple)
@@ -88,15 +88,15 @@ def backward(
 
     Args:
         dout: The gradient of the output.
-        q: As given to ``forward``, and likewise ``k``, ``v``, ``options`` and ``bounds``.
+        q: As passed to ``forward``, like ``k``, ``v``, ``options`` and ``bounds``.
         k: See ``q``.
         v: See ``q``.
-        out: What ``forward`` returned, or the output of an attention that these keys are a part of.
+        out: The output of ``forward``, or of an attention of which these keys are a part.
         softmax_lse: Likewise.
         options: See ``q``; ALiBi slopes get no gradient.
         bounds: See ``q``.
-        targets: Where to put the gradients of ``q``, ``k`` and ``v``; None for new tensors.
-        state: What ``forward`` returned last.
+        targets: The tensors for the gradients of ``q``, ``k`` and ``v``; None for new tensors.
+        state: The last result of ``forward``.
 
     Returns:
         The gradients of ``q``, ``k`` and ``v``, and the row sums of ``dout * out``, float32 of shape
@@ -104,7 +104,7 @@ def backward(
         each sequence 128 after the end of the one before.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     _require(q, k, v, options, bounds, "backward", "head_size should be a multiple of 8")
     require_upstream(q, out, dout, softmax_lse)
@@ -129,7 +129,7 @@ def gradients(
     targets: Targets = NEW,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Compute what :func:`backward` does, of arguments that are known to be right, without the row sums."""
+    """Compute what :func:`backward` does, for checked arguments and without the row sums."""
     inputs = dout, q, k, v, out, softmax_lse
     longest = (q.shape[1], k.shape[1]) if bounds is None else bounds.longest
     attention = options.attention(longest, state)
@@ -141,7 +141,7 @@ def gradients(
 
 
 def delivered(targets: Targets, grads: tuple[Tensor, ...], dtype: torch.dtype) -> list[Tensor]:
-    """Put gradients where they are wanted, in the inputs' dtype."""
+    """Write gradients to their targets, in the inputs' dtype."""
     pairs = zip(targets, grads, strict=True)
     return [grad.to(dtype) if target is None else target.copy_(grad) for target, grad in pairs]
 

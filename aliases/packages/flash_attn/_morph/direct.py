@@ -1,8 +1,8 @@
-"""Calls that the kernel of the device takes as they are: no option but the causal mask.
+"""Calls that the device's kernel accepts unchanged: no option except the causal mask.
 
-The kernel's own gradients are used, and nothing but the output is made, so that a call costs what torch's
-attention costs. Whatever else is asked, or is amiss, is left to the operators, which refuse it in the words
-of flash_attn; and so is every call that someone watches, who should see them.
+The kernel's own gradients are used, and only the output is computed, so that a call costs what torch's
+attention costs. Calls with other options or invalid arguments are left to the operators, which raise
+flash_attn's errors; and so is every call that someone observes, who should see the operators.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
         q: Of shape (batch, queries, heads, head size).
         k: Of shape (batch, keys, key heads, head size).
         v: Of the shape of ``k``.
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         causal: Whether a query sees no key after its own position.
 
     Returns:
-        The output, of the shape of ``q``; None where the operators have to look at the call.
+        The output, of the shape of ``q``; None if the operators have to handle the call.
     """
     if watched(q, k, v) or not _takes(q, k, v, causal):
         return None
@@ -39,14 +39,14 @@ def attend(q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal:
 
 
 def watched(*tensors: Tensor) -> bool:
-    """Return whether someone sees the operators: a compiler, a dispatch mode, or a tensor of a subclass."""
+    """Return whether someone observes the operators: a compiler, a dispatch mode, or a tensor subclass."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
         return True
     return set(map(type, tensors)) != _PLAIN
 
 
 def _takes(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> bool:
-    """Return whether flash_attn takes these tensors, which are not empty, and need no padding."""
+    """Return whether flash_attn accepts these tensors, and they are not empty and need no padding."""
     return (
         k.shape == v.shape
         and q.dtype == k.dtype == v.dtype

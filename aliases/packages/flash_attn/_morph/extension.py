@@ -1,4 +1,4 @@
-"""The functions of flash_attn 2's extension module, which takes its arguments by their places only."""
+"""The functions of flash_attn 2's extension module, which only takes positional arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fwd(q: Tensor, k: Tensor, v: Tensor, out: Maybe, slopes: Maybe, *options: An
     """Compute attention; see :func:`.core.forward`.
 
     The options are the probability of dropout, the scale, whether it is causal, the left and the right
-    window, the softcap, whether the softmax is wanted, and a generator.
+    window, the softcap, whether to return the softmax, and a generator.
     """
     return core.forward(q, k, v, Options._make((*options[:6], slopes)), None, options[6], out)
 
@@ -39,8 +39,8 @@ def bwd(
 ) -> list[Tensor]:
     """Compute the gradients of :func:`fwd`; see :func:`.core.backward`.
 
-    The options are six as for ``fwd``, whether to be deterministic, a generator, and what ``fwd`` returned
-    last.
+    The options are six as for ``fwd``, whether to be deterministic, a generator, and the last result of
+    ``fwd``.
     """
     state = options[8] if len(options) > 8 else None
     asked = Options._make((*options[:6], slopes))
@@ -65,10 +65,10 @@ def varlen_fwd(
     zero_tensors: bool,
     *options: Any,
 ) -> list[Tensor]:
-    """Compute attention within each sequence; what no sequence covers is zero in any case.
+    """Compute attention within each sequence; rows in no sequence are always zero.
 
-    The options are whether it is causal, the left and the right window, the softcap, whether the softmax is
-    wanted, a generator, and a number of splits.
+    The options are whether it is causal, the left and the right window, the softcap, whether to return the
+    softmax, a generator, and a number of splits.
     """
     longest, keys = (max_seqlen_q, max_seqlen_k), (seqused_k, leftpad_k, block_table)
     bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, *options[6:])
@@ -120,7 +120,7 @@ def fwd_kvcache(
 ) -> list[Tensor]:
     """Compute attention over a cache; see :func:`.cache.attend`.
 
-    The options are the rows of the cache, where they begin, the table of pages, the slopes, the output, the
+    The options are the rows of the cache, their start positions, the page table, the slopes, the output, the
     scale, whether it is causal, the left and the right window, the softcap, whether rotations are
     interleaved, and a number of splits.
     """

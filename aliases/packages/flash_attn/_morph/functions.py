@@ -1,7 +1,7 @@
-"""The differentiable functions of flash_attn 2, over its operators.
+"""The differentiable functions of flash_attn 2, based on its operators.
 
-Each is given its tensors and options in the order of the function in ``flash_attn_interface`` that calls it,
-and last whether gradients may be asked for.
+Each takes the tensors and options in the order of the function in ``flash_attn_interface`` that calls it,
+and last whether gradients may be needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Grads = tuple[Tensor | None, ...]
 
 
 def call(function: type[torch.autograd.Function], *arguments: Any) -> Any:
-    """Call an autograd function with each tensor once: Dynamo does not trace one that is given one twice."""
+    """Call an autograd function with each tensor only once: Dynamo cannot trace repeated arguments."""
     if torch.compiler.is_compiling():
         arguments = _apart(arguments)
     return function.apply(*arguments)  # type: ignore[no-untyped-call]
@@ -146,11 +146,11 @@ def _forward(
     *asked: Any,
     block_table: Tensor | None = None,
 ) -> Result:
-    """Compute attention, and keep what its gradients need.
+    """Compute attention, and save what the backward pass needs.
 
-    ``given`` are the tensors that may want gradients, and ``tensors`` queries, keys and values, parts of
-    them; ``bounds`` is empty, or says where sequences begin, and how many queries and keys one has at most.
-    The rest is as it was given to the function.
+    ``given`` are the tensors that may need gradients, and ``tensors`` the queries, keys and values, which are
+    parts of them; ``bounds`` is empty, or contains where sequences begin, and the largest numbers of queries
+    and keys. The other arguments are those of the function.
     """
     dropout_p, softmax_scale, causal, window, softcap, slopes, deterministic, return_softmax, grads = asked
     q, k, v = map(_padded, tensors)
@@ -176,7 +176,7 @@ def _forward(
 
 
 def _backward(ctx: Any, dout: Tensor, targets: Targets = NEW) -> list[Tensor]:
-    """Compute the gradients of queries, keys and values, as padded as these were."""
+    """Compute the gradients of queries, keys and values, with the same padding."""
     q, k, v, out, lse, rng_state, *cu_seqlens = ctx.saved_tensors
     inputs = _padded(dout), q, k, v, out, lse
     if not watched(dout, q, k, v):
@@ -191,7 +191,7 @@ def _backward(ctx: Any, dout: Tensor, targets: Targets = NEW) -> list[Tensor]:
 
 
 def _apart(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``arguments`` with views of the tensors that are there already."""
+    """Return ``arguments`` with views of repeated tensors."""
     apart: list[Any] = []
     for each in arguments:
         again = isinstance(each, Tensor) and any(each is other for other in arguments[: len(apart)])
@@ -200,12 +200,12 @@ def _apart(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _padded(tensor: Tensor) -> Tensor:
-    """Return a tensor whose heads are contiguous, with zeros up to a size that the operators take."""
+    """Return a tensor with contiguous heads, padded with zeros to a size that the operators accept."""
     missing = -tensor.shape[-1] % 8
     tensor = tensor.contiguous() if tensor.stride(-1) != 1 else tensor
     return functional.pad(tensor, [0, missing]) if missing else tensor
 
 
 def _cut(dout: Tensor, *grads: Tensor) -> tuple[Tensor, ...]:
-    """Return gradients without what was padded."""
+    """Return gradients without the padding."""
     return tuple(grad[..., : dout.shape[-1]] for grad in grads)

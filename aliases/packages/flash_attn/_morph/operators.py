@@ -1,4 +1,4 @@
-"""The operators of flash_attn 2, opaque to ``torch.compile``, and what their results look like."""
+"""The operators of flash_attn 2, opaque to ``torch.compile``, and their fake implementations."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _flash_attn_varlen_backward(
 
 
 def _fake(operator: Any, results: Callable[..., Any]) -> Callable[..., Any]:
-    """Register what the results of an operator look like, by its arguments, and return that function."""
+    """Register ``results`` as the fake implementation of an operator, and return that function."""
     function: Callable[..., Any] = operator._init_fn
     signature = inspect.signature(function)
 

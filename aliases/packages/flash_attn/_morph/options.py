@@ -1,4 +1,4 @@
-"""What the options of flash_attn ask for."""
+"""The options of flash_attn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Options(NamedTuple):
 
     Attributes:
         dropout_p: The probability that a weight is dropped.
-        softmax_scale: What the product of a query and a key is multiplied by.
+        softmax_scale: The factor of the query-key products.
         causal: Whether a query sees no key after its own position; queries and keys end at the same position.
         window_size_left: How many keys before its own position a query sees; negative for all.
         window_size_right: How many keys after its own position a query sees; negative for all.
@@ -33,7 +33,7 @@ class Options(NamedTuple):
     alibi_slopes: Tensor | None
 
     def require(self, batch_size: int, num_heads: int) -> None:
-        """Refuse options that cannot be combined, and ALiBi slopes of another shape or dtype."""
+        """Reject options that cannot be combined, and ALiBi slopes of another shape or dtype."""
         slopes = self.alibi_slopes
         require(self.dropout_p < 1.0, "Expected p_dropout < 1.f to be true, but got false.")
         no_dropout = "Softcapping does not support dropout for now"
@@ -49,9 +49,9 @@ class Options(NamedTuple):
             )
 
     def attention(self, longest: tuple[int, int], state: Tensor | None = None) -> Attention:
-        """Return what is computed, where a sequence has so many queries and keys at most.
+        """Return the options for the kernels, for the given maximum numbers of queries and keys.
 
-        ``state`` says which weights are dropped, as :func:`rng_state` has drawn it.
+        ``state``, from :func:`rng_state`, determines which weights are dropped.
         """
         left, right = self.window_size_left, self.window_size_right
         left = -1 if left >= longest[1] else left
@@ -62,12 +62,12 @@ class Options(NamedTuple):
 
 
 def rng_state(query: Tensor, p_dropout: float) -> Tensor:
-    """Return two int64 that say which weights are dropped, drawn from the device's own generator."""
+    """Return two int64 that determine which weights are dropped, from the device's own generator."""
     if p_dropout == 0:
         return query.new_zeros(2, dtype=torch.int64)
     return torch.randint(1 << 62, (2,), device=query.device)
 
 
 def rounded(length: int) -> int:
-    """Return the next multiple of 128, which flash_attn pads the weights that it returns to."""
+    """Return the next multiple of 128, to which flash_attn pads the returned weights."""
     return (length + 127) // 128 * 128

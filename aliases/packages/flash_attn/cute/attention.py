@@ -1,4 +1,4 @@
-"""Attention of flash_attn 4, forward and backward, as operators that a compiler does not look into."""
+"""Attention of flash_attn 4, forward and backward, as operators that are opaque to a compiler."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def forward(
         (heads, all queries), minus infinity where no key is seen.
 
     Raises:
-        AssertionError: If flash_attn does not take the tensors.
+        AssertionError: If flash_attn does not accept the tensors.
     """
     bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, page_table
     require_inputs(q, k, v, *bounds, sink)
-    if v.dtype in FLOAT8:  # whose every value bfloat16 has
+    if v.dtype in FLOAT8:  # bfloat16 represents all of its values
         q, k, v = q.bfloat16(), k.bfloat16(), v.bfloat16()
     request = Request(q, k, v, *bounds)
     with kernels.full_precision(q):
@@ -105,7 +105,7 @@ def _backward_fake(dout: Tensor, dlse: Tensor, *tensors: Tensor) -> tuple[Tensor
 
 
 def _with_sink(out: Tensor, lse: Tensor, sink: Tensor) -> tuple[Tensor, Tensor]:
-    """Return output and sums as they are with one more key for each head, whose value is 0."""
+    """Return output and sums with one more key for each head, whose value is 0."""
     total = torch.logaddexp(lse, sink.float()[:, None])
     part = (lse - total).exp().transpose(-1, -2)[..., None]
     return (out * part).to(out.dtype), total

@@ -1,4 +1,4 @@
-"""Which blocks of the scores are computed, as programs describe it."""
+"""The description of the blocks of scores to compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The refusals of flash_attn 4, with its own errors, and of what is not served."""
+"""The argument checks of flash_attn 4, with its own errors, and those for options that are not served."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _INDICES = "cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k must be"
 
 
 def refuse(**options: object) -> None:
-    """Refuse options by name, unless they are None.
+    """Reject options by name, unless they are None.
 
     Raises:
-        NotImplementedError: With the name of the first that is given.
+        NotImplementedError: With the name of the first option that is passed.
     """
     for name, value in options.items():
         if value is not None:
@@ -26,12 +26,12 @@ def refuse(**options: object) -> None:
 
 
 def window_of(causal: bool, window_size: tuple[int | None, int | None], longest: int) -> tuple[int, int]:
-    """Return how many keys before and after its own position a query sees, as flash_attn 4 understands it.
+    """Return how many keys before and after its own position a query sees, by flash_attn 4's rules.
 
     Args:
         causal: Whether a query sees no later key.
-        window_size: How many keys before and after; None for all. Two that leave no key stand for all.
-        longest: The most keys of a sequence.
+        window_size: How many keys before and after; None for all. Two values that leave no key mean all.
+        longest: The largest number of keys in a sequence.
 
     Returns:
         Two numbers, -1 for all.
@@ -52,7 +52,7 @@ def window_of(causal: bool, window_size: tuple[int | None, int | None], longest:
 def require_values_in_scores(
     q: Tensor | None, qv: Tensor, v: Tensor, learnable_sink: Tensor | None, softcap: float, local: bool
 ) -> None:
-    """Refuse what flash_attn does not take together with ``qv``."""
+    """Reject what flash_attn does not accept together with ``qv``."""
     assert q is None or qv.shape[:-1] == q.shape[:-1]
     assert qv.shape[-1] == v.shape[-1]
     assert v.shape[-1] == 512
@@ -73,7 +73,7 @@ def require_inputs(
     page_table: Tensor | None,
     learnable_sink: Tensor | None,
 ) -> None:
-    """Refuse tensors that flash_attn does not take; those that are None are not looked at."""
+    """Reject tensors that flash_attn does not accept; those that are None are ignored."""
     batch_size = q.shape[0] if cu_seqlens_q is None else len(cu_seqlens_q) - 1
     _require_keys(q, k, v, batch_size, cu_seqlens_k, page_table)
     for name, ends in {"cu_seqlens_k": cu_seqlens_k, "cu_seqlens_q": cu_seqlens_q}.items():
@@ -115,7 +115,7 @@ def _require_keys(
 
 @functools.cache
 def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
-    """Refuse head sizes that flash_attn's kernels for a generation of NVIDIA's GPUs do not take.
+    """Reject head sizes that flash_attn's kernels for a generation of NVIDIA GPUs do not support.
 
     Raises:
         AssertionError: If they do not.

@@ -1,4 +1,4 @@
-"""Putting together what was computed over parts of the keys."""
+"""Combines attention that was computed over parts of the keys."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def flash_attn_combine(
     Args:
         out_partial: Of shape (parts, batch, queries, heads, size), or without the dimension of the batch.
         lse_partial: The logarithms of the sums, float32 of shape (parts, batch, queries, heads), likewise.
-        out: Where to put the output; None for a new tensor.
-        out_dtype: Of the output; None for that of ``out_partial``.
+        out: The tensor for the output; None for a new one.
+        out_dtype: The dtype of the output; None for that of ``out_partial``.
         cu_seqlens: Without effect.
         seqused: Without effect: all queries are combined.
         virtual_batch_idx: Without effect.
-        return_lse: Whether the logarithm of the sums is wanted.
+        return_lse: Whether the logarithm of the sums is returned.
 
     Returns:
         The output over all keys, and the logarithm of its sums, of the shape of a part's, or None.
 
     Raises:
-        AssertionError: If flash_attn does not take the arguments.
+        AssertionError: If flash_attn does not accept the arguments.
     """
     assert out_partial.dim() in (4, 5), "out_partial must have 4 or 5 dimensions"
     dtypes = torch.float16, torch.bfloat16, torch.float32
@@ -68,10 +68,10 @@ def get_scheduler_metadata(
     seqlen_k_per_split: int | None = None,
     _arch: int | None = None,
 ) -> SchedulerMetadataTensorsTorch:
-    """Return zeros, to be given to :func:`flash_attn.cute.flash_attn_varlen_func`.
+    """Return zeros, to be passed to :func:`flash_attn.cute.flash_attn_varlen_func`.
 
     Raises:
-        AssertionError: If no lengths are given, or they are not of one batch.
+        AssertionError: If there are no lengths, or they do not belong to one batch.
     """
     names = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
     given = zip(names, (cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), strict=True)

@@ -115,14 +115,14 @@ def _backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None) -> list[Tensor
 def without_shared_keys(
     q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None
 ) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor | None]:
-    """Return the inputs; where keys of 512 are the values themselves, the queries are for the values only."""
+    """Return the inputs; if keys of size 512 are the values themselves, the queries only apply to values."""
     if k is v and v.shape[-1] == 512:
         return None, None, v, q if qv is None else qv
     return q, k, v, qv
 
 
 def _joined(q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the queries and keys whose products are the scores; with ``qv`` values are keys too."""
+    """Return the queries and keys whose products are the scores; with ``qv``, values are also keys."""
     assert q is not None or qv is not None
     if qv is None:
         assert q is not None

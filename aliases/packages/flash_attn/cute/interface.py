@@ -46,28 +46,28 @@ def flash_attn_func(
     """Compute attention for a batch of sequences of one length, differentiably.
 
     ``gather_kv_indices``, ``score_mod``, ``mask_mod`` and blocks are not served; other options that are not
-    listed are without effect on the result.
+    listed have no effect on the result.
 
     Args:
         q: float16, bfloat16 or of 8 bits, of shape (batch, queries, heads, head size).
         k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         v: Of shape (batch, keys, key heads, value size). If ``k`` is this very tensor and the value size 512,
-            the queries are what ``qv`` is.
-        qv: What is multiplied with the values and added to the scores, of shape (batch, queries, heads, 512).
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+            the queries have the role of ``qv``.
+        qv: Queries whose products with the values are added to the scores, (batch, queries, heads, 512).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         causal: Whether a query sees no later key; queries and keys end at the same position.
         window_size: How many keys before and after its own position a query sees; None for all.
         learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
-        return_lse: Whether the logarithm of the softmax's sums is wanted; it has gradients then.
+        return_lse: Whether to return the logarithm of the softmax's sums, which then has gradients.
 
     Returns:
         The output, of shape (batch, queries, heads, value size), 0 for a query that sees no key; and the
         logarithm of the sums, float32 of shape (batch, heads, queries), with ``qv`` (batch, queries, heads),
-        None unless it is wanted or an input wants gradients.
+        None unless requested or an input requires gradients.
 
     Raises:
-        AssertionError: If flash_attn does not take the arguments.
+        AssertionError: If flash_attn does not accept the arguments.
         NotImplementedError: If morph does not serve an option.
     """
     mods = score_mod, score_mod_bwd, mask_mod, aux_tensors, aux_scalars
@@ -121,9 +121,9 @@ def flash_attn_varlen_func(
     ``q`` is of shape (all queries, heads, head size), or without ``cu_seqlens_q`` has a dimension for the
     batch; ``k`` and ``v`` are of shape (all keys, key heads, size), or without ``cu_seqlens_k`` have a
     dimension for the batch or for the pages of ``page_table``, int32 of shape (batch, most pages of a
-    sequence). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), say where the queries and
+    sequence). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), are where the queries and
     the keys of each sequence begin, and the last ones end; ``seqused_q`` and ``seqused_k``, int32 of shape
-    (batch,), how many of each sequence count. The longest and shortest lengths and schedules are without
+    (batch,), how many of each sequence are used. The longest and shortest lengths and schedules have no
     effect on the result.
 
     Returns:
@@ -131,7 +131,7 @@ def flash_attn_varlen_func(
         queries, heads), None as for :func:`flash_attn_func`.
 
     Raises:
-        AssertionError: If flash_attn does not take the arguments.
+        AssertionError: If flash_attn does not accept the arguments.
         NotImplementedError: If morph does not serve an option.
     """
     bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, min_seqlen_k
@@ -146,7 +146,7 @@ def flash_attn_varlen_func(
 def _without_gradients(
     q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal: bool
 ) -> Tensor | None:
-    """Compute a call without options by the device's kernel, where no logarithm of the sums is expected."""
+    """Compute a call without options with the device's kernel, if no logarithm of the sums is expected."""
     if q.requires_grad or k.requires_grad or v.requires_grad:
         return None
     return attend(q, k, v, softmax_scale, causal)

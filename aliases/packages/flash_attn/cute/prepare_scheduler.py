@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class SchedulerMetadataTensorsTorch(NamedTuple):
-    """How work is spread over a GPU; without effect here."""
+    """How work is distributed over a GPU; without effect here."""
 
     num_m_blocks_ptr: Tensor | None
     num_splits_dynamic_ptr: Tensor | None

@@ -10,11 +10,11 @@ from .rotation import ApplyRotaryEmb, ApplyRotaryEmbKV_, ApplyRotaryEmbQKV_
 
 
 def rotate_half(x: Tensor, interleaved: bool = False) -> Tensor:
-    """Turn each pair of elements by a right angle.
+    """Rotate each pair of elements by a right angle.
 
     Args:
         x: Of any shape; pairs are in its last dimension.
-        interleaved: Whether a pair are neighbours, or stand at the same place in the two halves.
+        interleaved: Whether pairs are neighbours instead of elements at the same index of the two halves.
 
     Returns:
         Of the shape of ``x``.
@@ -68,10 +68,10 @@ def apply_rotary_emb(
         inplace: Whether ``x`` itself is rotated.
         seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
         cu_seqlens: Of shape (batch + 1,): where each sequence begins, and the last one ends.
-        max_seqlen: The most tokens of a sequence.
+        max_seqlen: The largest number of tokens in a sequence.
 
     Returns:
-        What was rotated, of the shape of ``x``.
+        The rotated tensor, of the shape of ``x``.
     """
     arguments = interleaved, inplace, seqlen_offsets, cu_seqlens, max_seqlen
     return ApplyRotaryEmb.apply(x, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
@@ -115,8 +115,8 @@ class RotaryEmbedding(torch.nn.Module):
         dim: How many elements of each head are rotated.
         base: The largest wavelength, in units of 2 pi tokens.
         interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        scale_base: In how many tokens XPos shrinks; None for no XPos.
-        device: Where the frequencies lie.
+        scale_base: The number of tokens over which XPos decays; None for no XPos.
+        device: The device of the frequencies.
     """
 
     inv_freq: Tensor
@@ -160,8 +160,8 @@ class RotaryEmbedding(torch.nn.Module):
                 head size); with ``kv``, the queries alone.
             kv: Keys and values, of shape (batch, tokens, 2, heads, head size).
             seqlen_offset: The position of the first token; as a tensor of shape (batch,), of each sequence.
-            max_seqlen: The most positions, which should be given if the offsets are a tensor.
-            num_heads_q: How many heads are of queries, which the second shape needs.
+            max_seqlen: The largest number of positions, which should be passed if the offsets are a tensor.
+            num_heads_q: The number of query heads, which the second shape requires.
 
         Returns:
             ``qkv``; with ``kv``, both.
@@ -195,7 +195,7 @@ class RotaryEmbedding(torch.nn.Module):
         if enough and not (self.training and cos is not None and _is_inference(cos)):
             return
         self._seq_len_cached = seqlen
-        # in float32 whatever the model's dtype: positions are large
+        # in float32 for every dtype of the model: positions are large
         kept = self.inv_freq if self.inv_freq.dtype == torch.float32 else self._compute_inv_freq(device)
         angles = torch.outer(torch.arange(seqlen, device=device, dtype=torch.float32), kept.to(device))
         cos, sin = angles.cos(), angles.sin()
@@ -211,5 +211,5 @@ class RotaryEmbedding(torch.nn.Module):
 
 
 def _is_inference(tensor: Tensor) -> bool:
-    """Return whether autograd takes no such tensor; a compiler makes none, and cannot trace the question."""
+    """Return whether autograd rejects the tensor; a compiler creates none, and cannot trace the check."""
     return not torch.compiler.is_compiling() and tensor.is_inference()

@@ -118,7 +118,7 @@ class ApplyRotaryEmbKV_(torch.autograd.Function):
 
 
 def _keep(ctx: Any, *tensors: Tensor | None, offsets: int | Tensor) -> None:
-    """Keep for the backward pass what only tensors may be kept of."""
+    """Save the offsets for the backward pass, through ``save_for_backward`` if they are a tensor."""
     ctx.offsets = None if isinstance(offsets, Tensor) else offsets
     ctx.save_for_backward(*tensors, offsets if isinstance(offsets, Tensor) else None)
 
@@ -129,5 +129,5 @@ def _kept(ctx: Any) -> tuple[tuple[Tensor, ...], int | Tensor]:
 
 
 def _separate(grad: Tensor) -> Tensor:
-    """Return a gradient whose elements each have their own memory, which that of a sum has not."""
+    """Return a gradient whose elements do not share memory, as those of a sum's gradient do."""
     return grad.contiguous() if 0 in grad.stride() else grad

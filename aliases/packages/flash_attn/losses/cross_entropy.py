@@ -48,7 +48,7 @@ class CrossEntropyLoss(nn.Module):
         Args:
             input: Logits of shape (rows, classes).
             target: Labels of shape (rows,).
-            precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), where it is known.
+            precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), if it is known.
 
         Returns:
             The loss, float32 and a scalar unless ``reduction`` is ``"none"``; with ``return_z_loss``, also

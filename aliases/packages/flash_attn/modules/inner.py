@@ -1,4 +1,4 @@
-"""Attention of queries, keys and values, with flash_attn and step by step."""
+"""Attention of queries, keys and values, with flash_attn or step by step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Flash(nn.Module):
 
     Args:
         causal: Whether a query sees no key after its own position.
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         attention_dropout: The probability that a weight is dropped, in training.
         window_size: How many keys before and after its own position a query sees; -1 for all.
         alibi_slopes: float32, of shape (heads,) or (batch, heads), or None.
@@ -73,7 +73,7 @@ class FlashSelfAttention(_Flash):
         cu_seqlens: Tensor | None = None,
         max_seqlen: int | None = None,
     ) -> Any:
-        """Attend, ``qkv`` being as flash_attn's functions take it; ``causal`` replaces the module's own."""
+        """Attend; ``qkv`` is as for flash_attn's functions, and ``causal`` overrides the module's own."""
         assert qkv.dtype in _DTYPES
         assert on_device(qkv)
         if cu_seqlens is None:
@@ -106,7 +106,7 @@ class FlashCrossAttention(_Flash):
         cu_seqlens_k: Tensor | None = None,
         max_seqlen_k: int | None = None,
     ) -> Any:
-        """Attend, ``q`` and ``kv`` being as flash_attn's functions take them."""
+        """Attend; ``q`` and ``kv`` are as for flash_attn's functions."""
         assert q.dtype in _DTYPES
         assert on_device(q)
         assert on_device(kv)
@@ -124,7 +124,7 @@ class _Plain(nn.Module):
 
     Args:
         causal: Whether a query sees no key after its own position.
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         attention_dropout: The probability that a weight is dropped, in training.
     """
 

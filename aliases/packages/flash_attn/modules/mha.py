@@ -37,28 +37,28 @@ class MHA(nn.Module):
 
     Args:
         embed_dim: The size of a token.
-        num_heads: How many heads there are.
-        num_heads_kv: How many heads keys and values have; None for ``num_heads``.
+        num_heads: The number of heads.
+        num_heads_kv: The number of heads of keys and values; None for ``num_heads``.
         cross_attn: Whether keys and values come from another sequence.
         qkv_proj_bias: Whether the projections to queries, keys and values have a bias.
         out_proj_bias: Whether the last projection has a bias.
         dropout: The probability that a weight is dropped, in training.
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         causal: Whether a query sees no key after its own position.
-        layer_idx: Which cache is this layer's, which generation needs.
+        layer_idx: The index of this layer's cache, which generation requires.
         dwconv: Whether a convolution over the last three tokens follows the projections.
         rotary_emb_dim: How many elements of each head are rotated.
         rotary_emb_base: The largest wavelength, in units of 2 pi tokens.
-        rotary_emb_scale_base: In how many tokens XPos shrinks; None for no XPos.
+        rotary_emb_scale_base: The number of tokens over which XPos decays; None for no XPos.
         rotary_emb_interleaved: Whether neighbours are rotated with each other, or one half with the other.
         use_alibi: Whether scores fall with the distance; needs ``use_flash_attn``.
         window_size: How many keys before and after its own position a query sees; needs ``use_flash_attn``.
         fused_bias_fc: Without effect: every linear layer adds its bias at once.
-        use_flash_attn: Whether to attend with flash_attn, or step by step.
-        return_residual: Whether the input is wanted too.
-        checkpointing: Whether the backward pass computes attention again.
-        device: Of the parameters.
-        dtype: Of the parameters.
+        use_flash_attn: Whether to attend with flash_attn instead of step by step.
+        return_residual: Whether the input is also returned.
+        checkpointing: Whether the backward pass recomputes attention.
+        device: The parameters' device.
+        dtype: The parameters' dtype.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class MHA(nn.Module):
     def allocate_inference_cache(
         self, batch_size: int, max_seqlen: int, dtype: torch.dtype | None = None
     ) -> Tensor:
-        """Return an empty cache of keys and values, for so many sequences and tokens."""
+        """Return an empty cache of keys and values for this number of sequences and tokens."""
         weight = self.out_proj.weight
         shape = batch_size, max_seqlen, 2, self.num_heads_kv, self.head_dim
         return torch.empty(shape, dtype=weight.dtype if dtype is None else dtype, device=weight.device)
@@ -143,13 +143,13 @@ class MHA(nn.Module):
 
         Args:
             x: Of shape (batch, tokens, embed_dim), or (all tokens, embed_dim) with ``cu_seqlens``.
-            x_kv: The sequence that keys and values come from, if it is another one.
+            x_kv: The sequence from which keys and values come, if it is another one.
             key_padding_mask: bool of shape (batch, tokens), False for padding; without flash_attn only.
             cu_seqlens: int32 of shape (batch + 1,): where each sequence begins; with flash_attn only.
-            max_seqlen: The most tokens of a sequence.
-            mixer_subset: Which tokens' queries are wanted; of cross attention only.
+            max_seqlen: The largest number of tokens in a sequence.
+            mixer_subset: The tokens whose queries to use; for cross attention only.
             inference_params: The caches of a generation, with the attributes of ``InferenceParams``.
-            **kwargs: For the module that attends.
+            **kwargs: Passed to the module that attends.
 
         Returns:
             Of the shape of ``x``; with ``return_residual`` also ``x``.
@@ -211,7 +211,7 @@ class MHA(nn.Module):
         return getattr(self, name)(tokens.transpose(1, 2))[..., :-2].transpose(1, 2).contiguous()  # type: ignore[no-any-return]
 
     def _context(self, inference_params: Any, kwargs: dict[str, Any], *inputs: Tensor) -> Tensor:
-        """Rotate and attend, with one tensor of queries, keys and values, or the queries apart."""
+        """Rotate and attend, with one tensor of queries, keys and values, or with separate queries."""
         decoding = inference_params is not None and inference_params.seqlen_offset > 0
         if decoding and self.use_flash_attn and self.rotary_emb_dim > 0 and self.rotary_emb_dim % 16 == 0:
             return self._decoded(*_apart(inputs), inference_params, self._angles(inputs[0], inference_params))
@@ -235,7 +235,7 @@ class MHA(nn.Module):
         return {**angles, "rotary_interleaved": rotary.interleaved}
 
     def _update_kv_cache(self, kv: Tensor, inference_params: Any) -> Tensor:
-        """Write keys and values into the layer's cache, and return what is in it up to the last token."""
+        """Write keys and values into the layer's cache, and return its content up to the last token."""
         assert self.layer_idx is not None, "Generation requires layer_idx in the constructor"
         caches = inference_params.key_value_memory_dict
         if self.layer_idx not in caches:
@@ -266,7 +266,7 @@ def _apart(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
 
 
 def _positions(inference_params: Any) -> dict[str, Any]:
-    """Return the first positions of sequences that are being generated, and how many there will be."""
+    """Return the first positions of sequences that are being generated, and the number of positions."""
     if inference_params is None:
         return {}
     lengths = inference_params.lengths_per_sample

@@ -20,15 +20,15 @@ class Mlp(nn.Module):
     """Two linear layers with an activation between them.
 
     Args:
-        in_features: Of the first layer.
-        hidden_features: Between them; None for four times as many.
-        out_features: Of the second layer; None for ``in_features``.
-        activation: What lies between them.
+        in_features: The size of the input.
+        hidden_features: The size between the layers; None for four times ``in_features``.
+        out_features: The size of the output; None for ``in_features``.
+        activation: The activation between the layers.
         bias1: Whether the first layer has a bias.
         bias2: Whether the second layer has a bias.
-        return_residual: Whether the input is wanted too.
-        device: Of the parameters.
-        dtype: Of the parameters.
+        return_residual: Whether the input is also returned.
+        device: The parameters' device.
+        dtype: The parameters' dtype.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Mlp(nn.Module):
 
 
 class GatedMlp(nn.Module):
-    """Two linear layers, half of the first one's outputs a gate of the other half; see :class:`Mlp`.
+    """Two linear layers, where half of the first one's outputs gate the other half; see :class:`Mlp`.
 
-    ``hidden_features`` is 8 / 3 times ``in_features`` where it is None, rounded up to a multiple of
+    If ``hidden_features`` is None, it is 8 / 3 times ``in_features``, rounded up to a multiple of
     ``multiple_of``.
     """
 

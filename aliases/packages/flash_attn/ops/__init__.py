@@ -1,1 +1,1 @@
-"""Operators beside attention."""
+"""Operators other than attention."""

@@ -45,9 +45,9 @@ def fused_dense_func(
         x: Of shape (..., in features).
         weight: Of shape (out features, in features).
         bias: Of shape (out features,), or None.
-        return_residual: Whether ``x`` is wanted too.
-        process_group: The processes that the layer is spread over.
-        sequence_parallel: Whether each of them has a part of the rows of ``x``, and not all.
+        return_residual: Whether ``x`` is also returned.
+        process_group: The processes over which the layer is spread.
+        sequence_parallel: Whether each of them has a part of the rows of ``x`` instead of all.
 
     Returns:
         Of shape (..., out features); with ``return_residual`` also ``x``.
@@ -79,12 +79,12 @@ def fused_mlp_func(
         bias1: Of shape (hidden features,), or None.
         bias2: Of shape (out features,), or None.
         activation: ``"gelu_approx"``, ``"relu"`` or ``"sqrelu"``.
-        save_pre_act: Whether the input of the activation is kept for the backward pass.
-        return_residual: Whether ``x`` is wanted too.
-        checkpoint_lvl: What the backward pass computes again: 0 nothing, 1 the activation, 2 also its input.
+        save_pre_act: Whether the input of the activation is saved for the backward pass.
+        return_residual: Whether ``x`` is also returned.
+        checkpoint_lvl: What the backward pass recomputes: 0 nothing, 1 the activation, 2 also its input.
         heuristic: Without effect on the result.
-        process_group: The processes that the layers are spread over.
-        sequence_parallel: Whether each of them has a part of the rows of ``x``, and not all.
+        process_group: The processes over which the layers are spread.
+        sequence_parallel: Whether each of them has a part of the rows of ``x`` instead of all.
     """
     level, act = checkpoint_lvl if save_pre_act else 2, _ACTIVATIONS[activation]
 
@@ -101,13 +101,13 @@ def fused_mlp_func(
 
 
 class FusedDenseFunc:
-    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+    """An autograd function in flash_attn; here torch differentiates it automatically."""
 
     apply = staticmethod(fused_dense_func)
 
 
 class FusedMLPFunc:
-    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+    """An autograd function in flash_attn; here torch differentiates it automatically."""
 
     @staticmethod
     def apply(x: Tensor, weight1: Tensor, bias1: Any, weight2: Tensor, bias2: Any, *options: Any) -> Any:
@@ -116,7 +116,7 @@ class FusedMLPFunc:
 
 
 class FusedDense(nn.Linear):
-    """A linear layer, which returns its input too with ``return_residual``."""
+    """A linear layer, which also returns its input with ``return_residual``."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class _ParallelLinear(nn.Linear):
 
 
 class ColumnParallelLinear(_ParallelLinear):
-    """A linear layer of whose outputs each process computes a part."""
+    """A linear layer whose outputs are split over processes."""
 
     spread = "out_features"
 
@@ -172,7 +172,7 @@ class ColumnParallelLinear(_ParallelLinear):
 
 
 class RowParallelLinear(_ParallelLinear):
-    """A linear layer of whose inputs each process has a part; the first one has the bias."""
+    """A linear layer whose inputs are split over processes; the first one has the bias."""
 
     spread = "in_features"
 
@@ -212,7 +212,7 @@ class _TwoLayers(nn.Module):
 class FusedMLP(_TwoLayers):
     """Two linear layers with an activation between them.
 
-    ``hidden_features`` are four times as many as ``in_features`` where they are None.
+    If ``hidden_features`` is None, it is four times ``in_features``.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class ParallelFusedMLP(_TwoLayers):
 
 
 class _SharedInput(torch.autograd.Function):
-    """The same input on all processes, whose gradient is the sum of theirs."""
+    """The same input in all processes, whose gradient is the sum of theirs."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, process_group: Any) -> Tensor:
@@ -286,7 +286,7 @@ class _SharedInput(torch.autograd.Function):
 
 
 def _gathered(x: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
-    """Return all rows, of which each process has a part if the sequence is spread, and all if it is not."""
+    """Return all rows: gathered from all processes if the sequence is split over them."""
     if process_group is None:
         return x
     function = all_gather if sequence_parallel else _SharedInput.apply
@@ -294,6 +294,6 @@ def _gathered(x: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
 
 
 def _summed(out: Tensor, process_group: Any, sequence_parallel: bool) -> Tensor:
-    """Return the sum over processes: this one's rows, or all if the sequence is not spread."""
+    """Return the sum over processes: this one's rows if the sequence is split, else all rows."""
     reduce = reduce_scatter if sequence_parallel else all_reduce
     return reduce(out, process_group)  # type: ignore[no-any-return, no-untyped-call]

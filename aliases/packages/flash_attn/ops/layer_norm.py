@@ -23,7 +23,7 @@ dropout_add_layer_norm_parallel_residual = partial(dropout_add_norm_parallel_res
 
 
 def maybe_align(x: Tensor, alignment_in_bytes: int = 16) -> Tensor:
-    """Return ``x``, copied if its memory does not begin at a multiple of so many bytes."""
+    """Return ``x``, copied if its memory is not aligned to this number of bytes."""
     return x if x.data_ptr() % alignment_in_bytes == 0 else x.clone()
 
 

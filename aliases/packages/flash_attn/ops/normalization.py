@@ -1,4 +1,4 @@
-"""Both norms of dropped-out inputs and a residual, in float32: of one input, of some rows, of two inputs."""
+"""Both norms of dropped-out inputs and a residual, in float32: for one input, some rows, or two inputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Summed:
-    """Inputs of a norm, added up.
+    """The summed inputs of a norm.
 
     Attributes:
-        total: In float32, so that what is normalized is not rounded to the residual's dtype.
+        total: In float32, so that the norm's input is not rounded to the residual's dtype.
         kept: True where an element of ``x`` was not dropped; None without dropout.
         kept1: Likewise for ``x1``.
     """
@@ -33,7 +33,7 @@ def add_up(
     rowscale: Tensor | None = None,
     colscale: Tensor | None = None,
 ) -> Summed:
-    """Drop from ``x``, multiplied by a scale for each row and column, and ``x1``, and add a residual."""
+    """Apply dropout to ``x``, scaled by row and column, and to ``x1``, and add a residual."""
     total = x.float()
     if rowscale is not None:
         total = total * rowscale.reshape(*x.shape[:-1], 1)
@@ -52,7 +52,7 @@ def add_up(
 def normalize(
     total: Tensor, weight: Tensor, bias: Tensor | None, eps: float, is_rms_norm: bool, dtype: torch.dtype
 ) -> Tensor:
-    """Normalize the last dimension of a float32 tensor, by its root mean square alone or its mean too."""
+    """Normalize the last dimension of a float32 tensor, by its root mean square with or without its mean."""
     shape = total.shape[-1:]
     with torch.autocast(total.device.type, enabled=False):
         if not is_rms_norm:
@@ -83,25 +83,25 @@ def dropout_add_norm(
     residual_in_fp32: bool = False,
     return_dropout_mask: bool = False,
 ) -> Any:
-    """Drop from an input, add a residual, and normalize.
+    """Apply dropout to an input, add a residual, and normalize.
 
     Args:
-        is_rms_norm: Whether the mean is left in.
+        is_rms_norm: Whether the mean is not subtracted.
         x0: Of shape (..., hidden size).
         residual: Of the same shape, or None.
         weight: Of shape (hidden size,).
         bias: Of shape (hidden size,), or None.
         dropout_p: The probability that an element of ``x0`` is dropped.
-        epsilon: What is added to the variance.
-        rowscale: What each row of ``x0`` is multiplied by.
-        layerscale: What each column of ``x0`` is multiplied by.
-        prenorm: Whether the sum is wanted too.
-        residual_in_fp32: Whether the sum is float32 where there is no residual to give it its dtype.
-        return_dropout_mask: Whether it is wanted what was kept.
+        epsilon: The value added to the variance.
+        rowscale: The factor of each row of ``x0``.
+        layerscale: The factor of each column of ``x0``.
+        prenorm: Whether the sum is also returned.
+        residual_in_fp32: Whether the sum is float32 if there is no residual that determines its dtype.
+        return_dropout_mask: Whether the dropout mask is also returned.
 
     Returns:
         The result in the dtype of ``x0``; with ``prenorm`` also the sum; with ``return_dropout_mask`` also
-        a uint8 mask of what was kept.
+        a uint8 mask of the kept elements.
     """
     summed = add_up(x0, residual, None, dropout_p, rowscale, layerscale)
     results = [normalize(summed.total, weight, bias, epsilon, is_rms_norm, x0.dtype)]
@@ -128,9 +128,9 @@ def dropout_add_norm_subset(
 ) -> Any:
     """Do what :func:`dropout_add_norm` does, for some rows: the residual has all of them.
 
-    ``x0_subset`` is int32 with one element per row: which row of ``x0`` it is, from 1; 0 for a row of zeros.
-    ``out_subset`` likewise says which of ``out_numrows`` rows of the result it is. ``x0`` is multiplied by
-    ``rowscale_const``.
+    ``x0_subset`` is int32 with one element per row: the index of the row in ``x0``, from 1; 0 for a row of
+    zeros. ``out_subset`` likewise maps rows to the ``out_numrows`` rows of the result. ``x0`` is multiplied
+    by ``rowscale_const``.
     """
     rest, rows = x0.shape[1:], x0.reshape(-1, weight.numel())
     summed = add_up(rows * rowscale_const, None, None, dropout_p, None, layerscale)
@@ -165,13 +165,13 @@ def dropout_add_norm_parallel_residual(
     residual_in_fp32: bool = False,
     return_dropout_mask: bool = False,
 ) -> Any:
-    """Drop from two inputs, add them and a residual up, and normalize the sum with two weights.
+    """Apply dropout to two inputs, add them and a residual, and normalize the sum with two weights.
 
     See :func:`dropout_add_norm` for the arguments.
 
     Returns:
         Both results, the second one None without ``weight1``; with ``prenorm`` also the sum; with
-        ``return_dropout_mask`` also uint8 masks of what was kept of ``x0`` and ``x1``.
+        ``return_dropout_mask`` also uint8 masks of the kept elements of ``x0`` and ``x1``.
     """
     summed = add_up(x0, residual, x1, dropout_p)
     results: list[Any] = [normalize(summed.total, weight0, bias0, epsilon, is_rms_norm, x0.dtype), None]
@@ -183,7 +183,7 @@ def dropout_add_norm_parallel_residual(
 
 
 class DropoutAddNorm(torch.nn.Module):
-    """One of the norms as a module, which drops in training; see :func:`dropout_add_norm`."""
+    """One of the norms as a module, with dropout in training; see :func:`dropout_add_norm`."""
 
     is_rms_norm: bool
     bias: torch.nn.Parameter | None
@@ -206,23 +206,23 @@ class DropoutAddNorm(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make the parameters neutral."""
+        """Set the weight to one and the bias to zero."""
         torch.nn.init.ones_(self.weight)
         if self.bias is not None:
             torch.nn.init.zeros_(self.bias)
 
     def forward(self, x0: Tensor, residual: Tensor | None = None) -> Any:
-        """Drop from ``x0`` in training, add the residual, and normalize."""
+        """Apply dropout to ``x0`` in training, add the residual, and normalize."""
         options = self.p if self.training else 0.0, self.eps, None, None, self.prenorm, self.residual_in_fp32
         return dropout_add_norm(self.is_rms_norm, x0, residual, self.weight, self.bias, *options)
 
 
 class DropoutAddLayerNormFn:
-    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+    """An autograd function in flash_attn; here torch differentiates it automatically."""
 
     @staticmethod
     def apply(x0: Tensor, residual: Any, gamma: Tensor, beta: Any, *options: Any) -> Any:
-        """Normalize; the scales come first among the options, and whether the mean is left in."""
+        """Normalize; the first options are the scales and whether the mean is not subtracted."""
         rowscale, colscale, dropout_p, epsilon, *flags = options
         in_fp32, prenorm, is_rms_norm, mask = [*flags, False, False, False, False][:4]
         scales = rowscale, colscale, prenorm, in_fp32, mask
@@ -230,7 +230,7 @@ class DropoutAddLayerNormFn:
 
 
 class DropoutAddLayerNormSubsetFn:
-    """As :class:`DropoutAddLayerNormFn`, for some rows."""
+    """Like :class:`DropoutAddLayerNormFn`, for some rows."""
 
     @staticmethod
     def apply(x0: Tensor, residual: Any, gamma: Tensor, beta: Any, *options: Any) -> Any:
@@ -242,7 +242,7 @@ class DropoutAddLayerNormSubsetFn:
 
 
 class DropoutAddLayerNormParallelResidualFn:
-    """As :class:`DropoutAddLayerNormFn`, of two inputs."""
+    """Like :class:`DropoutAddLayerNormFn`, for two inputs."""
 
     @staticmethod
     def apply(x0: Tensor, x1: Any, residual: Any, gamma0: Tensor, *options: Any) -> Any:

@@ -51,7 +51,7 @@ class RMSNorm(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make the weight neutral."""
+        """Set the weight to one."""
         torch.nn.init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Collectives, of which those with gradients are autograd functions."""
+"""Collectives; those with gradients are autograd functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, distributed
 
 
 def all_gather_raw(input_: Tensor, process_group: Any, async_op: bool = False) -> tuple[Tensor, Any]:
-    """Return the inputs of all processes after each other, without a gradient, and what to wait for."""
+    """Return the concatenated inputs of all processes, without a gradient, and the work to wait for."""
     world_size = distributed.get_world_size(process_group)
     output = input_.new_empty(world_size * input_.shape[0], *input_.shape[1:])
     gather = distributed.all_gather_into_tensor
@@ -17,7 +17,7 @@ def all_gather_raw(input_: Tensor, process_group: Any, async_op: bool = False) -
 
 
 def reduce_scatter_raw(input_: Tensor, process_group: Any, async_op: bool = False) -> tuple[Tensor, Any]:
-    """Return this process's rows of the sum of all inputs, without a gradient, and what to wait for."""
+    """Return this process's rows of the sum of all inputs, without a gradient, and the work to wait for."""
     world_size = distributed.get_world_size(process_group)
     assert input_.shape[0] % world_size == 0
     output = input_.new_empty(input_.shape[0] // world_size, *input_.shape[1:])
@@ -26,13 +26,13 @@ def reduce_scatter_raw(input_: Tensor, process_group: Any, async_op: bool = Fals
 
 
 def all_reduce_raw(input_: Tensor, process_group: Any, async_op: bool = False) -> tuple[Tensor, Any]:
-    """Return the sum of all inputs, in this one's memory if it is contiguous, and what to wait for."""
+    """Return the sum of all inputs, in this one's memory if it is contiguous, and the work to wait for."""
     input_ = input_.contiguous()
     return input_, distributed.all_reduce(input_, group=process_group, async_op=async_op)
 
 
 class AllGatherFunc(torch.autograd.Function):
-    """The inputs of all processes after each other."""
+    """The concatenated inputs of all processes."""
 
     @staticmethod
     def forward(ctx: Any, input_: Tensor, process_group: Any) -> Tensor:
@@ -71,7 +71,7 @@ class AllReduceFunc(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
-        """Hand the gradient on."""
+        """Return the gradient unchanged."""
         return grad_output, None
 
 
@@ -79,6 +79,6 @@ all_gather, reduce_scatter, all_reduce = AllGatherFunc.apply, ReduceScatterFunc.
 
 
 def get_dim_for_local_rank(dim: int, world_size: int, local_rank: int, multiple_of: int = 1) -> int:
-    """Return a process's part of ``dim``, in multiples of ``multiple_of``, the first ones having one more."""
+    """Return a process's part of ``dim``, in multiples of ``multiple_of``; the first ones have one more."""
     share, rest = divmod(dim // multiple_of, world_size)
     return (share + int(local_rank < rest)) * multiple_of

@@ -11,7 +11,7 @@ deprecated = True
 
 
 def custom_amp_decorator(dec: Callable[..., Any], cuda_amp_deprecated: bool) -> Callable[..., Any]:
-    """Return ``dec`` for the device type ``"cuda"``, which the newer form has to be told."""
+    """Return ``dec`` for the device type ``"cuda"``, which the newer form takes as an argument."""
 
     def decorator(*args: Any, **kwargs: Any) -> Any:
         if cuda_amp_deprecated:

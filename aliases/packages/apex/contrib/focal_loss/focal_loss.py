@@ -11,7 +11,7 @@ from ...kernels import focal_loss as kernels
 
 
 class FocalLoss(torch.autograd.Function):
-    """The loss: ``apply`` takes what ``focal_loss`` takes."""
+    """The loss: ``apply`` takes the arguments of ``focal_loss``."""
 
     @staticmethod
     def forward(
@@ -50,10 +50,10 @@ def focal_loss(
     Args:
         cls_output: The logits, of shape (..., classes).
         cls_targets_at_level: The class of each example, int64; -1 for none, -2 for an ignored example.
-        num_positive_sum: What the loss is divided by, float32, of one element.
+        num_positive_sum: The divisor of the loss, float32, of one element.
         num_real_classes: How many classes are not padding.
         alpha: The weight of positive matches; the others have ``1 - alpha``.
-        gamma: The exponent that turns the loss to hard examples.
+        gamma: The exponent that focuses the loss on hard examples.
         label_smoothing: How much of the probability is spread over both outcomes.
 
     Returns:

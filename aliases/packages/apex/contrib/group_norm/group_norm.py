@@ -16,7 +16,7 @@ SWISH = ("silu", "swish")
 def torch_group_norm(
     x: Tensor, g: int, w: Tensor | None, b: Tensor | None, eps: float, act: str | None = ""
 ) -> Tensor:
-    """Normalise groups of channels, in the parameters' dtype, and apply the activation, as ``GroupNorm``."""
+    """Normalise groups of channels in the parameters' dtype and apply the activation, like ``GroupNorm``."""
     output = F.group_norm(x if w is None else x.to(w.dtype), g, w, b, eps)
     return (F.silu(output) if act in SWISH else output).to(x.dtype)
 
@@ -24,7 +24,7 @@ def torch_group_norm(
 def cuda_group_norm_nhwc_one_pass(
     x: Tensor, G: int, weight: Tensor, bias: Tensor, eps: float, act: str | None = None
 ) -> Tensor:
-    """Do as ``torch_group_norm`` with an input whose channels lie together (``torch.channels_last``)."""
+    """Do what ``torch_group_norm`` does, with a ``torch.channels_last`` input."""
     act = act.lower() if act else act
     assert x.is_contiguous(memory_format=torch.channels_last), "Only support NHWC layout."
     assert weight.numel() == bias.numel() == x.shape[1], "Unexpected parameter count."
@@ -37,19 +37,19 @@ cuda_group_norm_nhwc_two_pass = cuda_group_norm_v2_nhwc = cuda_group_norm_nhwc_o
 
 
 class GroupNorm(nn.Module):
-    """Normalisation of groups of channels, as ``torch.nn.GroupNorm``, with an activation.
+    """Normalisation of groups of channels, like ``torch.nn.GroupNorm``, with an activation.
 
     Args:
-        num_groups: How many groups there are.
-        num_channels: How many channels there are.
+        num_groups: The number of groups.
+        num_channels: The number of channels.
         eps: Added to the variance.
         affine: Whether there are weight and bias.
-        device: Where they are made.
-        dtype: Their dtype; the computation's too.
+        device: The parameters' device.
+        dtype: The dtype of the parameters and the computation.
         act: ``"silu"`` or ``"swish"``, which are the same, or None.
 
     Raises:
-        ValueError: If the channels cannot be divided into so many groups.
+        ValueError: If the number of channels is not a multiple of the number of groups.
     """
 
     num_groups: int

@@ -1,4 +1,4 @@
-"""Products of chosen rows, which can be differentiated as often as wanted."""
+"""Products of chosen rows, differentiable any number of times."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...kernels.tensor_lists import require
 
 
 def _index_mul_2d(in1: Tensor, in2: Tensor, idx1: Tensor) -> Tensor:
-    """Return ``in1[idx1] * in2``, computed in float32, as are the sums of its gradients.
+    """Return ``in1[idx1] * in2``; it and the sums of its gradients are computed in float32.
 
     Args:
         in1: Of shape (rows, columns), float32 or float16.
-        in2: Of shape (products, columns), in that dtype.
+        in2: Of shape (products, columns), in the same dtype.
         idx1: A row of ``in1`` for each product, of shape (products,).
 
     Raises:
-        RuntimeError: If a shape or a dtype is not as it must be.
+        RuntimeError: If a shape or dtype is invalid.
     """
     assert in2.size(0) == idx1.size(0)
     types = "input1'dtype and input2's dtype must be fp32 or fp16. And input type must be same"

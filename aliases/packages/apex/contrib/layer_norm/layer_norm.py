@@ -38,9 +38,9 @@ class FastLayerNorm(nn.Module):
     """Layer normalisation over the last dimension.
 
     Args:
-        hidden_size: Its size; any, where apex knows a list of sizes.
+        hidden_size: Its size; any size, whereas apex supports a list of sizes.
         eps: Added to the variance.
-        memory_efficient: Whether the output is kept for the backward pass, and not the input.
+        memory_efficient: Whether the output is saved for the backward pass instead of the input.
     """
 
     def __init__(self, hidden_size: int, eps: float = 1e-5, memory_efficient: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Pools of memory for collectives."""
+"""Memory pools for collectives."""
 
 from .nccl_allocator import create_nccl_mem_pool as create_nccl_mem_pool
 from .nccl_allocator import init as init

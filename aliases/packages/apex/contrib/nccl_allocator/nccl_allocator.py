@@ -1,6 +1,6 @@
-"""Pools of memory that hold what collectives work on.
+"""Memory pools for the tensors of collectives.
 
-With NCCL such memory is registered, so that it need not be copied. The vendors' libraries take any memory.
+NCCL registers such memory to avoid copies. The vendors' libraries accept any memory.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ def create_nccl_mem_pool(symmetric: bool | None = None) -> Any:
     """Return a pool.
 
     Args:
-        symmetric: Not looked at: no memory is registered.
+        symmetric: Ignored: no memory is registered.
     """
     return torch.cuda.MemPool()
 
 
 def init() -> None:
-    """Return: the switches that apex sets are NCCL's."""
+    """Do nothing: the switches that apex sets are NCCL's."""
 
 
 class nccl_mem:
-    """Has memory be taken from a pool for a block.
+    """Allocates memory from a pool inside a block.
 
     Args:
         pool: The pool.
-        enabled: Whether to do anything.
+        enabled: Whether it has any effect.
         device: The device; None for the current one.
-        group: Not looked at: no memory is registered.
+        group: Ignored: no memory is registered.
     """
 
     def __init__(self, pool: Any, enabled: bool = True, device: Any = None, group: Any = None) -> None:

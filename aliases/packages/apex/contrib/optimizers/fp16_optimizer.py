@@ -1,4 +1,4 @@
-"""An optimizer around one of ``apex.contrib.optimizers``, which keeps float32 masters and scales losses."""
+"""A wrapper of ``apex.contrib.optimizers`` that maintains float32 masters and scales losses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCALE_STATE = ("last_overflow_iter", "scale_factor", "scale_window")
 
 
 class FP16_Optimizer(Wrapper):
-    """An optimizer of a float16 model, which updates float32 masters; as that of ``fp16_utils``.
+    """An optimizer of a float16 model that updates float32 masters, like the one in ``fp16_utils``.
 
-    Its optimizer is one of ``apex.contrib.optimizers``, and all of its parameters become masters.
+    The inner optimizer is one of ``apex.contrib.optimizers``, and all of its parameters become masters.
 
     Raises:
         SystemError: If there are ``dynamic_loss_args``.
@@ -52,7 +52,7 @@ class FP16_Optimizer(Wrapper):
         drop_gradients(sum(self.fp16_groups, []), set_grads_to_None)
 
     def step(self, closure: Any = None) -> None:
-        """Update masters and model, unless a gradient is not finite; waits for the device.
+        """Update masters and model unless a gradient is not finite; waits for the device.
 
         Args:
             closure: Not called.
@@ -90,7 +90,7 @@ class FP16_Optimizer(Wrapper):
         return {**state, "optimizer_state_dict": self.optimizer.state_dict(), "fp32_groups": self.fp32_groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what ``state_dict`` returned; the model's parameters are loaded apart."""
+        """Load the result of ``state_dict``; the model's parameters are loaded separately."""
         for name in ("dynamic_loss_scale", "cur_scale", "cur_iter", *SCALE_STATE):
             if name in state_dict:
                 setattr(self, name, state_dict[name])

@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay, as apex had it first."""
+"""Adam with decoupled weight decay, in apex's first version."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Lists = tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tenso
 
 
 def by_group(given: Any, groups: int) -> Iterable[Any]:
-    """Return tensors by groups of parameters, None for each if nothing is given.
+    """Return tensors by parameter group, or None for each group if nothing is given.
 
     Args:
         given: None, tensors of one group, or lists of tensors.
-        groups: How many groups there are.
+        groups: The number of groups.
     """
     if given is None:
         return [None] * groups
@@ -32,23 +32,23 @@ def by_group(given: Any, groups: int) -> Iterable[Any]:
 
 
 class FusedAdam(torch.optim.Optimizer):
-    """Adam, which may be handed gradients, their scale, and copies of the parameters to keep.
+    """Adam, which optionally takes gradients, their scale, and copies of the parameters to update.
 
     Args:
-        params: Parameters, float32, or dicts that define groups of them.
+        params: Parameters, float32, or dicts that define parameter groups.
         lr: The learning rate.
-        bias_correction: Whether steps are as long as averages that start from zero call for.
+        bias_correction: Whether steps are corrected for averages that start from zero.
         betas: The decays of the averages of gradients and of their squares.
         eps: Added to the denominator.
         eps_inside_sqrt: Whether ``eps`` is added before the square root is taken.
-        weight_decay: The factor of the weight decay, which joins the update.
-        max_grad_norm: What the norm of a group's gradients is clipped to; 0 for no limit.
+        weight_decay: The factor of the weight decay, which is added to the update.
+        max_grad_norm: The maximum norm of a group's gradients; 0 for no limit.
         amsgrad: Not supported.
-        use_mt: Not looked at: all parameters are updated at once.
-        amp_scale_adjustment: Not looked at: amp does not hand gradients to this optimizer any more.
+        use_mt: Ignored: all parameters are updated at once.
+        amp_scale_adjustment: Ignored: amp no longer passes gradients to this optimizer.
 
     Raises:
-        RuntimeError: If ``amsgrad`` is asked for.
+        RuntimeError: If ``amsgrad`` is requested.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class FusedAdam(torch.optim.Optimizer):
         """Update the parameters, and return the loss if there is a closure.
 
         Args:
-            closure: Evaluates the model again, and returns the loss.
-            grads: Gradients, of one group or by groups; None for those of the parameters.
-            output_params: Copies of the parameters to write, as ``grads``.
-            scale: What the gradients are divided by.
-            grad_norms: The norm of each group's gradients, before that; where ``max_grad_norm`` is set.
+            closure: Re-evaluates the model and returns the loss.
+            grads: Gradients of one group or by group; None for those of the parameters.
+            output_params: Copies of the parameters to write, like ``grads``.
+            scale: The divisor of the gradients.
+            grad_norms: The norm of each group's gradients before the division, if ``max_grad_norm`` is set.
 
         Raises:
             RuntimeError: If a gradient is sparse, or a parameter is not supported.
@@ -149,6 +149,6 @@ class FusedAdam(torch.optim.Optimizer):
 
 
 def _clipped(scale: float, norm: Any, limit: float) -> float:
-    """Return what gradients are divided by so that their norm is at most ``limit``, if there is one."""
+    """Return the divisor with which the gradients' norm is at most ``limit``, if there is one."""
     excess = (float(norm) / scale + 1e-6) / limit if limit > 0 else 1.0
     return max(excess, 1.0) * scale

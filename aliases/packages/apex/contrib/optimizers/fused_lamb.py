@@ -1,4 +1,4 @@
-"""LAMB, as apex had it first."""
+"""LAMB, in apex's first version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ... import optimizers
 
 
 class FusedLAMB(optimizers.FusedLAMB):
-    """LAMB, with the options of ``apex.optimizers.FusedLAMB`` that apex had first."""
+    """LAMB with those options of ``apex.optimizers.FusedLAMB`` that the first version had."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, as apex had it first."""
+"""Stochastic gradient descent, in apex's first version."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .fused_adam import by_group
 
 
 class FusedSGD(optimizers.FusedSGD):
-    """Stochastic gradient descent on the masters that ``FP16_Optimizer`` keeps, with its gradients.
+    """Stochastic gradient descent on the masters of ``FP16_Optimizer``, with its gradients.
 
-    Its options are those of ``apex.optimizers.FusedSGD``; ``materialize_master_grads`` is not looked at.
+    Its options are those of ``apex.optimizers.FusedSGD``; ``materialize_master_grads`` is ignored.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class FusedSGD(optimizers.FusedSGD):
         scale: float = 1.0,
         grad_norms: Any = None,
     ) -> Any:
-        """Update the parameters, and their copies; else as ``FusedAdam.step``.
+        """Update the parameters, and their copies; otherwise like ``FusedAdam.step``.
 
         Raises:
             RuntimeError: If there are no gradients or copies, or amp has taken this optimizer over.
@@ -66,7 +66,7 @@ class FusedSGD(optimizers.FusedSGD):
 
 
 def _sorted(grads: Any, params: Any, copies: Any) -> Iterable[Launch]:
-    """Return gradients, parameters and copies, by the dtypes of the copies."""
+    """Return gradients, parameters and copies, grouped by the dtype of the copies."""
     sorts: dict[torch.dtype, Launch] = {}
     for tensors in zip(grads, params, copies, strict=True):
         for tensor, members in zip(tensors, sorts.setdefault(tensors[2].dtype, ([], [], [])), strict=True):

@@ -1,4 +1,4 @@
-"""Cross entropy with label smoothing, which keeps nothing of the logits' size but the logits."""
+"""Cross entropy with label smoothing, which saves no tensor of the logits' size except the logits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SoftmaxCrossEntropyLoss(torch.autograd.Function):
         padding_idx: int = 0,
         half_to_float: bool = False,
     ) -> Tensor:
-        """Return the loss of each example in float32; 0 where the label is ``padding_idx``."""
+        """Return the loss of each example in float32; 0 if the label is ``padding_idx``."""
         losses, log_sum = xentropy.exact_forward(logits, labels, smoothing, half_to_float)
         losses.masked_fill_(labels == padding_idx, 0)
         ctx.save_for_backward(logits, log_sum, labels)

@@ -1,4 +1,4 @@
-"""Samplers of the batches of one process, which can begin where a run has stopped."""
+"""Samplers of the batches of one process, which can resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["MegatronPretrainingRandomSampler", "MegatronPretrainingSampler"]
 
 
 class _Sampler:
-    """The common base of both samplers: the counts, which it checks."""
+    """The common base of both samplers, which stores and checks the counts."""
 
     error: type[Exception]
 
@@ -52,18 +52,18 @@ class _Sampler:
 
 
 class MegatronPretrainingSampler(_Sampler):
-    """Takes samples in order: a batch for each process, and then the next for each.
+    """Takes samples in order: a batch for each process, then the next batch for each.
 
     Args:
-        total_samples: How many samples there are.
-        consumed_samples: How many were taken before, by all processes together.
-        local_minibatch_size: How many a batch of one process has.
-        data_parallel_rank: Which process this is.
-        data_parallel_size: How many processes there are.
-        drop_last: Whether an incomplete batch is left out.
+        total_samples: The number of samples.
+        consumed_samples: The number of samples taken before, by all processes together.
+        local_minibatch_size: The number of samples in a batch of one process.
+        data_parallel_rank: The rank of this process.
+        data_parallel_size: The number of processes.
+        drop_last: Whether an incomplete batch is dropped.
 
     Raises:
-        RuntimeError: If there is nothing to take, or a number makes no sense.
+        RuntimeError: If there are no samples left, or a number is invalid.
     """
 
     error = RuntimeError
@@ -98,9 +98,9 @@ class MegatronPretrainingSampler(_Sampler):
 
 
 class MegatronPretrainingRandomSampler(_Sampler):
-    """Takes samples at random: every process from a part of its own, in another order in each epoch.
+    """Takes samples at random: each process from its own part, in another order in each epoch.
 
-    Arguments as ``MegatronPretrainingSampler``; what makes no sense is a ``ValueError``.
+    The arguments are those of ``MegatronPretrainingSampler``; an invalid one raises ``ValueError``.
     """
 
     error = ValueError

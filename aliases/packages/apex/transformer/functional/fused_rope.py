@@ -47,7 +47,7 @@ class FusedRoPECachedFunc(torch.autograd.Function):
 
 
 class FusedRoPETHDFunc(torch.autograd.Function):
-    """The rotation of sequences end to end: ``apply(t, cu_seqlens, freqs)``."""
+    """The rotation of concatenated sequences: ``apply(t, cu_seqlens, freqs)``."""
 
     @staticmethod
     def forward(ctx: Any, t: Tensor, cu_seqlens: Tensor, freqs: Tensor) -> Tensor:
@@ -90,12 +90,12 @@ class FusedRoPE2DFunc(torch.autograd.Function):
 
 
 def fused_apply_rotary_pos_emb(t: Tensor, freqs: Tensor, transpose_output_memory: bool = False) -> Tensor:
-    """Rotate the features of heads by angles.
+    """Rotate the features of each head by angles.
 
     Args:
         t: Of shape (sequence, batch, heads, features).
         freqs: The angles, of shape (sequence, 1, 1, rotated features), float32.
-        transpose_output_memory: Whether the output lies in memory with the batch first.
+        transpose_output_memory: Whether the memory layout of the output has the batch first.
 
     Returns:
         The output, of the shape and dtype of ``t``.
@@ -111,7 +111,7 @@ def fused_apply_rotary_pos_emb_cached(
 
 
 def fused_apply_rotary_pos_emb_thd(t: Tensor, cu_seqlens: Tensor, freqs: Tensor) -> Tensor:
-    """Rotate sequences that lie end to end.
+    """Rotate concatenated sequences.
 
     Args:
         t: Of shape (total, heads, features).
@@ -133,9 +133,9 @@ def fused_apply_rotary_pos_emb_2d(
         t: Of shape (batch, height * width, heads, features).
         img_h: The height.
         img_w: The width.
-        cos_h: Of the angles of rows, of shape (1, rows, 1, features / 2), like ``sin_h``.
+        cos_h: Cosines of the angles of rows, of shape (1, rows, 1, features / 2), like ``sin_h``.
         sin_h: See ``cos_h``.
-        cos_w: Of the angles of columns, of shape (1, columns, 1, features / 2), like ``sin_w``.
+        cos_w: Cosines of the angles of columns, of shape (1, columns, 1, features / 2), like ``sin_w``.
         sin_w: See ``cos_w``.
 
     Returns:

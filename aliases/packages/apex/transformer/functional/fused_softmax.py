@@ -1,4 +1,4 @@
-"""The softmax of Megatron's attention, by the functions for low precision where apex has a kernel."""
+"""The softmax of Megatron's attention, with the functions for low precision where apex has a kernel."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class FusedScaleMaskSoftmax(nn.Module):
         input_in_fp16: Whether scores are in float16.
         input_in_bf16: Whether scores are in bfloat16.
         attn_mask_type: What the mask hides.
-        scaled_masked_softmax_fusion: Whether the functions for low precision may be taken.
-        mask_func: Else masks scores: called with them and the mask.
-        softmax_in_fp32: Whether the softmax is computed in float32 else.
-        scale: What scores are multiplied by, or None.
+        scaled_masked_softmax_fusion: Whether the functions for low precision may be used.
+        mask_func: Otherwise masks scores: called with the scores and the mask.
+        softmax_in_fp32: Whether the softmax is otherwise computed in float32.
+        scale: The factor of the scores, or None.
 
     Raises:
-        RuntimeError: If both dtypes are named, or scores are to be scaled in low precision.
-        ValueError: If the mask is of an unknown type.
+        RuntimeError: If both dtypes are named, or scores should be scaled in low precision.
+        ValueError: If the type of the mask is unknown.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class FusedScaleMaskSoftmax(nn.Module):
 
         Args:
             input: The scores, of shape (batch, heads, queries, keys).
-            mask: What ``mask_func`` takes; true where a score does not count.
+            mask: The mask for ``mask_func``; true where a score is masked.
         """
         assert input.dim() == 4
         if self.is_kernel_available(mask, *input.size()):
@@ -85,7 +85,7 @@ class FusedScaleMaskSoftmax(nn.Module):
         return self.forward_torch_softmax(input, mask)
 
     def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Return whether apex has a kernel for scores of a shape."""
+        """Return whether apex has a kernel for scores of this shape."""
         attentions = b * np
         divisible = sq % 4 == sk % 4 == attentions % 4 == 0
         known = self.attn_mask_type in (AttnMaskType.causal, AttnMaskType.padding)
@@ -96,11 +96,11 @@ class FusedScaleMaskSoftmax(nn.Module):
         return rows % self.get_batch_per_block(sq, sk, b, np) == 0
 
     def forward_fused_softmax(self, input: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the probabilities by the function for low precision."""
+        """Return the probabilities from the function for low precision."""
         return self.fused_softmax_func(input, mask, 1.0 if self.scale is None else self.scale)
 
     def forward_torch_softmax(self, input: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the probabilities by torch's softmax."""
+        """Return the probabilities from torch's softmax."""
         dtype = torch.float16 if self.input_in_fp16 else torch.bfloat16
         widened = self.input_in_float16 and self.softmax_in_fp32
         scores = input.float() if widened else input
@@ -110,14 +110,14 @@ class FusedScaleMaskSoftmax(nn.Module):
 
     @staticmethod
     def get_batch_per_block(sq: int, sk: int, b: int, np: int) -> int:
-        """Return how many rows a block of apex's kernel takes."""
+        """Return the number of rows in a block of apex's kernel."""
         return get_batch_per_block(sq, sk, b, np)
 
 
 class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
     """The softmax of scaled and masked scores, of any number of keys.
 
-    Arguments as ``FusedScaleMaskSoftmax``.
+    The arguments are those of ``FusedScaleMaskSoftmax``.
     """
 
     def __init__(
@@ -134,5 +134,5 @@ class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
         self.fused_softmax_func = generic_scaled_masked_softmax
 
     def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Return whether the function for low precision may be taken."""
+        """Return whether the function for low precision may be used."""
         return self.scaled_masked_softmax_fusion and sk > 0

@@ -44,7 +44,7 @@ class GenericScaledMaskedSoftmax(ScaledMaskedSoftmax):
 
 
 class ScaledUpperTriangMaskedSoftmax(torch.autograd.Function):
-    """The softmax without the keys behind each query: ``apply(inputs, scale)``."""
+    """The softmax without the keys after each query: ``apply(inputs, scale)``."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, scale: float) -> Tensor:
@@ -73,11 +73,11 @@ def scaled_masked_softmax(inputs: Tensor, mask: Tensor | None, scale: float) -> 
 
     Args:
         inputs: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
-        mask: 1 where a score does not count, of shape (batch or 1, 1, queries, keys); None for no mask.
-        scale: What the scores are multiplied by.
+        mask: 1 where a score is masked, of shape (batch or 1, 1, queries, keys); None for no mask.
+        scale: The factor of the scores.
 
     Returns:
-        The probabilities; a row that is masked throughout is zero.
+        The probabilities; a fully masked row is zero.
     """
     if mask is None:
         return _applied(ScaledSoftmax, inputs, scale)
@@ -85,17 +85,17 @@ def scaled_masked_softmax(inputs: Tensor, mask: Tensor | None, scale: float) -> 
 
 
 def generic_scaled_masked_softmax(inputs: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """Do what ``scaled_masked_softmax`` does, of any number of keys."""
+    """Do what ``scaled_masked_softmax`` does, for any number of keys."""
     return _applied(GenericScaledMaskedSoftmax, inputs, mask, scale)
 
 
 def scaled_upper_triang_masked_softmax(inputs: Tensor, _: Any, scale: float) -> Tensor:
-    """Compute the softmax of scaled scores, without the keys behind each query.
+    """Compute the softmax of scaled scores, without the keys after each query.
 
     Args:
         inputs: The scores, of shape (batch, heads, tokens, tokens), float16 or bfloat16.
-        _: Not looked at.
-        scale: What the scores are multiplied by.
+        _: Ignored.
+        scale: The factor of the scores.
     """
     assert inputs.size(-2) == inputs.size(-1), "causal mask is only for self attention"
     return _applied(ScaledUpperTriangMaskedSoftmax, inputs.flatten(0, 1), scale).view(inputs.shape)

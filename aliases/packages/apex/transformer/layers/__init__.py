@@ -1,4 +1,4 @@
-"""Layer normalisation that knows of sequences spread over processes."""
+"""Layer normalisation that supports sequences spread over processes."""
 
 from .layer_norm import FastLayerNorm as FastLayerNorm
 from .layer_norm import FusedLayerNorm as FusedLayerNorm

@@ -1,4 +1,4 @@
-"""Layer normalisation whose parameters say whether sequences are spread over processes."""
+"""Layer normalisation whose parameters record whether sequences are spread over processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _mark(module: nn.Module, enabled: bool) -> None:
 
 
 class FusedLayerNorm(normalization.FusedLayerNorm):
-    """Layer normalisation; ``sequence_parallel_enabled`` is what its parameters say."""
+    """Layer normalisation; ``sequence_parallel_enabled`` is set on its parameters."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class FusedLayerNorm(normalization.FusedLayerNorm):
 
 
 class MixedFusedLayerNorm(normalization.MixedFusedLayerNorm):
-    """Layer normalisation whose output has the parameters' dtype; these say it if it is true."""
+    """Layer normalisation whose output has the parameters' dtype; the attribute is set only if true."""
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(normalized_shape, eps, **kwargs)
@@ -45,7 +45,7 @@ class MixedFusedLayerNorm(normalization.MixedFusedLayerNorm):
 
 
 class FastLayerNorm(layer_norm.FastLayerNorm):
-    """Layer normalisation over the last dimension; as ``FusedLayerNorm``."""
+    """Layer normalisation over the last dimension; otherwise like ``FusedLayerNorm``."""
 
     def __init__(
         self, hidden_size: int, eps: float = 1e-5, *, sequence_parallel_enabled: bool = False

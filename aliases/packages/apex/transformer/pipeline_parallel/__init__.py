@@ -1,3 +1,3 @@
-"""Micro-batches; the passes of pipelines are megatron.core's."""
+"""Micro-batches; megatron.core has the pipeline schedules."""
 
 from . import utils as utils

@@ -20,7 +20,7 @@ _GLOBAL_NUM_MICROBATCHES_CALCULATOR: NumMicroBatchesCalculator | None = None
 
 
 def listify_model(model: Any) -> list[nn.Module]:
-    """Return a list as it is, and a model in a list."""
+    """Return a list unchanged, or a model in a list."""
     return model if isinstance(model, list) else [model]
 
 
@@ -31,7 +31,7 @@ def setup_microbatch_calculator(
     micro_batch_size: int,
     data_parallel_size: int,
 ) -> None:
-    """Set how many micro-batches a step has, once; arguments as ``build_num_microbatches_calculator``."""
+    """Set the number of micro-batches, once, with the arguments of ``build_num_microbatches_calculator``."""
     assert _GLOBAL_NUM_MICROBATCHES_CALCULATOR is None, "num microbatches calculator is already initialized."
     sizes = global_batch_size, micro_batch_size, data_parallel_size
     _reconfigure_microbatch_calculator(rank, rampup_batch_size, *sizes)
@@ -63,12 +63,12 @@ def get_current_global_batch_size() -> int:
 
 
 def update_num_microbatches(consumed_samples: int, consistency_check: bool = True) -> None:
-    """Take into account how many samples were taken."""
+    """Update the number of micro-batches for the number of samples taken."""
     _calculator().update(consumed_samples, consistency_check)
 
 
 def get_kth_microbatch(batch: Any, k: int) -> Any:
-    """Return the micro-batch with number ``k`` of a list of tensors; what is no list, as it is."""
+    """Return micro-batch ``k`` of a list of tensors; anything else is returned unchanged."""
     if not isinstance(batch, list | tuple):
         return batch
     size = get_micro_batch_size()
@@ -96,7 +96,7 @@ def print_rank_last(message: str) -> None:
 
 
 def unwrap_model(model: Any, module_instances: Any = (DistributedDataParallel,)) -> Any:
-    """Return the model, or each of a list, out of what it is wrapped in.
+    """Return the model, or each of a list, without its wrappers.
 
     Args:
         model: The model, or a list.
@@ -120,22 +120,22 @@ def average_losses_across_data_parallel_group(losses: Sequence[Tensor]) -> Tenso
 def get_ltor_masks_and_position_ids(
     data: Tensor, eod_token: int, reset_position_ids: bool, reset_attention_mask: bool, eod_mask_loss: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Build what a model that reads sequences of several documents from left to right needs.
+    """Build the masks and positions for a left-to-right model on sequences of several documents.
 
     Args:
         data: The tokens, of shape (batch, sequence).
-        eod_token: What ends a document.
-        reset_position_ids: Whether positions begin anew in each document.
-        reset_attention_mask: Whether tokens attend to those of their own document only.
-        eod_mask_loss: Whether the ends of documents do not count for the loss.
+        eod_token: The token that ends a document.
+        reset_position_ids: Whether positions restart in each document.
+        reset_attention_mask: Whether tokens attend only to those of their own document.
+        eod_mask_loss: Whether the loss excludes the ends of documents.
 
     Returns:
-        The attention mask, of shape (batch or 1, 1, sequence, sequence), true where nothing is attended to;
+        The attention mask, of shape (batch or 1, 1, sequence, sequence), true where a position is masked;
         the loss mask and the positions, of shape (batch, sequence).
     """
     ends = data == eod_token
     places = torch.arange(data.size(1), device=data.device).expand_as(data)
-    # which document a token is in: an end belongs to the document that it ends
+    # the document of each token: an end token belongs to the document that it ends
     document = ends.cumsum(1) - ends.long()
     seen = places[:1].unsqueeze(2) >= places[:1].unsqueeze(1)
     if reset_attention_mask:

@@ -1,1 +1,1 @@
-"""flash_attn 3, which came with a module of its own, ``flash_attn_interface``."""
+"""flash_attn 3, which has its own module, ``flash_attn_interface``."""

@@ -1,4 +1,4 @@
-"""The operators of flash_attn 3's extension, as libraries call them that have an interface of their own."""
+"""The operators of flash_attn 3's extension, for libraries that call them through their own interface."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _METADATA = (
 
 
 def fwd(*args: Any, is_rotary_interleaved: bool = False, **kwargs: Any) -> Four:
-    """Compute attention; see ``_flash_attn_forward``, which calls some of the arguments otherwise."""
+    """Compute attention; see ``_flash_attn_forward``, which names some of the arguments differently."""
     renamed = {"q_v": "qv", "out": "out_", "is_causal": "causal"}
     named = {renamed.get(name, name): value for name, value in kwargs.items()}
     attend = _flash_attn_forward._init_fn
@@ -67,7 +67,7 @@ def bwd(
     """Write gradients into ``dq``, ``dk`` and ``dv``; see ``_flash_attn_backward``.
 
     Returns:
-        The row sums of ``dout * out``, and four empty tensors, where flash_attn keeps parts of the result.
+        The row sums of ``dout * out``, and four empty tensors, in which flash_attn stores partial results.
     """
     bounds = [*options[:6], *(None,) * (6 - len(options))]
     differentiate = _flash_attn_backward._init_fn
@@ -76,13 +76,13 @@ def bwd(
 
 
 def metadata(*args: Any) -> Tensor:
-    """Return zeros, to be given to ``fwd``."""
+    """Return zeros, to be passed to ``fwd``."""
     batch_size, seqused_k = args[0], args[8]
     return seqused_k.new_zeros(batch_size + 1, dtype=torch.int32)  # type: ignore[no-any-return]
 
 
 def register() -> None:
-    """Make the operators, unless there are such."""
+    """Register the operators, unless they exist."""
     if hasattr(getattr(torch.ops, _NAMESPACE), "fwd"):
         return
     functions = {_FORWARD: fwd, _BACKWARD: bwd, _COMBINE: flash_attn_combine, _METADATA: metadata}

@@ -1,6 +1,6 @@
 """The differentiable functions of flash_attn 3.
 
-Each is given its tensors and options in the order of the function in ``flash_attn_interface`` that calls it.
+Each takes the tensors and options in the order of the function in ``flash_attn_interface`` that calls it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BOUNDS = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k", "max_seqlen_
 _OTHERS = None, None, None, None, (-1, -1), 0, 0.0, 1, None, False, 0, False
 """The defaults of the options after ``causal``."""
 _OF_PACKED = None, None, None, (-1, -1), 0, 0.0, False, None, 0, False
-"""Those of the function for one tensor."""
+"""The same for the function with one packed tensor."""
 
 
 class FlashAttnFunc(torch.autograd.Function):
@@ -78,7 +78,7 @@ def _forward(
     causal: bool,
     *options: Any,
 ) -> Any:
-    """Compute attention, and keep what its gradients need; options that are left out have their defaults."""
+    """Compute attention, and save what the backward pass needs; omitted options have their defaults."""
     options = (*options, *_OTHERS[len(options) :])
     qv, *scales, window_size, chunk, softcap, _, _, _, _, return_softmax = options
     ctx.softmax_scale = scale_of(tensors[0], qv) if softmax_scale is None else softmax_scale

@@ -35,7 +35,7 @@ def round_multiple(x: int, m: int) -> int:
 
 
 def round_up_headdim(head_size: int) -> int:
-    """Return the head size that a kernel of flash_attn is compiled for."""
+    """Return the head size for which a kernel of flash_attn is compiled."""
     return next((size for size in (64, 96, 128, 192) if head_size <= size), 256)
 
 
@@ -64,21 +64,21 @@ def flash_attn_func(
         q: float16, bfloat16 or float8_e4m3fn, of shape (batch, queries, heads, head size).
         k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         v: Of shape (batch, keys, key heads, value size).
-        softmax_scale: What the product of a query and a key is multiplied by; None for 1 / sqrt(head size).
+        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
         causal: Whether a query sees no later key; queries and keys end at the same position.
-        qv: What is multiplied with the values and added to the scores, of shape (batch, queries, heads,
+        qv: Queries whose products with the values are added to the scores, of shape (batch, queries, heads,
             value size); without gradients.
-        q_descale: float32 of shape (batch, key heads): what 8-bit queries are multiplied by.
+        q_descale: float32 of shape (batch, key heads): the factor of 8-bit queries.
         k_descale: Likewise for the keys.
         v_descale: Likewise for the values.
         window_size: How many keys before and after its own position a query sees; -1 for all.
-        attention_chunk: Queries only see keys of their own run of so many positions, unless it is 0.
+        attention_chunk: Queries only see keys in their own chunk of this many positions, unless it is 0.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
         num_splits: Without effect on the result.
         pack_gqa: Without effect on the result.
         deterministic: Without effect: the gradients always are.
         sm_margin: Without effect on the result.
-        return_attn_probs: Whether the logarithm of the softmax's sums is wanted too.
+        return_attn_probs: Whether the logarithm of the softmax's sums is also returned.
 
     Returns:
         The output, of shape (batch, queries, heads, value size), 0 for a query that sees no key; with
@@ -86,7 +86,7 @@ def flash_attn_func(
         minus infinity where no key is seen.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     if qv is None and window_size == (-1, -1) and not (attention_chunk or softcap or return_attn_probs):
         out = attend(q, k, v, softmax_scale, causal)
@@ -126,9 +126,9 @@ def flash_attn_varlen_func(
 
     ``q`` is of shape (all queries, heads, head size), ``k`` of (all keys, key heads, head size) and ``v`` of
     (all keys, key heads, value size); the logarithm of the sums is of shape (heads, all queries).
-    ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), say where the queries and the keys of
-    each sequence begin, and the last ones end; ``max_seqlen_q`` and ``max_seqlen_k`` are the most of a
-    sequence; ``seqused_q`` and ``seqused_k``, int32 of shape (batch,), say how many of each sequence count.
+    ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), are where the queries and the keys of
+    each sequence begin, and the last ones end; ``max_seqlen_q`` and ``max_seqlen_k`` are the largest numbers
+    in a sequence; ``seqused_q`` and ``seqused_k``, int32 of shape (batch,), are the numbers used of each one.
     """
     bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k
     extra = qv, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap
@@ -199,7 +199,7 @@ def flash_attn_with_kvcache(
     See :func:`flash_attn.flash_attn_with_kvcache` for the cache, with pages of any size in ``page_table``,
     :func:`flash_attn_func` for the options, and :func:`flash_attn_varlen_func` for ``cu_seqlens_q``.
     ``rotary_seqlens``, int32 of shape (batch,), is the first new position of each sequence; None for
-    ``cache_seqlens``. ``cu_seqlens_k_new`` is without effect, and refused together with ``k``.
+    ``cache_seqlens``. ``cu_seqlens_k_new`` has no effect, and is refused together with ``k``.
 
     Returns:
         The output; with ``return_softmax_lse`` also the logarithm of the softmax's sums, and two empty
@@ -246,8 +246,8 @@ def flash_attn_combine(
         out_partial: float32 of shape (parts, batch, queries, heads, size), or without the dimension of the
             batch.
         lse_partial: The logarithms of the sums, float32 of shape (parts, batch, queries, heads), likewise.
-        out: Where to put the output; None for a new tensor.
-        out_dtype: Of the output; None for float32.
+        out: The tensor for the output; None for a new one.
+        out_dtype: The dtype of the output; None for float32.
 
     Returns:
         The output over all keys, and the logarithm of its sums.

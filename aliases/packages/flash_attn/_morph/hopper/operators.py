@@ -1,4 +1,4 @@
-"""The operators of flash_attn 3: attention forwards and backwards, as functions of all its arguments."""
+"""The operators of flash_attn 3: attention forward and backward, as functions of all its arguments."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def _flash_attn_forward(
     pack_gqa: bool | None = None,
     sm_margin: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Compute attention, and first add new keys and values in place, after those that ``seqused_k`` counts.
+    """Compute attention, after adding new keys and values in place behind those counted by ``seqused_k``.
 
     The arguments are those of ``flash_attn_varlen_func`` and ``flash_attn_with_kvcache`` of flash_attn 3.
 
     Returns:
         The output; the logarithm of the softmax's sums, float32 of shape (batch, heads, queries) or (heads,
-        all queries), minus infinity where no key is seen; and two empty tensors, where flash_attn keeps parts
-        of the result.
+        all queries), minus infinity where no key is seen; and two empty tensors, in which flash_attn stores
+        partial results.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k
     scales = q_descale, k_descale, v_descale
@@ -121,7 +121,7 @@ def _flash_attn_backward(
         The row sums of ``dout * out``, float32 of the shape of ``softmax_lse``.
 
     Raises:
-        RuntimeError: If flash_attn does not take the arguments.
+        RuntimeError: If flash_attn does not accept the arguments.
     """
     request = Request(q, k, v, cu_seqlens_q, cu_seqlens_k, sequed_q, sequed_k)
     request.require()
@@ -151,7 +151,7 @@ def _flash_attn_backward_fake(
 
 
 def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Four) -> None:
-    """Keep what the gradients of the operator need."""
+    """Save what the backward pass of the operator needs."""
     q, k, v = inputs[:3]
     ctx.save_for_backward(q, k, v, *output[:2])
     ctx.softmax_scale, ctx.causal, left, right, ctx.attention_chunk, ctx.softcap = inputs[-11:-5]
@@ -171,9 +171,9 @@ def gradients(
     """Compute the gradients of queries, keys and values.
 
     Args:
-        ctx: The context, with what :func:`setup_context` keeps, and bounds and lengths if there are any.
+        ctx: The context, with what :func:`setup_context` saves, and bounds and lengths if there are any.
         dout: The gradient of the output.
-        targets: Where to put the gradients; None for new tensors.
+        targets: The tensors for the gradients; None for new ones.
 
     Raises:
         AssertionError: With ``attention_chunk``, as in flash_attn, or with ``qv``.
@@ -190,7 +190,7 @@ def gradients(
 
 
 def scale_of(q: Tensor, qv: Tensor | None = None) -> float:
-    """Return what scores are multiplied by unless it is given."""
+    """Return the default factor of the scores."""
     size: int = q.shape[-1] + (0 if qv is None else qv.shape[-1])
     return size**-0.5  # type: ignore[no-any-return]
 

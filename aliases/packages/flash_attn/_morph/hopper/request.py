@@ -1,4 +1,4 @@
-"""What a call of flash_attn 3 is given, and its computation, by sequences where it must be."""
+"""The arguments of a call of flash_attn 3, and its computation, sequence by sequence where necessary."""
 
 from __future__ import annotations
 
@@ -28,19 +28,18 @@ class Request:
         query: Of shape (batch, queries, heads, head size), or (all queries, heads, head size) with
             ``query_ends``.
         key: Of shape (batch, keys, key heads, head size), (all keys, ...) with ``key_ends``, or pages.
-        value: Of the shape of ``key`` but for the last dimension.
+        value: Of the shape of ``key`` except for the last dimension.
         query_ends: int32 of shape (batch + 1,): where the queries of each sequence begin, and the last ones
             end.
         key_ends: Likewise for the keys.
-        queries_used: int32 of shape (batch,): how many queries of each sequence count; None for all.
+        queries_used: int32 of shape (batch,): how many queries of each sequence are used; None for all.
         keys_used: Likewise for the keys.
-        table: int32 of shape (batch, most pages of a sequence), if the keys lie in pages.
+        table: int32 of shape (batch, most pages of a sequence), if the keys are in pages.
         rows: int32 of shape (batch,): which of the cached sequences each is.
         leftpad: int32 of shape (batch,): where the keys of each sequence begin.
-        query_value: What is multiplied with the values and added to the scores, of the shape of ``query``
-            but for the last dimension.
-        scales: float32 of shape (batch, key heads): what queries, keys and values of 8 bits are multiplied
-            by.
+        query_value: Queries whose products with the values are added to the scores, of the shape of
+            ``query`` except for the last dimension.
+        scales: float32 of shape (batch, key heads): the factors of 8-bit queries, keys and values.
     """
 
     query: Tensor
@@ -68,11 +67,11 @@ class Request:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The output's."""
+        """The output's dtype."""
         return torch.bfloat16 if self.query.dtype == _FP8 else self.query.dtype
 
     def require(self) -> None:
-        """Refuse what flash_attn does not take."""
+        """Reject arguments that flash_attn does not accept."""
         q, k, v = self.query, self.key, self.value
         require(q.dtype in _DTYPES, "FlashAttention only supports fp16, bf16, and fp8_e4m3 data type")
         require(k.dtype == q.dtype, "query and key must have the same dtype")
@@ -94,7 +93,7 @@ class Request:
         require(self.key_ends is None or self.table is None, no_table)
 
     def attend(self, attention: Attention) -> tuple[Tensor, Tensor]:
-        """Compute attention: the output, and the logarithm of the softmax's sums, infinity for no keys."""
+        """Compute the output and the logarithm of the softmax's sums, which is infinity for no keys."""
         if not self._is_plain:
             return self._attend_by_sequence(attention)
         if self.query_ends is None:
@@ -119,13 +118,13 @@ class Request:
 
     @property
     def packing(self) -> Packing:
-        """Where the sequences lie in queries, keys and values without a dimension for the batch."""
+        """The ranges of the sequences in queries, keys and values without a batch dimension."""
         keys = _ranges(self.key, self.key_ends, self.keys_used)
         return Packing(_ranges(self.query, self.query_ends, self.queries_used), keys)
 
     @property
     def _is_plain(self) -> bool:
-        """Whether all that there is counts, and no more."""
+        """Whether all queries and keys are used, without pages, left padding, ``qv`` or 8-bit inputs."""
         used = self.queries_used, self.keys_used, self.table, self.rows, self.leftpad, self.query_value
         same = (self.query_ends is None) == (self.key_ends is None)
         return same and self.query.dtype != _FP8 and all(each is None for each in used)
@@ -193,7 +192,7 @@ def rotated(
 
 
 def _ranges(tensor: Tensor, ends: Tensor | None, used: Tensor | None) -> list[Range]:
-    """Return where each sequence lies in ``tensor`` without a dimension for the batch."""
+    """Return the range of each sequence in ``tensor`` without a batch dimension."""
     if ends is None:
         batch_size, length = tensor.shape[:2]
         ranges = [(index * length, (index + 1) * length) for index in range(batch_size)]

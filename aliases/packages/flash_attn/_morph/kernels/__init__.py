@@ -1,4 +1,4 @@
-"""Attention by the kernel of the tensors' device where it computes a call exactly, else in plain PyTorch."""
+"""Attention with the device's own kernel if it computes a call exactly, else in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}  # by backend
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention by a kernel of the device whose gradients autograd knows, if it has one for this.
+    """Compute attention with a device kernel that autograd can differentiate, if there is one for this call.
 
     Args:
         query: Of shape (batch, queries, heads, head size).
         key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         value: Of the shape of ``key``.
-        scale: What the product of a query and a key is multiplied by.
-        causal: Whether a query sees no later key; only where there are as many keys as queries.
+        scale: The factor of the query-key products.
+        causal: Whether a query sees no later key; only with as many keys as queries.
 
     Returns:
         The output, of the shape of ``query``; or None.
@@ -52,7 +52,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
     """Compute attention for a batch of sequences of one length.
 
     Args:
-        attention: What is computed.
+        attention: The options.
         query: Of shape (batch, queries, heads, head size).
         key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
         value: Of shape (batch, keys, key heads, value size).
@@ -78,7 +78,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of :func:`forward`.
 
-    ``out`` and ``lse`` are what ``forward`` returned, or what an attention did that these keys are a part of;
+    ``out`` and ``lse`` are the results of ``forward``, or of an attention of which these keys are a part;
     ``grad`` and ``lse_grad`` are their gradients.
 
     Returns:
@@ -97,11 +97,11 @@ def forward_packed(
     """Compute attention within each of several sequences.
 
     Args:
-        attention: What is computed.
+        attention: The options.
         query: Of shape (all queries, heads, head size).
         key: Of shape (all keys, key heads, head size).
         value: Of shape (all keys, key heads, value size).
-        packing: Where the sequences are.
+        packing: The ranges of the sequences.
 
     Returns:
         The output, of shape (all queries, heads, value size), and the logarithm of the softmax's sums,
@@ -131,7 +131,7 @@ def backward_packed(
 
 
 def full_precision(query: Tensor) -> AbstractContextManager[None]:
-    """Return a context in which autocast leaves the arithmetic alone."""
+    """Return a context in which autocast does not change the arithmetic."""
     device_type = query.device.type
     if not torch.is_autocast_enabled(device_type):
         return nullcontext()
@@ -144,7 +144,7 @@ def _kernel(attention: Attention, query: Tensor, value: Tensor) -> Any:
 
 
 def _kernels(device_type: str) -> Any:
-    """Return the kernels of a type of devices, or None; they are the CPU's where that is CUDA's device."""
+    """Return the kernels of a device type, or None; the CPU's if CUDA's device is the CPU."""
     backend = backends.active()
     if backend is not None and backend.device_type == device_type:
         device_type = backend.name

@@ -1,4 +1,4 @@
-"""What one call of attention computes, whoever computes it."""
+"""The options of one call of attention, independent of the kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tile:
         return self.first + self.offset, self.last - 1 + self.offset
 
     def columns(self, size: int) -> Iterator[Tile]:
-        """Cut it into tiles of ``size`` keys."""
+        """Split it into tiles of ``size`` keys."""
         for start in range(self.start, self.end, size):
             yield dataclasses.replace(self, start=start, end=min(start + size, self.end))
 
@@ -39,15 +39,15 @@ class Attention:
     """The options of one call.
 
     Attributes:
-        scale: What the product of a query and a key is multiplied by.
+        scale: The factor of the query-key products.
         left: How many keys before its own position a query sees; negative for all.
         right: How many keys after its own position a query sees; negative for all.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
         alibi_slopes: float32, of shape (heads,) or (batch, heads); the score of a key falls by this much with
             every position between it and the query.
         dropout: The probability that a weight is dropped.
-        seed: Which weights are.
-        chunk: Queries only see keys of their own run of so many positions, unless it is 0.
+        seed: The seed that determines which weights are dropped.
+        chunk: Queries only see keys in their own chunk of this many positions, unless it is 0.
     """
 
     scale: float
@@ -65,11 +65,11 @@ class Attention:
         return self.left >= 0 or self.right >= 0 or self.chunk > 0
 
     def tile(self, queries: int, keys: int) -> Tile:
-        """Return the smallest tile with every pair of a query and a key that it sees."""
+        """Return the smallest tile with every pair of a query and a visible key."""
         return self._narrowed(Tile(self._blind(queries, keys), queries, 0, keys, keys - queries))
 
     def rows(self, queries: int, keys: int, size: int) -> Iterator[Tile]:
-        """Cut that tile into tiles of ``size`` queries, each with the keys that its queries see."""
+        """Split that tile into tiles of ``size`` queries, each with the keys that its queries see."""
         whole = self.tile(queries, keys)
         for first in range(whole.first, whole.last, size):
             last = min(first + size, whole.last)
@@ -95,7 +95,7 @@ class Attention:
 
         Args:
             tile: The queries and keys.
-            device: Where the mask is needed.
+            device: The device of the mask.
 
         Returns:
             Of shape (queries, keys), True where hidden; None if they see all of them.
@@ -113,11 +113,11 @@ class Attention:
         return hidden
 
     def mask(self, tile: Tile, like: Tensor) -> Tensor | None:
-        """Return what is added to the scores of ``tile``: 0, and minus infinity where a key is hidden.
+        """Return the additive mask for the scores of ``tile``: 0, and minus infinity where a key is hidden.
 
         Args:
             tile: The queries and keys.
-            like: Whose dtype and device it has.
+            like: A tensor with the dtype and device of the mask.
 
         Returns:
             Of shape (queries, keys); None if the queries see all of the keys.
@@ -134,7 +134,7 @@ class Attention:
         return sides[0] if len(sides) == 1 else sides[0].add_(sides[1])
 
     def bias(self, tile: Tile) -> Tensor | None:
-        """Return what is added to scores: float32 of shape (batch or 1, heads, queries, keys), or None."""
+        """Return the bias of the scores, float32 of shape (batch or 1, heads, queries, keys), or None."""
         if self.alibi_slopes is None:
             return None
         position, key = _positions(tile, self.alibi_slopes.device)
@@ -142,7 +142,7 @@ class Attention:
         return -slopes[:, :, None, None] * (position - key).abs()
 
     def of_sequence(self, index: int) -> Attention:
-        """Return the same for the sequence ``index`` of a batch alone."""
+        """Return the options for only the sequence ``index`` of a batch."""
         slopes = self.alibi_slopes
         if slopes is not None and slopes.dim() == 2:
             slopes = slopes[index : index + 1]

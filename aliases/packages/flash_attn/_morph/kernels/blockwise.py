@@ -66,7 +66,7 @@ def backward(
 
 
 class Scores:
-    """The scores of a call, by tiles; queries of all heads that share a key head are rows of one matrix."""
+    """The scores of a call in tiles; queries of all heads that share a key head are rows of one matrix."""
 
     def __init__(self, attention: Attention, query: Tensor, key: Tensor) -> None:
         self._attention = attention
@@ -76,7 +76,7 @@ class Scores:
         self.shape = query.shape[0], query.shape[2], query.shape[1]
 
     def rows(self) -> Iterator[Tile]:
-        """Cut the scores into tiles of all keys, few enough queries for bounded memory."""
+        """Split the scores into tiles with all keys, and few enough queries for bounded memory."""
         batch, heads, queries = self.shape
         size = min(1024, max(16, _ELEMENTS // (batch * heads * KEYS)))
         return self._attention.rows(queries, self._key.shape[1], size)
@@ -88,7 +88,7 @@ class Scores:
         return self._queries[1]
 
     def of(self, tile: Tile) -> tuple[Tensor, Tensor | None]:
-        """Return the scores of ``tile``, and what its softcap multiplies gradients by, if it has one."""
+        """Return the scores of ``tile``, and the factor of the gradients from a softcap, if there is one."""
         scores, slope = self.queries(tile) @ _by_head(self._key, tile).mT, None
         if self._attention.softcap > 0:
             squeezed = (scores / self._attention.softcap).tanh_()
@@ -103,7 +103,7 @@ class Scores:
         return scores, slope
 
     def kept(self, tile: Tile) -> Tensor | None:
-        """Return what dropout multiplies the weights of ``tile`` by; the same whenever it is asked."""
+        """Return the factors of dropout for the weights of ``tile``; every call returns the same."""
         dropout = self._attention.dropout
         if dropout == 0:
             return None
@@ -120,13 +120,13 @@ class Scores:
         return by_key_head.permute(0, 2, 3, 1, 4).flatten(2, 3).float()
 
     def ungrouped(self, grouped: Tensor, row: Tile) -> Tensor:
-        """Return what ``grouped`` was made from: of shape (batch, queries, heads, size)."""
+        """Undo :meth:`grouped`: return a tensor of shape (batch, queries, heads, size)."""
         by_head = grouped.reshape(*self.shape[:2], row.last - row.first, -1)
         return by_head.transpose(1, 2)
 
 
 class _Softmax:
-    """The sum of the values weighted by a softmax, as far as its tiles were added (an online softmax)."""
+    """The sum of the values weighted by a softmax, over the tiles added so far (an online softmax)."""
 
     def __init__(self, queries: Tensor, size: int) -> None:
         self._largest = queries.new_full((*queries.shape[:3], 1), -math.inf)

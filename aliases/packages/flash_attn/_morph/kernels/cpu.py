@@ -1,8 +1,7 @@
-"""Attention on the CPU by the kernel of torch's own scaled_dot_product_attention, which also returns the
-sums.
+"""Attention on the CPU with the kernel of torch's scaled_dot_product_attention, which also returns the sums.
 
-A mask other than the square causal one is made for a block of queries at a time, and left out where all is
-seen. Keys and values of several sizes are filled up with zeros, for the kernel takes one.
+A mask other than the square causal one is created for one block of queries at a time, and omitted if all keys
+are visible. Keys and values of different sizes are padded with zeros, since the kernel requires one size.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def _row_backward(
 
 
 def _rows(attention: Attention, query: Tensor, key: Tensor) -> list[Tile]:
-    """Cut the scores so that one call of the kernel computes each part."""
+    """Split the scores so that one call of the kernel computes each part."""
     batch, queries, heads, _ = query.shape
     whole = attention.tile(queries, key.shape[1])
     if whole.first == whole.last:
@@ -120,7 +119,7 @@ def _options(attention: Attention, row: Tile, query: Tensor) -> dict[str, Any]:
 
 
 def _mask(attention: Attention, row: Tile, query: Tensor) -> Tensor | None:
-    """Return what is added to the scores of ``row``, or None for nothing."""
+    """Return the additive mask for the scores of ``row``, or None if there is none."""
     bias = attention.bias(row)
     if bias is None:
         return attention.mask(row, query)
@@ -129,7 +128,7 @@ def _mask(attention: Attention, row: Tile, query: Tensor) -> Tensor | None:
 
 
 def _of_one_size(*tensors: Tensor) -> list[Tensor]:
-    """Return tensors with zeros up to the size of the largest heads."""
+    """Return tensors padded with zeros to the size of the largest heads."""
     size = max(each.shape[-1] for each in tensors)
     return [functional.pad(each, [0, size - each.shape[-1]]) for each in tensors]
 

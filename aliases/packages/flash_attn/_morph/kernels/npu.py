@@ -1,4 +1,4 @@
-"""Attention on Ascend by the vendor's fused operators, for dense batches and for packed sequences.
+"""Attention on Ascend with the vendor's fused operators, for dense batches and for packed sequences.
 
 Their documentation: torch_npu.npu_fusion_attention at https://www.hiascend.com/document.
 """
@@ -31,7 +31,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
-    """Return whether the operators are there, and compute exactly this."""
+    """Return whether the operators exist and compute exactly this."""
     plain = attention.softcap == 0 and attention.dropout == 0 and attention.chunk == 0
     sizes = query.shape[-1] == value.shape[-1] and query.shape[-1] % 16 == 0
     return (
@@ -40,7 +40,7 @@ def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
 
 
 def takes_packed(attention: Attention, lengths: Lengths) -> bool:
-    """Return whether the operators take sequences of these lengths at once: every query sees a key."""
+    """Return whether the operators accept sequences of these lengths at once: every query sees a key."""
     pairs = list(zip(*lengths, strict=True))
     blind = attention.right >= 0 and any(queries > keys + attention.right for queries, keys in pairs)
     return not blind and min(map(min, pairs)) > 0
@@ -99,7 +99,7 @@ def _forward(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths | None = None
 ) -> tuple[Tensor, Tensor]:
     out, largest, total, *_ = _outputs(attention, query, key, value, lengths)
-    return out, largest[..., 0] + total[..., 0].log()  # each stands there eight times
+    return out, largest[..., 0] + total[..., 0].log()  # each value is repeated eight times
 
 
 def _outputs(
@@ -130,7 +130,7 @@ def _backward(
 
 
 def _options(attention: Attention, query: Tensor, lengths: Lengths | None) -> dict[str, Any]:
-    """Return how the inputs are laid out, and which keys are hidden."""
+    """Return the options for the input layout and the hidden keys."""
     options: dict[str, Any] = {"input_layout": "BSND"}
     if lengths is not None:
         ends = ([sum(each[: i + 1]) for i in range(len(each))] for each in lengths)
@@ -151,5 +151,5 @@ def _plain(scale: float, causal: bool) -> Attention:
 
 @functools.cache
 def _later(device: torch.device) -> Tensor:
-    """Return the mask that the sparse modes expect, whatever the lengths."""
+    """Return the mask that the sparse modes expect for all lengths."""
     return torch.ones(2048, 2048, dtype=torch.bool, device=device).triu_(1)

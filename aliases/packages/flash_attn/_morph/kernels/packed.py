@@ -1,4 +1,4 @@
-"""Sequences of several lengths in one tensor, and attention within each of them, one after the other."""
+"""Sequences of different lengths in one tensor, and attention within each of them, one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the sequences of a batch lie: their queries in one tensor, their keys and values in two others.
+    """The ranges of a batch's sequences: their queries in one tensor, their keys and values in two others.
 
     Attributes:
         queries: For each sequence, its first row and one past its last.

@@ -1,4 +1,4 @@
-"""Attention on other devices by torch's scaled_dot_product_attention, where it has a fused kernel there."""
+"""Attention on other devices with torch's scaled_dot_product_attention, if it has a fused kernel for them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
         "enable_gqa": query.shape[2] != key.shape[2],
     }
     if not _has_kernel(torch._fused_sdp_choice(*inputs, **options), query.device.type):
-        return None  # torch would make a matrix of all scores
+        return None  # torch would allocate a matrix of all scores
     return scaled_dot_product_attention(*inputs, **options).transpose(1, 2).contiguous()
 
 
 @functools.cache
 def _has_kernel(choice: int, device_type: str) -> bool:
-    """Return whether a device has the chosen kernel; where it has none, the choice was made for the CPU."""
+    """Return whether a device has the chosen kernel; if it has none, the choice was made for the CPU."""
     if device_type == "cpu":
         return choice != SDPBackend.MATH.value
     key = torch._C._dispatch_key_for_device(device_type)

@@ -14,11 +14,11 @@ from .blockwise import KEYS, LEAST, Scores
 def weights(attention: Attention, query: Tensor, key: Tensor, out: Tensor) -> None:
     """Compute the weights, negative where dropped, before they are divided by their sum.
 
-    The kernels go through blocks of keys from the last to the first, and leave a weight relative to the
-    largest score of its block and those after it.
+    The kernels process blocks of keys from the last to the first, and a weight is relative to the largest
+    score of its block and those after it.
 
     Args:
-        attention: What was computed.
+        attention: The options.
         query: Of shape (batch, queries, heads, head size).
         key: Of shape (batch, keys, key heads, head size).
         out: Of shape (batch, heads, queries or more, keys padded to a multiple of 128), zeros.
@@ -39,7 +39,7 @@ def weights(attention: Attention, query: Tensor, key: Tensor, out: Tensor) -> No
 
 
 def block_size(device: torch.device, head_size: int, dropout: bool, causal: bool) -> int:
-    """Return how many keys a block of flash_attn's kernels has, on a GPU of the device's capability.
+    """Return the number of keys in a block of flash_attn's kernels, on a GPU of the device's capability.
 
     Args:
         device: The device.

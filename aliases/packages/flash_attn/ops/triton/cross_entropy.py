@@ -14,7 +14,7 @@ _ELEMENTS = 1 << 24  # of logits that are held in float32
 
 @dataclass(frozen=True)
 class _Options:
-    """The options of a loss, and which part of the vocabulary this process has."""
+    """The options of a loss, and this process's part of the vocabulary."""
 
     smoothing: float
     logit_scale: float
@@ -74,7 +74,7 @@ class CrossEntropyLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_losses: Tensor, grad_z_losses: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradient of the logits, in their memory if it was asked for."""
+        """Return the gradient of the logits, in their memory if requested."""
         logits, lse, labels = ctx.saved_tensors
         options: _Options = ctx.options
         dlogits = logits if ctx.inplace_backward else torch.empty_like(logits)
@@ -100,15 +100,15 @@ def cross_entropy_loss(
 
     Args:
         logits: Of shape (rows, classes); with a ``process_group``, this process's part of the classes.
-        labels: int of shape (rows,), counting the classes of all processes.
-        precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), where it is known;
+        labels: int of shape (rows,), indexing the classes of all processes.
+        precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), if it is known;
             used without smoothing and scale.
         label_smoothing: How much of each label is spread over all classes.
-        logit_scale: What the logits are multiplied by first.
+        logit_scale: The factor of the logits.
         lse_square_scale: How much of the square of the logarithm of the sums is added ("z-loss").
         ignore_index: The label whose rows have no loss.
         inplace_backward: Whether the gradient overwrites the logits.
-        process_group: The processes that the classes are spread over.
+        process_group: The processes over which the classes are spread.
 
     Returns:
         The losses and the part of them that is z-loss, which has no gradient: float32 of shape (rows,).
@@ -144,7 +144,7 @@ def _over_processes(lse: Tensor, losses: Tensor, group: Any) -> tuple[Tensor, Te
 
 
 def _gradient(logits: Tensor, lse: Tensor, labels: Tensor, options: _Options) -> Tensor:
-    """Return the gradient of the losses of some rows by their scaled logits."""
+    """Return the gradient of the losses of some rows with respect to their scaled logits."""
     grad = (logits.float() * options.logit_scale).sub_(lse[:, None]).exp_()
     grad *= (1 + 2 * options.lse_square_scale * lse)[:, None]
     column, inside = options.place(labels, logits.shape[1])

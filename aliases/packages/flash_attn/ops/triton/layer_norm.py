@@ -44,7 +44,7 @@ def layer_norm_fn(
     out: Tensor | None = None,
     residual_out: Tensor | None = None,
 ) -> Any:
-    """Drop from the inputs, add them up, and normalize the sum.
+    """Apply dropout to the inputs, add them up, and normalize the sum.
 
     Args:
         x: Of shape (..., hidden size).
@@ -54,21 +54,21 @@ def layer_norm_fn(
         x1: A second input, of the shape of ``x``.
         weight1: A second weight, for a second result.
         bias1: The bias of the second result.
-        eps: What is added to the variance.
+        eps: The value added to the variance.
         dropout_p: The probability that an element of ``x`` or ``x1`` is dropped.
-        rowscale: What each row of ``x`` is multiplied by; not together with ``x1``.
-        prenorm: Whether the sum is wanted too.
-        residual_in_fp32: Whether the sum is float32 where there is no residual to give it its dtype.
+        rowscale: The factor of each row of ``x``; not together with ``x1``.
+        prenorm: Whether the sum is also returned.
+        residual_in_fp32: Whether the sum is float32 if there is no residual that determines its dtype.
         zero_centered_weight: Whether 1 is added to the weights.
-        is_rms_norm: Whether the mean is left in.
-        return_dropout_mask: Whether it is wanted what was kept.
-        out_dtype: Of the results; None for that of ``x``.
-        out: Where to put the result.
-        residual_out: Where to put the sum.
+        is_rms_norm: Whether the mean is not subtracted.
+        return_dropout_mask: Whether the dropout mask is also returned.
+        out_dtype: The dtype of the results; None for that of ``x``.
+        out: The tensor for the result.
+        residual_out: The tensor for the sum.
 
     Returns:
         The result, the second one if there is a ``weight1``, the sum with ``prenorm``, and with
-        ``return_dropout_mask`` what was kept of ``x`` and of ``x1``, bool; alone, or as a tuple.
+        ``return_dropout_mask`` bool masks of the kept elements of ``x`` and ``x1``; alone, or as a tuple.
     """
     assert residual is None or residual.shape == x.shape
     assert x1 is None or x1.shape == x.shape
@@ -106,14 +106,14 @@ def rms_norm_fn(
     out: Tensor | None = None,
     residual_out: Tensor | None = None,
 ) -> Any:
-    """Do what :func:`layer_norm_fn` does, and leave the mean in."""
+    """Do what :func:`layer_norm_fn` does, without subtracting the mean."""
     inputs = x, weight, bias, residual, x1, weight1, bias1
     options = eps, dropout_p, rowscale, prenorm, residual_in_fp32, zero_centered_weight
     return layer_norm_fn(*inputs, *options, True, return_dropout_mask, out_dtype, out, residual_out)
 
 
 class LayerNormFn:
-    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+    """An autograd function in flash_attn; here torch differentiates it automatically."""
 
     apply = staticmethod(layer_norm_fn)
 
@@ -139,7 +139,7 @@ class RMSNorm(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make the weight neutral."""
+        """Reset the weight to a factor of one."""
         torch.nn.init.constant_(self.weight, 0.0 if self.zero_centered_weight else 1.0)
 
     def forward(
@@ -175,7 +175,7 @@ def layer_norm_linear_fn(
     residual_in_fp32: bool = False,
     is_rms_norm: bool = False,
 ) -> Any:
-    """Do what :func:`layer_norm_fn` does, and apply a linear layer, under autocast in its dtype."""
+    """Do what :func:`layer_norm_fn` does, then apply a linear layer, in autocast's dtype if it is enabled."""
     device = x.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
     summed = add_up(x, residual)
@@ -186,6 +186,6 @@ def layer_norm_linear_fn(
 
 
 class LayerNormLinearFn:
-    """What flash_attn has as an autograd function, and torch differentiates by itself here."""
+    """An autograd function in flash_attn; here torch differentiates it automatically."""
 
     apply = staticmethod(layer_norm_linear_fn)

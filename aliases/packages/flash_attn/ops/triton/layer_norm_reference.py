@@ -1,4 +1,4 @@
-"""Normalization step by step, in the dtype of the inputs: what flash_attn's own tests compare with."""
+"""Normalization step by step, in the inputs' dtype: the reference of flash_attn's own tests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _reference(
     dropout_mask1: Tensor | None = None,
     upcast: bool = False,
 ) -> Any:
-    """Compute what ``layer_norm_fn`` does; see there. ``upcast`` does so in float32."""
+    """Compute what ``layer_norm_fn`` does; see there. ``upcast`` computes in float32."""
     assert x1 is None or rowscale is None, "rowscale is not supported with parallel LayerNorm"
     total, offset = _cast(x, upcast), 1.0 if zero_centered_weight else 0.0
     total = _dropped(total if rowscale is None else total * rowscale[..., None], dropout_p, dropout_mask)

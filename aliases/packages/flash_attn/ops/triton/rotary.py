@@ -29,7 +29,7 @@ def apply_rotary(
     _require(x, cos, sin, seqlen_offsets, seqlen, batch)
     cos, sin = _at_positions(x, cos, sin, seqlen_offsets, cu_seqlens)
     rotary_dim = 2 * cos.shape[-1]
-    given, x = x, x.data  # autograd knows nothing of this, nor of a change of views which others keep
+    given, x = x, x.data  # hides the in-place change from autograd, also in views that others hold
     out = x if inplace else torch.empty_like(x)
     if not inplace:
         out[..., rotary_dim:] = x[..., rotary_dim:]
@@ -65,7 +65,7 @@ def _require(x: Tensor, cos: Tensor, sin: Tensor, offsets: int | Tensor, seqlen:
 def _at_positions(
     x: Tensor, cos: Tensor, sin: Tensor, offsets: int | Tensor, cu_seqlens: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return cosines and sines of each token, float32, to multiply a tensor of the shape of ``x`` with."""
+    """Return cosines and sines of each token, float32, which broadcast with a tensor shaped like ``x``."""
     if cu_seqlens is None and not isinstance(offsets, Tensor):
         own = slice(offsets, offsets + x.shape[1])
         return cos[own, None].float(), sin[own, None].float()
