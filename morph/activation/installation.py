@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from morph import announcement, backends, device, seam
+from morph import announcement, backends, device, kernels, seam
 from morph.activation import choice
 from morph.activation.request import Request
 from morph.backends import Backend
@@ -62,6 +62,7 @@ def install(request: Request, journal: Journal) -> Installation:
     _make_active(backend, journal)
     views = Views.of(backend, request.scope)
     device.install(backend, views, journal)
+    kernels.install(backend, journal)
     answers = serving.serve_cuda(backend, views, journal, request.observer)
     return Installation(journal, backend, opened, lambda: answers.noops)
 
