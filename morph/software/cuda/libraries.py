@@ -23,7 +23,19 @@ def names() -> dict[str, Any]:
         "_has_cudnn": True,
         "_cudnn": cudnn(),
         "_cuda_getCompiledVersion": _runtime,
+        **_choices_of_attention(),
     }
+
+
+def _choices_of_attention() -> dict[str, Any]:
+    """Return what says whether CUDA's kernels of attention take some tensors, which a build for CPUs denies.
+
+    In a build for CUDA they ask the driver for the capability.
+    """
+    if torch.version.cuda is None:
+        return {}
+    kernels = "flash", "mem_efficient", "cudnn"
+    return {f"_can_use_{kernel}_attention": lambda parameters, debug=False: False for kernel in kernels}
 
 
 def _runtime() -> int:
