@@ -5,11 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
+from .gapped import (
+    BlockDiagonalCausalWithOffsetGappyKeysMask,
+    BlockDiagonalCausalWithOffsetPaddedKeysMask,
+    BlockDiagonalGappyKeysMask,
+    BlockDiagonalPaddedKeysMask,
+)
 from .lengths import _GappySeqInfo, _PaddedSeqLenInfo, _SeqLenInfo
 from .packed import PackedBias
 from .windows import CAUSAL, Block, Window, materialized
@@ -73,6 +79,7 @@ class PagedBlockDiagonalPaddedKeysMask(PagedBias):
     k_seqinfo: _PaddedSeqLenInfo
     block_tables: Tensor
     page_size: int
+    _UNPAGED_TYPE: ClassVar[type[BlockDiagonalPaddedKeysMask]] = BlockDiagonalPaddedKeysMask
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return the first key of each sequence, counted from its first page, and one past its last."""
@@ -100,6 +107,8 @@ class PagedBlockDiagonalPaddedKeysMask(PagedBias):
 class PagedBlockDiagonalCausalWithOffsetPaddedKeysMask(PagedBlockDiagonalPaddedKeysMask):
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
+    _UNPAGED_TYPE = BlockDiagonalCausalWithOffsetPaddedKeysMask
+
     @property
     def window(self) -> Window:
         """The keys that a query sees in its sequence."""
@@ -114,6 +123,7 @@ class PagedBlockDiagonalGappyKeysMask(PagedBias):
     k_seqinfo: _GappySeqInfo
     block_tables: Tensor
     page_size: int
+    _UNPAGED_TYPE: ClassVar[type[BlockDiagonalGappyKeysMask]] = BlockDiagonalGappyKeysMask
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return the first key of each sequence, counted from its first page, and one past its last."""
@@ -140,6 +150,8 @@ class PagedBlockDiagonalGappyKeysMask(PagedBias):
 @dataclass
 class PagedBlockDiagonalCausalWithOffsetGappyKeysMask(PagedBlockDiagonalGappyKeysMask):
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
+
+    _UNPAGED_TYPE = BlockDiagonalCausalWithOffsetGappyKeysMask
 
     @property
     def window(self) -> Window:
