@@ -1,0 +1,81 @@
+"""Packages that compile CUDA kernels of their own: refused by name, with the way out."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import pathlib
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from morph import toml
+from morph.finders.finder import find_elsewhere, on_import
+from morph.finders.packages.importers import is_import
+from morph.importing import put_first, take_away
+from morph.journal import Journal
+
+NUMBA = "numba.cuda"
+_NAMES = frozenset({"cupy", "cupyx", "pycuda"})
+_NUMBAS_DRIVER = "numba.cuda.cudadrv.driver"
+
+
+def install(journal: Journal) -> None:
+    """Refuse the packages from now on.
+
+    Args:
+        journal: Records every change.
+    """
+    finder = Refusals()
+    journal.on_undo(lambda: take_away(finder))
+    put_first(finder)
+    on_import(_NUMBAS_DRIVER, lambda module: _disable(module, journal), journal)
+
+
+class Refusals:
+    """A finder that finds nothing, and refuses the import of a package that cannot work.
+
+    ``importlib.util.find_spec`` says what is installed, as without morph. A module of the same name that is
+    not the package, such as a program's own stand-in, is imported.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return None.
+
+        Raises:
+            ImportError: If the package is imported; a ``ModuleNotFoundError`` if it is not installed.
+        """
+        if fullname not in _NAMES or not is_import(sys._getframe(1)):
+            return None
+        facts, spec = packages()[fullname], find_elsewhere(self, fullname, path, target)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {facts['says']}", name=fullname)
+        if _is_compiled(spec, facts["compiled"]):
+            raise ImportError(f"{fullname} is installed but cannot be used: {facts['says']}", name=fullname)
+        return None
+
+
+@functools.cache
+def packages() -> Mapping[str, Any]:
+    """Return what the table says of each package."""
+    return toml.loads(pathlib.Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
+
+
+def _is_compiled(spec: ModuleSpec, compiled: str) -> bool:
+    """Return whether ``spec`` is of the real package, not of another module of this name."""
+    folders = spec.submodule_search_locations or ()
+    return any(glob.glob(os.path.join(glob.escape(folder), compiled)) for folder in folders)
+
+
+def _disable(module: ModuleType, journal: Journal) -> None:
+    """Let numba say the reason wherever it needs CUDA's driver; its simulator stays as it is."""
+    driver = getattr(module, "driver", None)
+    if module.__name__ != _NUMBAS_DRIVER or not hasattr(driver, "initialization_error"):
+        return
+    journal.set_attribute(driver, "is_initialized", True)
+    journal.set_attribute(driver, "initialization_error", packages()[NUMBA]["says"])
