@@ -8,9 +8,10 @@ import pathlib
 import shlex
 import shutil
 import sys
-from collections.abc import MutableMapping
+import tempfile
+from collections.abc import Iterator, MutableMapping
 
-from morph.native import cache
+from morph import variables
 
 NAME = "nvidia-smi"
 _DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # on Linux, and in WSL
@@ -56,8 +57,8 @@ def folder() -> pathlib.Path:
     program = _PROGRAM.format(paths=_paths())
     key = hashlib.sha256(f"{sys.executable}\n{program}".encode()).hexdigest()[:16]
     problem: OSError | None = None
-    for root in cache.folders():
-        found = root.parent / "programs" / key if root.name == "native" else root / "programs" / key
+    for root in _roots():
+        found = root / key
         try:
             if not _is_ours(found / NAME):
                 _write(found, program)
@@ -78,9 +79,17 @@ def _is_ours(file: pathlib.Path) -> bool:
     return all(each.st_uid == os.getuid() and not each.st_mode & 0o022 for each in entries)
 
 
+def _roots() -> Iterator[pathlib.Path]:
+    """Yield the folders to keep programs in, the preferred one first; they may not exist."""
+    import platformdirs
+
+    yield pathlib.Path(variables.read(variables.CACHE) or platformdirs.user_cache_path("morph")) / "programs"
+    yield pathlib.Path(tempfile.gettempdir()) / f"morph-programs-{os.getuid()}"
+
+
 def _write(found: pathlib.Path, program: str) -> None:
-    for each in (found.parent, found):
-        cache.prepare(each)
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found.parent.chmod(0o700)
     source = found / "nvidia_smi.py"
     script = _SCRIPT.format(python=shlex.quote(sys.executable), program=shlex.quote(str(source)))
     for file, text, mode in ((source, program, 0o600), (found / NAME, script, 0o700)):
@@ -88,6 +97,8 @@ def _write(found: pathlib.Path, program: str) -> None:
         new.write_text(text, encoding="utf-8")
         new.chmod(mode)
         new.replace(file)
+    if not _is_ours(found / NAME):
+        raise PermissionError(None, "others can write here", str(found))
 
 
 def _paths() -> list[str]:
