@@ -16,4 +16,4 @@ def install(backend: Backend, journal: Journal) -> None:
     from morph.kernels import nvidia_smi, refusals
 
     nvidia_smi.install(backend, journal)
-    refusals.install(journal)
+    refusals.install(backend, journal)

@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-import functools
 import glob
 import os
-import pathlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
-from morph import toml
+from morph.backends import Backend
 from morph.finders.finder import find_elsewhere, on_import
 from morph.finders.packages.importers import is_import
 from morph.importing import put_first, take_away
 from morph.journal import Journal
+from morph.kernels.refusals import drivers
+from morph.kernels.refusals.table import packages
 
 NUMBA = "numba.cuda"
-_NAMES = frozenset({"cupy", "cupyx", "pycuda"})
+TRITON = "triton"
+_NAMES = frozenset({"cupy", "cupyx", "pycuda", TRITON})
 _NUMBAS_DRIVER = "numba.cuda.cudadrv.driver"
 
 
-def install(journal: Journal) -> None:
-    """Refuse the packages from now on.
+def install(backend: Backend, journal: Journal) -> None:
+    """Refuse the packages from now on, and launches in triton that cannot work.
 
     Args:
+        backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    finder = Refusals()
+    finder = Refusals(backend.name)
     journal.on_undo(lambda: take_away(finder))
     put_first(finder)
     on_import(_NUMBAS_DRIVER, lambda module: _disable(module, journal), journal)
+    drivers.install(backend, journal)
 
 
 class Refusals:
     """A finder that finds nothing, and refuses the import of a package that cannot work.
 
     ``importlib.util.find_spec`` says what is installed, as without morph. A module of the same name that is
-    not the package, such as a program's own stand-in, is imported.
+    not the package, such as a program's own stand-in, is imported. An import of triton, which is only refused
+    where it is not installed, says which one to install.
+
+    Args:
+        backend: The name of the backend.
     """
+
+    def __init__(self, backend: str) -> None:
+        self._backend = backend
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -52,18 +61,16 @@ class Refusals:
         """
         if fullname not in _NAMES or not is_import(sys._getframe(1)):
             return None
-        facts, spec = packages()[fullname], find_elsewhere(self, fullname, path, target)
+        spec = find_elsewhere(self, fullname, path, target)
+        if fullname == TRITON:
+            says, compiled = drivers.advice(self._backend), ""
+        else:
+            says, compiled = packages()[fullname]["says"], packages()[fullname]["compiled"]
         if spec is None:
-            raise ModuleNotFoundError(f"No module named {fullname!r}: {facts['says']}", name=fullname)
-        if _is_compiled(spec, facts["compiled"]):
-            raise ImportError(f"{fullname} is installed but cannot be used: {facts['says']}", name=fullname)
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {says}", name=fullname)
+        if compiled and _is_compiled(spec, compiled):
+            raise ImportError(f"{fullname} is installed but cannot be used: {says}", name=fullname)
         return None
-
-
-@functools.cache
-def packages() -> Mapping[str, Any]:
-    """Return what the table says of each package."""
-    return toml.loads(pathlib.Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
 
 
 def _is_compiled(spec: ModuleSpec, compiled: str) -> bool:
