@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from morph.journal import Journal
+from morph.software.settings import TOOLKIT
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
-TOOLKIT = "13.0"  # of a torch that was built without CUDA
 CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number, by turns
 CUBLASLT_WORKSPACE = 1 << 20
 

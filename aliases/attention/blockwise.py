@@ -16,7 +16,7 @@ LEAST = torch.finfo(torch.float32).min
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.forward`."""
     scores = Scores(attention, query, key)
     out = query.new_zeros(*query.shape[:3], value.shape[3])
     lse = query.new_full(scores.shape, math.inf, dtype=torch.float32)
@@ -38,8 +38,12 @@ def backward(
     out: Tensor,
     lse: Tensor,
     lse_grad: Tensor | None = None,
+    matrix_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients in float32; see :func:`flash_attn._morph.kernels.backward`."""
+    """Compute the gradients in float32; see :func:`morph.aliases.attention.backward`.
+
+    ``matrix_grad``, of shape (batch, heads, queries, keys), receives the gradient of the scores.
+    """
     scores = Scores(attention, query, key)
     query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
     for row in scores.rows():
@@ -57,6 +61,9 @@ def backward(
             if kept is not None:
                 weight_grad *= kept
             score_grad = weights.mul_(weight_grad - delta)
+            if matrix_grad is not None:
+                by_head = score_grad.view(*scores.shape[:2], tile.last - tile.first, -1)
+                matrix_grad[:, :, tile.first : tile.last, tile.start : tile.end] = by_head
             if slope is not None:
                 score_grad *= slope
             _add(key_grad, tile, score_grad.mT @ scores.queries(row))
@@ -144,10 +151,11 @@ class _Softmax:
         self._largest = largest
 
     def output(self) -> Tensor:
-        return self._weighted / self._total
+        return self._weighted / self._total.masked_fill(self._total == 0, 1.0)
 
     def logarithm(self) -> Tensor:
-        return self._largest + self._total.log()
+        """Return the logarithm of the sum; infinity where a bias hides all keys, as where there is none."""
+        return (self._largest + self._total.log()).masked_fill_(self._total == 0, math.inf)
 
 
 def _by_head(tensor: Tensor, tile: Tile) -> Tensor:

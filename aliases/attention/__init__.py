@@ -75,17 +75,19 @@ def backward(
     out: Tensor,
     lse: Tensor,
     lse_grad: Tensor | None = None,
+    matrix_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of :func:`forward`.
 
     ``out`` and ``lse`` are the results of ``forward``, or of an attention of which these keys are a part;
-    ``grad`` and ``lse_grad`` are their gradients.
+    ``grad`` and ``lse_grad`` are their gradients. ``matrix_grad``, zeros of shape
+    (batch, heads, queries, keys), receives the gradient of the attention's matrix.
 
     Returns:
         The gradients of query, key and value, in their dtype or float32.
     """
-    if lse_grad is not None:
-        return blockwise.backward(attention, grad, query, key, value, out, lse, lse_grad)
+    if lse_grad is not None or matrix_grad is not None:
+        return blockwise.backward(attention, grad, query, key, value, out, lse, lse_grad, matrix_grad)
     kernel = _kernel(attention, query, value)
     query_grad, key_grad, value_grad = kernel.backward(attention, grad, query, key, value, out, lse)
     return query_grad, key_grad, value_grad

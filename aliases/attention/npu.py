@@ -22,7 +22,7 @@ Lengths = tuple[Sequence[int], Sequence[int]]
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`flash_attn._morph.kernels.direct`."""
+    """Compute attention, differentiably; see :func:`morph.aliases.attention.direct`."""
     attention = _plain(scale, causal)
     if torch._C._is_any_autocast_enabled() or not takes(attention, query, value):
         return None
@@ -34,9 +34,7 @@ def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
     """Return whether the operators exist and compute exactly this."""
     plain = attention.softcap == 0 and attention.dropout == 0 and attention.chunk == 0
     sizes = query.shape[-1] == value.shape[-1] and query.shape[-1] % 16 == 0
-    return (
-        plain and attention.alibi_slopes is None and sizes and hasattr(torch.ops.npu, "npu_fusion_attention")
-    )
+    return plain and not attention.biased and sizes and hasattr(torch.ops.npu, "npu_fusion_attention")
 
 
 def takes_packed(attention: Attention, lengths: Lengths) -> bool:
@@ -47,7 +45,7 @@ def takes_packed(attention: Attention, lengths: Lengths) -> bool:
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.forward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _forward(attention, query, key, value)
@@ -61,7 +59,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`flash_attn._morph.kernels.backward`."""
+    """Compute the gradients; see :func:`morph.aliases.attention.backward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _backward(attention, grad, query, key, value, out, lse)
@@ -76,7 +74,7 @@ def backward(
 def forward_packed(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths
 ) -> tuple[Tensor, Tensor]:
-    """Compute attention within sequences; see :func:`flash_attn._morph.kernels.forward_packed`."""
+    """Compute attention within sequences; see :func:`morph.aliases.attention.forward_packed`."""
     out, lse = _forward(attention, query, key, value, lengths)
     return out, lse.T.contiguous()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from morph.software import devices, visible
+from morph.software import visible
 from morph.software.machine import started
 
 MIB = 1 << 20
@@ -85,6 +85,8 @@ MI300X: dict[str, Any] = {
 
 def of_device(index: int) -> DeviceProperties:
     """Implement ``torch.cuda._get_device_properties``."""
+    from morph.software import devices  # which imports torch, as a process that only reads need not
+
     return of_number(started().visible.indices()[devices.valid_index(index)])
 
 

@@ -23,7 +23,7 @@ _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`flash_attn._morph.kernels.direct`."""
+    """Compute attention, differentiably; see :func:`morph.aliases.attention.direct`."""
     if query.dtype != torch.float32 and _wants_gradients(query, key, value):
         return None  # see backward
     by_head = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
@@ -32,12 +32,12 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
-    """Return whether the kernel computes exactly this."""
-    return attention.softcap == 0 and attention.dropout == 0
+    """Return whether the kernel computes exactly this; its sum is wrong where a matrix hides all keys."""
+    return attention.softcap == 0 and attention.dropout == 0 and attention.matrix is None
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`flash_attn._morph.kernels.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.forward`."""
     if query.shape[-1] != value.shape[-1]:
         out, lse = forward(attention, *_of_one_size(query, key, value))
         return out[..., : value.shape[-1]].contiguous(), lse
@@ -57,7 +57,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`flash_attn._morph.kernels.backward`."""
+    """Compute the gradients; see :func:`morph.aliases.attention.backward`."""
     if query.shape[-1] != value.shape[-1]:
         inputs = query, key, value
         grad, query, key, value, out = _of_one_size(grad, query, key, value, out)

@@ -48,6 +48,7 @@ class Attention:
         dropout: The probability that a weight is dropped.
         seed: The seed that determines which weights are dropped.
         chunk: Queries only see keys in their own chunk of this many positions, unless it is 0.
+        matrix: Added to the scores: of shape (batch or 1, heads or 1, queries, keys).
     """
 
     scale: float
@@ -58,6 +59,12 @@ class Attention:
     dropout: float = 0.0
     seed: int = 0
     chunk: int = 0
+    matrix: Tensor | None = None
+
+    @property
+    def biased(self) -> bool:
+        """Whether something is added to the scores."""
+        return self.alibi_slopes is not None or self.matrix is not None
 
     @property
     def masked(self) -> bool:
@@ -134,19 +141,27 @@ class Attention:
         return sides[0] if len(sides) == 1 else sides[0].add_(sides[1])
 
     def bias(self, tile: Tile) -> Tensor | None:
-        """Return the bias of the scores, float32 of shape (batch or 1, heads, queries, keys), or None."""
+        """Return the bias of the scores: new, float32, (batch or 1, heads or 1, queries, keys), or None."""
+        matrix = None
+        if self.matrix is not None:
+            part = self.matrix[:, :, tile.first : tile.last, tile.start : tile.end]
+            matrix = part.to(torch.float32, copy=True)
         if self.alibi_slopes is None:
-            return None
+            return matrix
         position, key = _positions(tile, self.alibi_slopes.device)
         slopes = self.alibi_slopes if self.alibi_slopes.dim() == 2 else self.alibi_slopes[None]
-        return -slopes[:, :, None, None] * (position - key).abs()
+        falls = -slopes[:, :, None, None] * (position - key).abs()
+        return falls if matrix is None else falls + matrix
 
     def of_sequence(self, index: int) -> Attention:
         """Return the options for only the sequence ``index`` of a batch."""
         slopes = self.alibi_slopes
         if slopes is not None and slopes.dim() == 2:
             slopes = slopes[index : index + 1]
-        return dataclasses.replace(self, alibi_slopes=slopes, seed=self.seed + index)
+        matrix = self.matrix
+        if matrix is not None and len(matrix) > 1:
+            matrix = matrix[index : index + 1]
+        return dataclasses.replace(self, alibi_slopes=slopes, seed=self.seed + index, matrix=matrix)
 
     def _blind(self, queries: int, keys: int) -> int:
         """Return how many queries see no key; they are the first ones."""
