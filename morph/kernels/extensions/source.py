@@ -12,6 +12,7 @@ _LITERAL = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ \d]*$', re.MULTILINE)
+LEFT_OUT = "#pragma morph"
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # headers without kernels, which are most of a source
 _HOSTS = re.compile(r"^/usr/|/torch/include/(?!.*\.cuh$)|/pybind11/|/extensions/include/|/include/python3")
@@ -32,27 +33,38 @@ class SourceError(Exception):
 
 
 class Source:
-    """The output of a preprocessor.
+    """The output of a preprocessor, without the headers that hold no kernel: most of it.
 
     Attributes:
-        text: All of it.
-        code: As long as the text; literals, line markers and headers that hold no kernel are blank.
+        text: What may hold kernels; a line ``#pragma morph 7`` is in the place of other headers.
+        code: As long as the text; literals and line markers are blank.
+        headers: What was left out, by number.
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
         found = list(_MARKER.finditer(text))
-        self._starts = [each.end() + 1 for each in found]
-        self._markers = [(int(each[1]), each[2]) for each in found]
-        self.code = "".join(self._code(found))
+        ends = [each.start() for each in found[1:]] + [len(text)]
+        self.headers: list[str] = []
+        parts = [text[: found[0].start()] if found else text]
+        left_out: list[str] = []
+        for marker, end in zip(found, ends, strict=True):
+            region = text[marker.start() : end]
+            if _HOSTS.search(marker[2]):
+                left_out.append(region)
+                continue
+            parts += [self._leave_out(left_out), region]
+        self.text = "".join([*parts, self._leave_out(left_out)])
+        self.code = _LITERAL.sub(_blank, self.text)
+        markers = list(_MARKER.finditer(self.text))
+        self._starts = [each.end() + 1 for each in markers]
+        self._markers = [(int(each[1]), each[2]) for each in markers]
 
-    def _code(self, markers: list[re.Match[str]]) -> Iterator[str]:
-        ends = [*(each.start() for each in markers), len(self.text)]
-        yield " " * ends[0]
-        for marker, end in zip(markers, ends[1:], strict=True):
-            region = self.text[marker.start() : end]
-            hosts = _HOSTS.search(marker[2]) is not None
-            yield " " * len(region) if hosts else _LITERAL.sub(_blank, region)
+    def _leave_out(self, regions: list[str]) -> str:
+        if not regions:
+            return ""
+        self.headers.append("".join(regions))
+        regions.clear()
+        return f"{LEFT_OUT} {len(self.headers) - 1}\n"
 
     def find(self, pattern: str) -> Iterator[re.Match[str]]:
         """Yield the matches of a pattern in the code."""

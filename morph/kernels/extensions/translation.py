@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from morph.kernels.extensions import launches
-from morph.kernels.extensions.source import Edits, Source
+from morph.kernels.extensions.source import LEFT_OUT, Edits, Source
 
 _BARRIER = r"__syncthreads\s*\(|__syncthreads_(?:count|and|or)\s*\(|\.\s*sync\s*\(\s*\)|\bsync\s*\(\s*\w+\s*\)"
 _EXTERNAL = (
@@ -23,6 +23,8 @@ _REFUSED = {
     r"\b__pipeline_memcpy_async\b": "asynchronous copies; copy with plain loads",
 }
 _NESTED = "a kernel that launches a kernel (dynamic parallelism); launch both from the host"
+_FAILURE = "morph_cuda_assert_fail"
+_HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
 _WORDS = {
     r"static\s+__shared__\b|__shared__\s+static\b|__shared__\b": "static thread_local",
     r"(?P<kept>\b(?:extern|static)\s+(?:const\s+)?)__constant__\b": r"\g<kept>",
@@ -30,7 +32,7 @@ _WORDS = {
     r"__constant__\b": "static",
     r"__launch_bounds__\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)": "",
     r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",
-    r"(?<!\w)__assert_fail(?!\w)": "morph_cuda_assert_fail",
+    r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
     r"__(?:global|device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
 }
 
@@ -50,7 +52,12 @@ def translate(text: str) -> str:
     result = edits.result()
     for word, replacement in _WORDS.items():
         result = re.sub(word, replacement, result)
-    return result
+    headers = [_HEADER_WORDS.sub(_in_header, header) for header in source.headers]
+    return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
+
+
+def _in_header(word: re.Match[str]) -> str:
+    return _FAILURE if word[0] == "__assert_fail" else ""
 
 
 def _refuse(source: Source) -> None:
