@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -87,25 +88,20 @@ def parse(words: Sequence[str]) -> Options:
     Raises:
         OptionError: If it asks for what only NVIDIA's compiler can give, or an option lacks its value.
     """
-    options, rest = Options(), iter(_expanded(words))
+    options, rest = Options(), iter(words)
     for word in rest:
-        _take(word, rest, options)
-    return options
-
-
-def _expanded(words: Sequence[str]) -> Iterator[str]:
-    for word in words:
-        if word.startswith("--") and "=" in word:
-            name, _, value = word.partition("=")
-            yield from (_LONG.get(name, name), value)
+        name, equals, value = word.partition("=")
+        if word.startswith("--") and equals:
+            _take(_LONG.get(name, name), itertools.chain([value], rest), options)
         else:
-            yield _LONG.get(word, word)
+            _take(_LONG.get(word, word), rest, options)
+    return options
 
 
 def _take(word: str, rest: Iterator[str], options: Options) -> None:
     name, _, inside = word.partition("=")
     if word in _REFUSED:
-        raise OptionError(f"nvcc {word}: the software device runs no {_REFUSED[word]}; compile to an object")
+        raise OptionError(f"nvcc {word}: the software device does not run {_REFUSED[word]}; compile to an object")
     if word in _FORWARDED or name in _FORWARDED:
         _forward(word, inside or _value(word, rest), options)
     elif word in _IGNORED_WITH_VALUE:

@@ -35,10 +35,10 @@ __global__ void cumulate(const double* in, double* out, int n) {
   out[threadIdx.x] = whole_file[threadIdx.x];
 }
 
-// As farthest point sampling does: each round reads the winner after the last barrier, and begins the next one
-// with a write to the same place.
+// As farthest point sampling does: each round reads the winner after the last barrier, and the next one writes to the
+// same place before its first. No barrier lies between, but on a GPU the reads are over long before.
 template <unsigned SIZE>
-__global__ void rounds_of_maxima(const float* in, int* out, int n, int rounds) {
+__global__ void rounds_of_maxima(float* in, int* out, int n, int rounds) {
   __shared__ float best[SIZE];
   __shared__ int index[SIZE];
   const int t = threadIdx.x;
@@ -47,8 +47,8 @@ __global__ void rounds_of_maxima(const float* in, int* out, int n, int rounds) {
     float own = -1e30f;
     int at = 0;
     for (int i = t; i < n; i += SIZE) {
-      float value = i == last ? -1e30f : in[(i + round) % n];
-      if (value > own) own = value, at = i;
+      if (i == last) in[i] = -1e30f;
+      if (in[i] > own) own = in[i], at = i;
     }
     best[t] = own;
     index[t] = at;
@@ -91,7 +91,7 @@ void launch_sum(const float* in, float* out, int n, int blocks, int threads) {
   sum_dynamic<<<blocks, threads, threads * sizeof(float), 0>>>(in, out, n);
 }
 void launch_cumulate(const double* in, double* out, int n) { cumulate<<<1, 128, 128 * sizeof(double)>>>(in, out, n); }
-void launch_maxima(const float* in, int* out, int n, int rounds) { rounds_of_maxima<128><<<1, 128>>>(in, out, n, rounds); }
+void launch_maxima(float* in, int* out, int n, int rounds) { rounds_of_maxima<128><<<1, 128>>>(in, out, n, rounds); }
 void launch_places(int* out) {
   dim3 grid(2, 3, 2), block(4, 2, 2);
   places<<<grid, block>>>(out, grid);
