@@ -1,9 +1,7 @@
 // The functions of CUDA's runtime, errors, and what a kernel can do wrong.
-#include <assert.h>
 #include <cuda_runtime.h>
 
 __global__ void fill(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
-__global__ void refuse(int limit) { assert(int(threadIdx.x) < limit); }
 __global__ void racing(int* out) {
   __shared__ int kept;
   if (threadIdx.x == 0) kept = 1;
@@ -62,5 +60,3 @@ void properties(char* name, int* values) {
 }
 void launch_racing(int* out) { racing<<<1, 64>>>(out); }
 }
-void refuse_in_python(int limit) { refuse<<<1, 64>>>(limit); }
-void too_large() { refuse<<<1, 2048>>>(1); }
