@@ -69,7 +69,7 @@ def _before_spaces(code: str, end: int) -> int:
 
 
 def _opening(code: str, end: int, opening: str, closing: str) -> int:
-    """Return where a bracket opens that closes before ``end``; parentheses hide < and >, which compare there."""
+    """Return where a bracket opens that closes before ``end``; < and > in parentheses compare."""
     depth, index = 0, end - 1
     while index >= 0:
         if code[index] == closing and code[index - 1 : index + 1] != "->":

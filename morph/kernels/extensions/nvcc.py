@@ -46,10 +46,14 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(options: Options) -> int:
     if options.step == "version":
         version = (_home() / "version.txt").read_text().strip()
-        print(f"nvcc: morph's, for the software device\nCuda compilation tools, release {version}, V{version}.0")
+        print(
+            f"nvcc: morph's, for the software device\nCuda compilation tools, release {version}, V{version}.0"
+        )
         return 0
     if options.step == "device link":
-        return _call([_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"])
+        return _call(
+            [_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
+        )
     with tempfile.TemporaryDirectory(prefix="morph-nvcc-") as folder:
         return _build(options, pathlib.Path(folder))
 
@@ -58,7 +62,9 @@ def _build(options: Options, folder: pathlib.Path) -> int:
     objects = []
     for number, source in enumerate(options.sources):
         chosen = options.output if options.step == "compile" else None
-        target = chosen or (f"{pathlib.Path(source).stem}.o" if options.step == "compile" else str(folder / f"{number}.o"))
+        target = chosen or (
+            f"{pathlib.Path(source).stem}.o" if options.step == "compile" else str(folder / f"{number}.o")
+        )
         status = _compile(source, target, options, folder / f"{number}.ii")
         if status or options.step == "preprocess":
             return status

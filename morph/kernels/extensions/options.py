@@ -35,7 +35,13 @@ _IGNORED_WITH_VALUE = (
     *("--threads", "-t", "-ccbin", "--compiler-bindir", "-diag-suppress", "--diag-suppress", "-diag-error"),
     *("--diag-error", "-diag-warn", "--diag-warn", "-Werror", "--Werror", "-cudart", "--cudart", "--fmad"),
     *("-fmad", "--ftz", "-ftz", "--prec-div", "-prec-div", "--prec-sqrt", "-prec-sqrt", "-rdc"),
-    *("--relocatable-device-code", "--keep-dir", "-keep-dir", "--split-compile", "--device-entity-has-hidden-visibility"),
+    *(
+        "--relocatable-device-code",
+        "--keep-dir",
+        "-keep-dir",
+        "--split-compile",
+        "--device-entity-has-hidden-visibility",
+    ),
     *("--options-file-compression", "--default-stream", "-default-stream", "--objdir-as-tempdir"),
 )
 _IGNORED = re.compile(
@@ -101,7 +107,9 @@ def parse(words: Sequence[str]) -> Options:
 def _take(word: str, rest: Iterator[str], options: Options) -> None:
     name, _, inside = word.partition("=")
     if word in _REFUSED:
-        raise OptionError(f"nvcc {word}: the software device does not run {_REFUSED[word]}; compile to an object")
+        raise OptionError(
+            f"nvcc {word}: the software device does not run {_REFUSED[word]}; compile to an object"
+        )
     if word in _FORWARDED or name in _FORWARDED:
         _forward(word, inside or _value(word, rest), options)
     elif word in _IGNORED_WITH_VALUE:
@@ -138,7 +146,12 @@ def _pass(word: str, options: Options, rest: Iterator[str]) -> None:
         options.linker.append(word.replace("--shared", "-shared"))
     elif os.path.splitext(word)[1] in SOURCES and not word.startswith("-"):
         options.sources.append(word)
-    elif word in ("-MD", "-MMD", "--generate-dependencies-with-compile", "--generate-nonsystem-dependencies-with-compile"):
+    elif word in (
+        "-MD",
+        "-MMD",
+        "--generate-dependencies-with-compile",
+        "--generate-nonsystem-dependencies-with-compile",
+    ):
         options.dependencies = options.dependencies or ""
     else:
         options.compiler.append(word)

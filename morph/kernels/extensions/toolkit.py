@@ -1,4 +1,4 @@
-"""A CUDA toolkit of morph's own: a folder as ``CUDA_HOME`` names one, for torch's builds and everybody else's."""
+"""A CUDA toolkit of morph's own: a folder as ``CUDA_HOME`` names one, for torch's builds and all others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pathlib
 import shlex
 import sys
 import sysconfig
-import tomllib
 from collections.abc import Callable
 
 import torch
 
+from morph import toml
 from morph.native import BuildError, cache, compiling
 from morph.native.commands import CommandError, run_together
 from morph.native.target import Target
@@ -70,7 +70,11 @@ def assemble() -> Toolkit:
     Raises:
         BuildError: If there is no folder to keep it in.
     """
-    name = Target.installed().library_name("cuda", _files(), [*_FLAGS, sys.executable, str(torch.version.cuda)]).partition(".")[0]
+    name = (
+        Target.installed()
+        .library_name("cuda", _files(), [*_FLAGS, sys.executable, str(torch.version.cuda)])
+        .partition(".")[0]
+    )
     problems = []
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
@@ -111,7 +115,7 @@ def _write_headers(folder: pathlib.Path) -> None:
             target = folder / path.relative_to(INCLUDE)
             target.parent.mkdir(parents=True, exist_ok=True)
             _link(target, path)
-    table = tomllib.loads((HERE / "headers.toml").read_text(encoding="utf-8"))
+    table = toml.loads((HERE / "headers.toml").read_text(encoding="utf-8"))
     for served, names in table["served"].items():
         for name in names:
             _put(folder / name, f'#pragma once\n#include "{served}"\n')
@@ -143,9 +147,8 @@ def _link(path: pathlib.Path, target: pathlib.Path | str) -> None:
 
 def _compiler(home: pathlib.Path) -> str:
     root = str(HERE.parents[2])
-    program = (
-        f"import sys; sys.path.insert(0, {root!r}); from morph.kernels.extensions.nvcc import main; sys.exit(main())"
-    )
+    run = "from morph.kernels.extensions.nvcc import main; sys.exit(main())"
+    program = f"import sys; sys.path.insert(0, {root!r}); {run}"
     words = shlex.join([sys.executable, "-I", "-S", "-c", program])
     return f'#!/bin/sh\nMORPH_NVCC_HOME={shlex.quote(str(home))} exec {words} "$@"\n'
 
@@ -162,9 +165,15 @@ def _build(folder: pathlib.Path, library: pathlib.Path) -> pathlib.Path:
     links = [f"-L{root / 'lib'}", *(f"-l{each}" for each in _LIBRARIES), f"-Wl,-soname,{library}"]
     built = folder / LIBRARY
     try:
-        run_together([[*words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)], folder)
+        run_together(
+            [[*words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)], folder
+        )
         # without -fopenmp: its functions are those of the OpenMP library that torch brings
-        run_together([[*compiling.compiler(), "-shared", *map(os.fspath, objects), *links, "-o", str(built)]], folder)
+        run_together(
+            [[*compiling.compiler(), "-shared", *map(os.fspath, objects), *links, "-o", str(built)]], folder
+        )
     except CommandError as error:
-        raise BuildError(f"the runtime of CUDA extensions did not build: {error.summary}\n{error.output}") from None
+        raise BuildError(
+            f"the runtime of CUDA extensions did not build: {error.summary}\n{error.output}"
+        ) from None
     return built

@@ -1,4 +1,4 @@
-"""CUDA extensions on a vendor's device: its compiler does not take CUDA C++, which is said where one is asked for."""
+"""CUDA extensions on a vendor's device, whose compiler does not take CUDA C++: refused where one is asked for."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _WAYS_OUT = {
     "npu": "write the operator in Ascend C, or as a Triton kernel with triton-ascend",
     "mlu": "write the operator in BANG C, or as a Triton kernel with Cambricon's triton",
-    "musa": "port the sources with `python -m torch_musa.utils.simple_porting`, and build them with torch_musa's "
-    "MUSAExtension",
+    "musa": "port the sources with `python -m torch_musa.utils.simple_porting`, and build a MUSAExtension of them",
     "xpu": "write the operator in SYCL and build it with torch's SyclExtension, or as a Triton kernel",
 }
 
@@ -43,7 +42,7 @@ def refuse(module: Any, facts: Facts, journal: Journal) -> None:
 
 
 def _refusing_extension(torchs: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
-    def CUDAExtension(name: str, sources: Iterable[str], *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def CUDAExtension(name: str, sources: Iterable[str], *args: Any, **kwargs: Any) -> Any:
         raise ExtensionError(f"CUDAExtension({name!r})", facts)
 
     CUDAExtension.__doc__ = torchs.__doc__

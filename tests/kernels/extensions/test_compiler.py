@@ -38,7 +38,9 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
     assert REFUSED[statement] in said
 
 
-@pytest.mark.parametrize("header", ["mma.h", "cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "curand_kernel.h"])
+@pytest.mark.parametrize(
+    "header", ["mma.h", "cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "curand_kernel.h"]
+)
 def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     theirs = tmp_path / "include" / header  # a program may bring CUTLASS itself
     theirs.parent.mkdir(parents=True)
@@ -82,7 +84,9 @@ def test_options_of_nvcc_become_those_of_gxx():
 
 
 def test_machine_code_is_refused_by_name():
-    with pytest.raises(OptionError, match=r"nvcc --ptx: the software device does not run NVIDIA's machine code"):
+    with pytest.raises(
+        OptionError, match=r"nvcc --ptx: the software device does not run NVIDIA's machine code"
+    ):
         parse(["--ptx", "a.cu"])
     with pytest.raises(OptionError, match="a value is missing"):
         parse(["a.cu", "-o"])

@@ -49,7 +49,9 @@ def test_half():
 
 
 def test_conversion_to_half_rounds_as_torch():
-    edges = torch.tensor([65519.0, 65520.0, -70000.0, 6e-8, 2.9e-8, 1e-9, 0.0, -0.0, float("inf"), 1.00048828125])
+    edges = torch.tensor(
+        [65519.0, 65520.0, -70000.0, 6e-8, 2.9e-8, 1e-9, 0.0, -0.0, float("inf"), 1.00048828125]
+    )
     values = torch.cat([edges, torch.randn(54) * 1e-5]).half()
     out = torch.zeros(4, 64, device="cuda", dtype=torch.float16)
     call("numbers", "launch_halves", values.cuda(), out, 64)

@@ -10,7 +10,9 @@ from tests.kernels.extensions.device.corpus import library
 def test_memory():
     values, out = torch.arange(50, dtype=torch.int32), torch.zeros(51, dtype=torch.int32)
     before = torch.cuda.memory_allocated()
-    done = library("runtime").round_trip(ctypes.c_void_p(values.data_ptr()), ctypes.c_void_p(out.data_ptr()), 50)
+    done = library("runtime").round_trip(
+        ctypes.c_void_p(values.data_ptr()), ctypes.c_void_p(out.data_ptr()), 50
+    )
     assert done == 1
     assert torch.equal(out[:50], values)
     assert int(out[50]) == -1

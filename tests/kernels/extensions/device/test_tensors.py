@@ -66,6 +66,9 @@ def test_a_graph_refuses_a_launch_that_it_would_not_hold():
     assert fill(*arguments) == 0
     assert out.tolist() == [3] * 4
     refused = []
-    with pytest.raises(RuntimeError, match="previous error during capture"), torch.cuda.graph(torch.cuda.CUDAGraph()):
+    with (
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
         refused.append(fill(*arguments))
     assert refused == [1]
