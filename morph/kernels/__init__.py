@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from morph.backends import Backend
-from morph.journal import Journal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
+    from morph.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -13,7 +16,8 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    from morph.kernels import nvidia_smi, refusals
+    from morph.kernels import extensions, nvidia_smi, refusals
 
+    extensions.install(backend, journal)
     nvidia_smi.install(backend, journal)
     refusals.install(backend, journal)
