@@ -19,7 +19,8 @@ from morph.errors import TableError
 
 LIBRARIES = pathlib.Path(__file__).parents[1] / "aliases" / "libraries"
 STATUSES = ("same", "adapted", "emulated", "noop", "missing", "absent")
-_VARIANT = re.compile(r"_pt[sd][sz]$")  # a function of the same name whose default stream is the thread's own
+# a function of the same name whose default stream is the thread's own, or that profilers call in NCCL
+_VARIANT = re.compile(r"_pt[sd][sz]$|^p(?=nccl)")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Library:
         return found or Entry("absent", f"{self.name} has no such name")
 
     def entry_on(self, backend: str, name: str) -> Entry:
-        """Return the status of an exported name on a backend: ``"cpu"`` (the software device) or a vendor's."""
+        """Return the status of an exported name on a backend; ``"cpu"`` is the software device."""
         own = self.entry(name)
         if backend == "cpu" or own.status in ("noop", "same", "absent"):
             return own
@@ -93,7 +94,11 @@ class Library:
 
 
 def base(name: str) -> str:
-    """Return the name without the ending of a variant for each thread's own default stream."""
+    """Return the name that a variant is one of.
+
+    >>> base("cudaMemcpy_ptds"), base("pncclSend")
+    ('cudaMemcpy', 'ncclSend')
+    """
     return _VARIANT.sub("", name)
 
 
