@@ -150,9 +150,7 @@ def store_at(address: str) -> Any:
     from torch._C._distributed_c10d import TCPStore
 
     host, _, port = address.rpartition(":")
-    return TCPStore(
-        host, int(port), None, is_master=False
-    )  # each rank's own: one waits in one call at a time
+    return TCPStore(host, int(port), None, is_master=False)  # of each rank: one call waits at a time
 
 
 def view(address: int | None, count: int, dtype: torch.dtype) -> torch.Tensor:

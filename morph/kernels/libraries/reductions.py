@@ -63,9 +63,17 @@ class Reduction:
 
     def after(self, carried: torch.Tensor, size: int) -> torch.Tensor:
         """Return the result of what gloo gave, for ``size`` ranks."""
-        if self.kind == AVERAGE:
-            rounding = None if carried.is_floating_point() else "trunc"
-            carried = carried.div(size, rounding_mode=rounding)
+        if self.kind == AVERAGE and self.dtype is torch.uint64:
+            carried = _unsigned_quotient(carried, size)
+        elif self.kind == AVERAGE:
+            carried = carried.div(size, rounding_mode=None if carried.is_floating_point() else "trunc")
         if self.dtype is torch.uint64:
             return (carried ^ _SIGN if self.kind in (MAX, MIN) else carried).view(torch.uint64)
         return carried.to(self.dtype)
+
+
+def _unsigned_quotient(bits: torch.Tensor, divisor: int) -> torch.Tensor:
+    """Return the quotients of numbers of 64 bits without a sign, which int64 carries."""
+    halved = (bits >> 1) & ((1 << 63) - 1)
+    quotient = halved.div(divisor, rounding_mode="trunc") * 2
+    return quotient + (bits - quotient * divisor >= divisor)
