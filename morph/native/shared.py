@@ -67,7 +67,15 @@ def _compile(
     files = [*sources, *(folder / name for name in generated)]
     objects = [folder / f"{each.stem}.o" for each in files]
     steps = [[*command, "-c", str(s), "-o", str(o)] for s, o in zip(files, objects, strict=True)]
-    link = [*command, "-shared", f"-Wl,-soname,{file}", *map(str, objects), "-o", str(folder / file)]
+    link = [
+        *command,
+        "-shared",
+        "-Wl,--no-undefined",
+        f"-Wl,-soname,{file}",
+        *map(str, objects),
+        "-o",
+        str(folder / file),
+    ]
     try:
         run_together(steps, folder)
         run_together([link], folder)

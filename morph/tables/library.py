@@ -22,6 +22,8 @@ STATUSES = ("same", "adapted", "emulated", "noop", "missing", "absent")
 # a function of the same name whose default stream is the thread's own, or that profilers call in NCCL
 _VARIANT = re.compile(r"_pt[sd][sz]$|^p(?=nccl)")
 
+_VERSION = re.compile(r"_v\d+$")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -69,15 +71,23 @@ class Library:
         """Return the status of an exported name on the software device; an unknown one is absent."""
         name = base(name)
         patterns = (name[:length] + "*" for length in range(len(name), 0, -1))
-        found = self.rows.get(name) or next(filter(None, map(self.rows.get, patterns)), None)
+        found = next(filter(None, map(self.rows.get, (*self.spellings(name), *patterns))), None)
         return found or Entry("absent", f"{self.name} has no such name")
+
+    def spellings(self, name: str) -> list[str]:
+        """Return the names by which a function may be known here, the nearest one first."""
+        spelled = [base(name)]
+        if self.facts.get("versions") == "alike":
+            spelled.append(_VERSION.sub("", spelled[0]))
+        return spelled
 
     def entry_on(self, backend: str, name: str) -> Entry:
         """Return the status of an exported name on a backend; ``"cpu"`` is the software device."""
         own = self.entry(name)
         if backend == "cpu" or own.status in ("noop", "same", "absent"):
             return own
-        call = self.vendors.get(backend, {}).get(base(name))
+        known = self.vendors.get(backend, {})
+        call = next(filter(None, map(known.get, self.spellings(name))), None)
         return Entry("adapted", call) if call else Entry("missing", f"backend {backend!r} has no counterpart")
 
     def file_of(self, file: str) -> str | None:

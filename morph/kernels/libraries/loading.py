@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from morph.announcement import report
 from morph.kernels.libraries import generation
 from morph.native.shared import build_shared
-from morph.tables import library as tables
 from morph.tables.library import Library
 
 if TYPE_CHECKING:
@@ -21,9 +20,10 @@ if TYPE_CHECKING:
     from morph.kernels.libraries.callbacks import Callbacks
 
 NATIVE = pathlib.Path(__file__).parent / "native"
-DEVICE = ("machine.cpp", "memory.cpp", "queues.cpp", "sharing.cpp", "transfers.cpp")
+DEVICE = ("machine.cpp", "memory.cpp", "peers.cpp", "queues.cpp", "sharing.cpp", "transfers.cpp")
+DRIVER = ("contexts.cpp", "driver.cpp", "driver_memory.cpp", "pointers.cpp")
 # the files of each library that has functions of its own, and the module of those written in Python
-SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, "driver.cpp")}
+SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, *DRIVER)}
 MODULES = {
     "libcudart": "runtime",
     "libcuda": "driver",
@@ -73,16 +73,19 @@ class Loaded:
         """Keep an error code of this thread for the functions that ask for the last one, and return it."""
         return int(self._function("morph_noted")(code))
 
+    def address(self, name: str) -> int | None:
+        """Return the address of an exported name."""
+        return ctypes.cast(getattr(self._own, name), ctypes.c_void_p).value
+
     def _bind(self) -> None:
         module: Any = importlib.import_module(f"morph.kernels.libraries.{MODULES[self.table.name]}")
-        callbacks: Callbacks = module.functions(self, self._backend)
-        self._callbacks = callbacks  # they live as long as the library
+        self._callbacks: Callbacks = module.functions(self, self._backend)  # they live as long as the library
         if self._is_software and self.table.name in SOURCES:
             self._bind_machine()
         for name in self.table.releases[self.file]:
             entry = self.table.entry_on(self._backend.name, name)
             if entry.is_served:
-                self._bind_name(name, entry.status, callbacks)
+                self._bind_name(name, entry.status)
 
     @property
     def _is_software(self) -> bool:
@@ -90,17 +93,21 @@ class Loaded:
 
         return is_started()
 
-    def _bind_name(self, name: str, status: str, callbacks: Callbacks) -> None:
-        base = tables.base(name)
-        address = callbacks.address(base)
-        if address is None and self._is_software:
-            address = self._function("morph_own", ctypes.c_void_p)(base.encode())
+    def _bind_name(self, name: str, status: str) -> None:
+        address = next(filter(None, map(self._address, self.table.spellings(name))), None)
         if address is None and status == "noop":
             address = ctypes.cast(self._own.morph_nothing, ctypes.c_void_p).value
         if address is None and not self._is_software:  # the vendor's release lacks it
             return
         assert address is not None, f"{name} of {self.file} is {status} in its table, and nothing serves it"
         self._function("morph_bind")(name.encode(), ctypes.c_void_p(address))
+
+    def _address(self, name: str) -> int | None:
+        """Return the address of what serves a name: of Python's function, else of the library's own."""
+        address = self._callbacks.address(name)
+        if address is None and self._is_software:
+            address = self._function("morph_own", ctypes.c_void_p)(name.encode())
+        return address
 
     def _bind_machine(self) -> None:
         from morph.software import distributed

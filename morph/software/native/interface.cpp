@@ -40,6 +40,7 @@ int set_device(int index) {
     open_context(c10::DeviceIndex(index));
   });
 }
+int is_used(int index) { return exists(index) && has_context(c10::DeviceIndex(index)); }
 int synchronize_device() { return code_of([] { guard().synchronizeDevice(current_device()); }); }
 
 void* take(int index, size_t bytes) { return take_outside(c10::DeviceIndex(index), bytes); }
@@ -102,6 +103,7 @@ std::map<std::string, size_t> interface() {
           {"count", address(&count)},
           {"get_device", address(&get_device)},
           {"set_device", address(&set_device)},
+          {"is_used", address(&is_used)},
           {"synchronize_device", address(&synchronize_device)},
           {"take", address(&take)},
           {"give_back", address(&give_back)},

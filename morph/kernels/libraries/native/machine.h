@@ -9,6 +9,7 @@
   FUNCTION(int, count, ())                                      \
   FUNCTION(int, get_device, ())                                 \
   FUNCTION(int, set_device, (int))                              \
+  FUNCTION(int, is_used, (int))                                 \
   FUNCTION(int, synchronize_device, ())                         \
   FUNCTION(void*, take, (int, size_t))                          \
   FUNCTION(int, give_back, (void*))                             \
@@ -55,6 +56,7 @@ enum : int {
   kNotReady = 600,
   kPeerAlreadyEnabled = 704,
   kPeerNotEnabled = 705,
+  kNotSupported = 801,
 };
 
 inline bool exists(int index) { return index >= 0 && index < count(); }

@@ -2,12 +2,10 @@
 #include "library.h"
 #include "machine.h"
 #include "memory.h"
+#include "peers.h"
 #include "queues.h"
 #include "transfers.h"
 
-#include <cstring>
-#include <mutex>
-#include <set>
 #include <utility>
 
 namespace {
@@ -46,24 +44,9 @@ int priorities(int* least, int* greatest) {
   return 0;
 }
 
-std::mutex peers_mutex;
-std::set<std::pair<int, int>>& peers = *new std::set<std::pair<int, int>>;
-
-int can_access(int* answer, int device, int peer) {
-  if (!machine::exists(device) || !machine::exists(peer)) return noted(machine::kInvalidDevice);
-  *answer = device != peer;
-  return 0;
-}
-int enable_access(int peer, unsigned flags) {
-  if (flags) return noted(machine::kInvalidValue);
-  if (!machine::exists(peer) || peer == machine::get_device()) return noted(machine::kInvalidDevice);
-  std::lock_guard<std::mutex> lock(peers_mutex);
-  return noted(peers.emplace(machine::get_device(), peer).second ? 0 : int(machine::kPeerAlreadyEnabled));
-}
-int disable_access(int peer) {
-  std::lock_guard<std::mutex> lock(peers_mutex);
-  return noted(peers.erase({machine::get_device(), peer}) ? 0 : int(machine::kPeerNotEnabled));
-}
+int can_access(int* answer, int device, int peer) { return noted(peers::can_access(answer, device, peer)); }
+int enable_access(int peer, unsigned flags) { return noted(peers::enable(peer, flags)); }
+int disable_access(int peer) { return noted(peers::disable(peer)); }
 
 thread_local int capture_mode = 0;
 int exchange_capture_mode(int* mode) {
