@@ -18,7 +18,7 @@ from morph import toml
 from morph.errors import TableError
 
 LIBRARIES = pathlib.Path(__file__).parents[1] / "aliases" / "libraries"
-STATUSES = ("same", "adapted", "emulated", "noop", "missing", "absent")
+STATUSES = ("adapted", "emulated", "noop", "missing", "absent")
 # a function of the same name whose default stream is the thread's own, or that profilers call in NCCL
 _VARIANT = re.compile(r"_pt[sd][sz]$|^p(?=nccl)")
 
@@ -84,7 +84,7 @@ class Library:
     def entry_on(self, backend: str, name: str) -> Entry:
         """Return the status of an exported name on a backend; ``"cpu"`` is the software device."""
         own = self.entry(name)
-        if backend == "cpu" or own.status in ("noop", "same", "absent"):
+        if backend == "cpu" or self.facts.get("on_every_backend") or own.status in ("noop", "absent"):
             return own
         known = self.vendors.get(backend, {})
         call = next(filter(None, map(known.get, self.spellings(name))), None)
