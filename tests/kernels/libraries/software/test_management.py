@@ -3,7 +3,6 @@
 import ctypes
 from ctypes import byref, c_char_p, c_int, c_uint, c_ulonglong, c_void_p
 
-import pynvml
 import pytest
 import torch
 
@@ -24,6 +23,8 @@ def device(library, index=0):
 
 
 def test_devices_are_pynvmls():
+    import pynvml
+
     library, value = nvml(), c_uint()
     pynvml.nvmlInit()
     assert library.nvmlDeviceGetCount_v2(byref(value)) == 0
