@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import _thread
 import ctypes
 import importlib
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from morph.finders.packages.finder import PackageFinder
 
 SAID = "MORPH_REPLACED"
+SERVED_LIBRARIES: set[str] = (
+    set()
+)  # the file names of the shared libraries that morph has loaded in place of CUDA's
 
 
 class Decisions:
@@ -141,8 +145,10 @@ def _cannot_import(package: Package) -> str | None:
 
 def _cannot_load(library: str) -> str | None:
     """Return why the shared ``library`` cannot be loaded, or None if it can."""
+    if library in SERVED_LIBRARIES:
+        return "it is served by morph"
     try:
-        ctypes.CDLL(library)
+        _ctypes.dlopen(library, ctypes.DEFAULT_MODE)  # not what stands in its place
     except OSError as error:
         return str(error)
     return None
