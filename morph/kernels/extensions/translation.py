@@ -1,7 +1,7 @@
 """CUDA C++ as C++: the tokens that only nvcc knows are replaced, and what cannot be right is refused.
 
-It works on the output of the preprocessor, which has neither comments nor macros, so that a launch in a macro or
-in a header is met like any other, and an error names the file and line that it is from.
+It works on the output of the preprocessor, which has neither comments nor macros, so that a launch in a macro
+or in a header is met like any other, and an error names the file and line that it is from.
 """
 
 from __future__ import annotations
@@ -91,9 +91,8 @@ def _is_in_kernel(source: Source, place: int) -> bool:
 def _take_turns(source: Source, edits: Edits) -> None:
     """Let the threads take turns after each round of a loop with a barrier.
 
-    A kernel may read shared memory right after the last barrier of a round and write it in the next one before
-    the first: on a GPU all threads read long before one writes. Here one thread would run ahead to the next
-    barrier.
+    A kernel may read shared memory right after the last barrier of a round and write it in the next one
+    before the first: on a GPU all threads read long before one writes. Here one would run ahead.
     """
     loops = {_loop_around(source, match.start()) for match in source.find(_BARRIER)} - {-1}
     for loop in loops:

@@ -1,4 +1,4 @@
-"""CUDA extensions on a vendor's device, whose compiler does not take CUDA C++: refused where one is asked for."""
+"""CUDA extensions on a vendor's device, which runs no CUDA C++: refused where one is asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WAYS_OUT = {
     "npu": "write the operator in Ascend C, or as a Triton kernel with triton-ascend",
     "mlu": "write the operator in BANG C, or as a Triton kernel with Cambricon's triton",
-    "musa": "port the sources with `python -m torch_musa.utils.simple_porting`, and build a MUSAExtension of them",
+    "musa": "port the sources with `python -m torch_musa.utils.simple_porting`, and build a MUSAExtension",
     "xpu": "write the operator in SYCL and build it with torch's SyclExtension, or as a Triton kernel",
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 
@@ -14,11 +15,15 @@
 namespace morph_cuda {
 namespace {
 
-// With a page below that faults: a kernel that needs more must not write into another stack.
+// The first ones have a page below that faults: a kernel that needs more must not write into another stack. Each such
+// page counts twice among a process's mappings, whose number is limited.
+constexpr int kGuarded = 16384;
+std::atomic<int> stacks{0};
+
 char* map_stack() {
   void* memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  mprotect(memory, size_t(sysconf(_SC_PAGESIZE)), PROT_NONE);
+  if (stacks++ < kGuarded) mprotect(memory, size_t(sysconf(_SC_PAGESIZE)), PROT_NONE);
   return static_cast<char*>(memory);
 }
 

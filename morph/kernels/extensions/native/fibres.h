@@ -3,7 +3,7 @@
 
 namespace morph_cuda {
 
-constexpr unsigned long kStack = 256 << 10;  // bytes
+constexpr unsigned long kStack = 768 << 10;  // bytes, of which a kernel may have 512 KiB of its own
 
 struct Context;  // where a stack's execution stands
 

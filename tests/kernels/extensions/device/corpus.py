@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import pathlib
 from typing import Any
 
@@ -18,7 +17,6 @@ def library(name: str) -> ctypes.CDLL:
     """Build and load one source of the corpus, whose functions have C's linkage."""
     from torch.utils import cpp_extension
 
-    os.environ["TORCH_NO_COMPILER_WRAPPER"] = "1"
     path = cpp_extension.load(f"corpus_{name}", [str(KERNELS / f"{name}.cu")], is_python_module=False)
     return ctypes.CDLL(path)
 

@@ -10,7 +10,7 @@ setup(
         CUDAExtension(
             "halving",
             ["halving.cu"],
-            extra_compile_args={"cxx": ["-O3"], "nvcc": ["-O3", "--use_fast_math", "-lineinfo", "-Xptxas", "-v"]},
+            extra_compile_args={"cxx": ["-O3"], "nvcc": ["-O3", "--use_fast_math", "-Xptxas", "-v"]},
         )
     ],
     cmdclass={"build_ext": BuildExtension},
