@@ -13,6 +13,7 @@ import torch
 from morph.kernels.libraries.callbacks import Callbacks, text
 from morph.kernels.libraries.communicators import Begun, Communicator, new_address, store_at, view
 from morph.kernels.libraries.reductions import DTYPES, Reduction
+from morph.software.machine import is_started, started
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -111,14 +112,17 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
 
     def failed(name: str, error: Exception) -> int:
         thread.error = f"{name}: {error}"
-        if isinstance(error, InvalidArgument):
-            return INVALID_ARGUMENT
-        return REMOTE if isinstance(error, RuntimeError) else INTERNAL
+        code = REMOTE if isinstance(error, RuntimeError) else INTERNAL
+        code = INVALID_ARGUMENT if isinstance(error, InvalidArgument) else code
+        library.say(code, thread.error)
+        return code
 
     calls = Callbacks(failed)
     _add_questions(calls, library, thread, handles)
+    if not is_started():
+        return calls
     _add_making(calls, thread, handles)
-    _add_groups(calls, thread)
+    _add_groups(calls, library, thread)
     _add_collectives(calls, thread, handles)
     _add_memory(calls, handles)
     return calls
@@ -133,8 +137,8 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: _Thread, handles: 
     @calls.serve("ncclGetErrorString", result=c_void_p, takes=(c_int,))
     def words_of(code: int) -> int:
         words = WORDS[code] if 0 <= code < len(WORDS) else "unknown result code"
-        reason = library.refused() if code == library.table.refusal else thread.error
-        return text(f"{words}: {reason}" if code and reason else words)
+        reason = library.reason(code) if code else ""
+        return text(f"{words}: {reason}" if reason else words)
 
     @calls.serve("ncclGetLastError", result=c_void_p, takes=(c_void_p,))
     def last(handle: int) -> int:
@@ -237,7 +241,7 @@ def _add_making(calls: Callbacks, thread: _Thread, handles: Handles) -> None:
         handles.drop(handle)
 
 
-def _add_groups(calls: Callbacks, thread: _Thread) -> None:
+def _add_groups(calls: Callbacks, library: Loaded, thread: _Thread) -> None:
     @calls.serve("ncclGroupStart")
     def start() -> None:
         thread.depth += 1
@@ -246,7 +250,8 @@ def _add_groups(calls: Callbacks, thread: _Thread) -> None:
     def end() -> int:
         if not thread.depth:
             thread.error = "ncclGroupEnd: not in a group"
-            return 5
+            library.say(library.table.refusal, thread.error)
+            return library.table.refusal
         thread.depth -= 1
         if not thread.depth:
             _flush(thread)
@@ -350,8 +355,6 @@ def _add_collectives(calls: Callbacks, thread: _Thread, handles: Handles) -> Non
 
 
 def _add_memory(calls: Callbacks, handles: Handles) -> None:
-    from morph.software.machine import started
-
     functions = started().native.interface()
     take = ctypes.CFUNCTYPE(c_void_p, c_int, c_size_t)(functions["take"])
     give_back = ctypes.CFUNCTYPE(c_int, c_void_p)(functions["give_back"])
