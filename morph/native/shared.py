@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pathlib
 import platform
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from morph.native import cache, compiling
@@ -54,16 +55,22 @@ def _provide(
     with cache.locked(library, progress):
         if not cache.is_sound(library):
             with cache.scratch(library) as folder:
-                cache.keep(_compile(library.name, sources, generated, folder), library)
+                cache.keep(_compile(library, sources, generated, folder), library)
     return library
 
 
 def _compile(
-    file: str, sources: Sequence[pathlib.Path], generated: Mapping[str, str], folder: pathlib.Path
+    library: pathlib.Path,
+    sources: Sequence[pathlib.Path],
+    generated: Mapping[str, str],
+    folder: pathlib.Path,
 ) -> pathlib.Path:
     for name, text in generated.items():
         (folder / name).write_text(text)
-    command = [*compiling.compiler(), *FLAGS, *(f"-I{each}" for each in sorted({s.parent for s in sources}))]
+    compiler, log = compiling.compiler(), library.with_suffix(".log")
+    if compiling.has_refused(compiler, log):
+        raise BuildError(f"an earlier build of {library.name} failed, see {log}; delete it to try again")
+    command = [*compiler, *FLAGS, *(f"-I{each}" for each in sorted({s.parent for s in sources}))]
     files = [*sources, *(folder / name for name in generated)]
     objects = [folder / f"{each.stem}.o" for each in files]
     steps = [[*command, "-c", str(s), "-o", str(o)] for s, o in zip(files, objects, strict=True)]
@@ -71,17 +78,20 @@ def _compile(
         *command,
         "-shared",
         "-Wl,--no-undefined",
-        f"-Wl,-soname,{file}",
+        f"-Wl,-soname,{library.name}",
         *map(str, objects),
         "-o",
-        str(folder / file),
+        str(folder / library.name),
     ]
     try:
         run_together(steps, folder)
         run_together([link], folder)
     except CommandError as error:
-        raise BuildError(f"{file} did not build: {error.summary}") from None
-    return folder / file
+        if not error.is_transient:
+            identity = compiling.identity(compiler)
+            log.write_text(f"{identity}\n{shlex.join(error.command)}\n{error.output}")
+        raise BuildError(f"{library.name} did not build: {error.summary}") from None
+    return folder / library.name
 
 
 def _digest(sources: Sequence[pathlib.Path], generated: Mapping[str, str]) -> str:

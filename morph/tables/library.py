@@ -44,6 +44,23 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Vendor:
+    """A vendor's part of a library's table.
+
+    Attributes:
+        library: The vendor's library; empty if it has no counterpart.
+        calls: The vendor's call for each name that it has a counterpart of.
+        errors: CUDA's error code for each of the vendor's.
+        reason: Why other names are not served.
+    """
+
+    library: str = ""
+    calls: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    errors: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    reason: str = "the vendor has no counterpart that morph knows"
+
+
+@dataclass(frozen=True)
 class Library:
     """A shared library that morph serves.
 
@@ -54,7 +71,7 @@ class Library:
         refusal: The code that a function which is not served returns.
         releases: Its exported names by its file name, as recorded.
         rows: The statuses by name, or by a prefix that ends in ``*``.
-        vendors: For each backend, the vendor's call for each name that it has a counterpart of.
+        vendors: The vendors' parts, by backend.
         facts: The rest of its section ``[library]``.
     """
 
@@ -64,7 +81,7 @@ class Library:
     refusal: int
     releases: Mapping[str, tuple[str, ...]]
     rows: Mapping[str, Entry]
-    vendors: Mapping[str, Mapping[str, str]]
+    vendors: Mapping[str, Vendor]
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def entry(self, name: str) -> Entry:
@@ -84,11 +101,18 @@ class Library:
     def entry_on(self, backend: str, name: str) -> Entry:
         """Return the status of an exported name on a backend; ``"cpu"`` is the software device."""
         own = self.entry(name)
-        if backend == "cpu" or self.facts.get("on_every_backend") or own.status in ("noop", "absent"):
+        if backend == "cpu" or own.status in ("noop", "absent"):
             return own
-        known = self.vendors.get(backend, {})
-        call = next(filter(None, map(known.get, self.spellings(name))), None)
-        return Entry("adapted", call) if call else Entry("missing", f"backend {backend!r} has no counterpart")
+        vendor = self.vendors.get(backend, Vendor())
+        call = next(filter(None, map(vendor.calls.get, self.spellings(name))), None)
+        if call is None and self.is_everywhere(name):
+            return own
+        return Entry("adapted", call) if call else Entry("missing", vendor.reason)
+
+    def is_everywhere(self, name: str) -> bool:
+        """Return whether morph answers for an exported name on every backend."""
+        listed: list[str] = self.facts.get("everywhere", [])
+        return listed == ["*"] or base(name) in listed
 
     def file_of(self, file: str) -> str | None:
         """Return the recorded version that a file name means, or None if it is not of this library.
@@ -138,7 +162,7 @@ def load(name: str) -> Library:
         refusal=facts.pop("refusal"),
         releases=_releases(name),
         rows=_rows(document, path),
-        vendors=vendors,
+        vendors={backend: Vendor(**facts) for backend, facts in vendors.items()},
         facts=facts,
     )
 

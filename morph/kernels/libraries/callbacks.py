@@ -39,6 +39,10 @@ class Callbacks:
 
         return register
 
+    def serve_address(self, name: str, function: Any) -> None:
+        """Make a C function serve an exported name, whose arguments it takes as they are."""
+        self._functions[name] = function
+
     def address(self, name: str) -> int | None:
         """Return the address of the C function for a name, or None if there is none."""
         function = self._functions.get(name)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections.abc import Callable
 from ctypes import POINTER, c_int, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from morph.kernels.libraries.callbacks import Callbacks, text
-from morph.kernels.libraries.communicators import Begun, Communicator, new_address, store_at, view
-from morph.kernels.libraries.reductions import DTYPES, Reduction
+from morph.kernels.libraries.communicators import Communicator, view
+from morph.kernels.libraries.joining import add_groups, add_making
+from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
+from morph.kernels.libraries.reductions import DTYPES
+from morph.software.machine import is_started, started
 
 if TYPE_CHECKING:
     from morph.backends import Backend
     from morph.kernels.libraries.loading import Loaded
 
-IDENTITY = 128  # bytes of an ncclUniqueId
 WORDS = (
     "no error",
     "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
@@ -30,74 +30,6 @@ WORDS = (
     "NCCL operation in progress",
 )
 CUDA_ERROR, INTERNAL, INVALID_ARGUMENT, REMOTE = 1, 3, 4, 6
-BUILT_IN = 5  # the number of reductions that NCCL has of its own
-
-
-class UniqueId(ctypes.Structure):
-    """ncclUniqueId."""
-
-    _fields_ = [("internal", ctypes.c_byte * IDENTITY)]
-
-
-class InvalidArgument(ValueError):
-    """What NCCL answers with ncclInvalidArgument."""
-
-
-class _Thread(threading.local):
-    """A thread's group, and its last error."""
-
-    depth = 0
-    error = ""
-
-    def __init__(self) -> None:
-        self.joins: list[Callable[[], None]] = []
-        self.begins: list[Callable[[], Begun]] = []
-
-
-class Handles:
-    """The communicators and reductions of this process, by what stands for them in C."""
-
-    def __init__(self) -> None:
-        self._communicators: dict[int, Communicator] = {}
-        self._factors: dict[int, float] = {}
-        self._next = 0x1000
-
-    def add(self, communicator: Communicator) -> int:
-        """Return a new handle."""
-        self._next += 16
-        self._communicators[self._next] = communicator
-        return self._next
-
-    def communicator(self, handle: int | None) -> Communicator:
-        """Return the communicator of a handle."""
-        if handle not in self._communicators:
-            raise InvalidArgument("no such communicator")
-        return self._communicators[handle]
-
-    def drop(self, handle: int | None) -> Communicator:
-        """Forget a communicator."""
-        found = self.communicator(handle)
-        del self._communicators[handle or 0]
-        return found
-
-    def add_factor(self, factor: float) -> int:
-        """Return the number of a reduction that multiplies first."""
-        number = max([BUILT_IN - 1, *self._factors]) + 1
-        self._factors[number] = factor
-        return number
-
-    def drop_factor(self, number: int) -> None:
-        """Forget a reduction."""
-        if self._factors.pop(number, None) is None:
-            raise InvalidArgument("no such reduction")
-
-    def reduction(self, number: int, dtype: torch.dtype) -> Reduction:
-        """Return a reduction of a data type."""
-        if number in self._factors:
-            return Reduction(0, dtype, self._factors[number])
-        if not 0 <= number < BUILT_IN:
-            raise InvalidArgument(f"no reduction has the number {number}")
-        return Reduction(number, dtype)
 
 
 def functions(library: Loaded, backend: Backend) -> Callbacks:
@@ -107,24 +39,27 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         library: libnccl.
         backend: The backend that it serves.
     """
-    thread, handles = _Thread(), Handles()
+    thread, handles = Calls(), Handles()
 
     def failed(name: str, error: Exception) -> int:
         thread.error = f"{name}: {error}"
-        if isinstance(error, InvalidArgument):
-            return INVALID_ARGUMENT
-        return REMOTE if isinstance(error, RuntimeError) else INTERNAL
+        code = REMOTE if isinstance(error, RuntimeError) else INTERNAL
+        code = INVALID_ARGUMENT if isinstance(error, InvalidArgument) else code
+        library.say(code, thread.error)
+        return code
 
     calls = Callbacks(failed)
     _add_questions(calls, library, thread, handles)
-    _add_making(calls, thread, handles)
-    _add_groups(calls, thread)
+    if not is_started():
+        return calls
+    add_making(calls, thread, handles)
+    add_groups(calls, library, thread)
     _add_collectives(calls, thread, handles)
     _add_memory(calls, handles)
     return calls
 
 
-def _add_questions(calls: Callbacks, library: Loaded, thread: _Thread, handles: Handles) -> None:
+def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Handles) -> None:
     @calls.serve("ncclGetVersion", takes=(POINTER(c_int),))
     def version(answer: Any) -> None:
         major, minor, patch = torch.cuda.nccl.version()[:3]  # type: ignore[no-untyped-call]
@@ -133,8 +68,8 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: _Thread, handles: 
     @calls.serve("ncclGetErrorString", result=c_void_p, takes=(c_int,))
     def words_of(code: int) -> int:
         words = WORDS[code] if 0 <= code < len(WORDS) else "unknown result code"
-        reason = library.refused() if code == library.table.refusal else thread.error
-        return text(f"{words}: {reason}" if code and reason else words)
+        reason = library.reason(code) if code else ""
+        return text(f"{words}: {reason}" if reason else words)
 
     @calls.serve("ncclGetLastError", result=c_void_p, takes=(c_void_p,))
     def last(handle: int) -> int:
@@ -158,106 +93,8 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: _Thread, handles: 
         answer[0] = 0
 
 
-def _add_making(calls: Callbacks, thread: _Thread, handles: Handles) -> None:
-    def make(answer: Any, size: int, address: str, rank: int, device: int | None = None) -> None:
-        if not 0 <= rank < size:
-            raise InvalidArgument(f"rank {rank} of {size}")
-        place = torch.cuda.current_device() if device is None else device
-        made = Communicator(None, rank, size, place)
-        answer[0] = handles.add(made)
-
-        def join() -> None:
-            made.store = store_at(address)
-            made.join()
-
-        thread.joins.append(join)
-        if not thread.depth:
-            _flush(thread)
-
-    @calls.serve("ncclGetUniqueId", takes=(POINTER(UniqueId),))
-    def unique(answer: Any) -> None:
-        ctypes.memmove(answer, new_address().encode().ljust(IDENTITY, b"\0"), IDENTITY)
-
-    @calls.serve("ncclCommGetUniqueId", takes=(c_void_p, POINTER(UniqueId)))
-    def unique_of(handle: int, answer: Any) -> None:
-        handles.communicator(handle)
-        unique(answer)
-
-    @calls.serve("ncclCommInitRank", takes=(POINTER(c_void_p), c_int, UniqueId, c_int))
-    def init(answer: Any, size: int, identity: UniqueId, rank: int) -> None:
-        make(answer, size, _address(identity), rank)
-
-    @calls.serve("ncclCommInitRankConfig", takes=(POINTER(c_void_p), c_int, UniqueId, c_int, c_void_p))
-    def init_with(answer: Any, size: int, identity: UniqueId, rank: int, config: int) -> None:
-        make(answer, size, _address(identity), rank)
-
-    @calls.serve(
-        "ncclCommInitRankScalable",
-        takes=(POINTER(c_void_p), c_int, c_int, c_int, POINTER(UniqueId), c_void_p),
-    )
-    def init_scalable(answer: Any, size: int, rank: int, count: int, identities: Any, config: int) -> None:
-        make(answer, size, _address(identities[0]), rank)
-
-    @calls.serve("ncclCommInitAll", takes=(POINTER(c_void_p), c_int, POINTER(c_int)))
-    def init_all(answers: Any, size: int, devices: Any) -> None:
-        address = new_address()
-        thread.depth += 1
-        for rank in range(size):
-            place = ctypes.cast(ctypes.addressof(answers.contents) + 8 * rank, POINTER(c_void_p))
-            make(place, size, address, rank, devices[rank] if devices else rank)
-        thread.depth -= 1
-        if not thread.depth:
-            _flush(thread)
-
-    @calls.serve("ncclCommSplit", takes=(c_void_p, c_int, c_int, POINTER(c_void_p), c_void_p))
-    def split(handle: int, color: int, key: int, answer: Any, config: int) -> None:
-        parent = handles.communicator(handle)
-        place = ctypes.cast(answer, c_void_p).value
-
-        def join() -> None:
-            made = parent.split(color, key)
-            if made is not None:
-                made.join()
-            c_void_p.from_address(place or 0).value = None if made is None else handles.add(made)
-
-        thread.joins.append(join)
-        if not thread.depth:
-            _flush(thread)
-
-    @calls.serve("ncclCommFinalize", takes=(c_void_p,))
-    def finalize(handle: int) -> None:
-        handles.communicator(handle).settle()
-
-    @calls.serve("ncclCommDestroy", takes=(c_void_p,))
-    def destroy(handle: int) -> None:
-        handles.drop(handle).settle()
-
-    @calls.serve("ncclCommAbort", takes=(c_void_p,))
-    def abort(handle: int) -> None:
-        handles.drop(handle)
-
-
-def _add_groups(calls: Callbacks, thread: _Thread) -> None:
-    @calls.serve("ncclGroupStart")
-    def start() -> None:
-        thread.depth += 1
-
-    @calls.serve("ncclGroupEnd")
-    def end() -> int:
-        if not thread.depth:
-            thread.error = "ncclGroupEnd: not in a group"
-            return 5
-        thread.depth -= 1
-        if not thread.depth:
-            _flush(thread)
-        return 0
-
-
-def _add_collectives(calls: Callbacks, thread: _Thread, handles: Handles) -> None:
-    def do(begin: Callable[[], Begun]) -> None:
-        thread.begins.append(begin)
-        if not thread.depth:
-            _flush(thread)
+def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    do = thread.begin
 
     def parts(handle: int, number: int) -> tuple[Communicator, torch.dtype]:
         if number not in DTYPES:
@@ -350,8 +187,6 @@ def _add_collectives(calls: Callbacks, thread: _Thread, handles: Handles) -> Non
 
 
 def _add_memory(calls: Callbacks, handles: Handles) -> None:
-    from morph.software.machine import started
-
     functions = started().native.interface()
     take = ctypes.CFUNCTYPE(c_void_p, c_int, c_size_t)(functions["take"])
     give_back = ctypes.CFUNCTYPE(c_int, c_void_p)(functions["give_back"])
@@ -373,29 +208,3 @@ def _add_memory(calls: Callbacks, handles: Handles) -> None:
     @calls.serve("ncclCommWindowRegister", takes=(c_void_p, c_void_p, c_size_t, POINTER(c_void_p), c_int))
     def register_window(handle: int, buffer: int, size: int, answer: Any, flags: int) -> None:
         register(handle, buffer, size, answer)
-
-
-def _flush(thread: _Thread) -> None:
-    """Do what a group has gathered, or a single call."""
-    joins, begins = thread.joins, thread.begins
-    thread.joins, thread.begins = [], []
-    _together(joins)
-    for wait in [begin() for begin in begins]:
-        wait()
-
-
-def _together(joins: list[Callable[[], None]]) -> None:
-    """Join communicators; those of one process wait for each other."""
-    if len(joins) == 1:
-        return joins[0]()
-    from concurrent.futures import ThreadPoolExecutor
-
-    if joins:
-        with ThreadPoolExecutor(len(joins)) as pool:
-            for done in [pool.submit(join) for join in joins]:
-                done.result()
-    return None
-
-
-def _address(identity: UniqueId) -> str:
-    return bytes(identity.internal).rstrip(b"\0").decode()

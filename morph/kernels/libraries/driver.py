@@ -49,8 +49,8 @@ def _add_errors(calls: Callbacks, library: Loaded) -> None:
         if numbers.name("CUresult", code) is None:
             answer[0] = None
             return INVALID_VALUE
-        refused = library.refused() if code == library.table.refusal else ""
-        answer[0] = text(f"{numbers.words(code)}: {refused}" if refused else numbers.words(code))
+        reason = library.reason(code)
+        answer[0] = text(f"{numbers.words(code)}: {reason}" if reason else numbers.words(code))
         return 0
 
 

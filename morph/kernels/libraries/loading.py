@@ -33,6 +33,13 @@ MODULES = {
 }
 
 
+class _Said(threading.local):
+    """The reasons for a thread's errors, by code."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[int, str] = {}
+
+
 class Loaded:
     """One served library in this process.
 
@@ -50,6 +57,7 @@ class Loaded:
         self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
         self._own = ctypes.CDLL(self.path, handle=self.handle)
         self._bound = False
+        self._said = _Said()
         self._binding = threading.RLock()
 
     def bind(self) -> None:
@@ -59,15 +67,17 @@ class Loaded:
                 self._bound = True
                 self._bind()
 
-    def refused(self) -> str:
-        """Return what this thread's last refused call was, and why."""
-        return str((self._function("morph_refused", ctypes.c_char_p)() or b"").decode())
+    def reason(self, code: int) -> str:
+        """Return what is known of this thread's last call that gave an error code."""
+        if code == self.table.refusal and (refused := self._function("morph_refused", ctypes.c_char_p)()):
+            return str(refused.decode())
+        return self._said.reasons.get(code, "") if code else ""
 
-    def refuse(self, words: str) -> int:
-        """Note a refusal of this thread, and return the library's code for it."""
-        self._kept_refusal = ctypes.create_string_buffer(words.encode())
-        self._function("morph_refuse", None)(self._kept_refusal)
-        return self.table.refusal
+    def say(self, code: int, words: str) -> None:
+        """Keep the reason for an error code of this thread."""
+        self._said.reasons[code] = words
+        if code == self.table.refusal:
+            self._function("morph_forget", None)()
 
     def noted(self, code: int) -> int:
         """Keep an error code of this thread for the functions that ask for the last one, and return it."""
@@ -105,7 +115,7 @@ class Loaded:
     def _address(self, name: str) -> int | None:
         """Return the address of what serves a name: of Python's function, else of the library's own."""
         address = self._callbacks.address(name)
-        if address is None and self._is_software:
+        if address is None and (self._is_software or self.table.is_everywhere(name)):
             address = self._function("morph_own", ctypes.c_void_p)(name.encode())
         return address
 

@@ -60,8 +60,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         if code is None:
             return UNKNOWN
         notes = " ".join(getattr(error, "__notes__", ())) or str(error)
-        if code == NOT_SUPPORTED:
-            library.refuse(f"{name}: {notes}")
+        library.say(int(code), f"{name}: {notes}")
         return int(code)
 
     calls = Callbacks(failed)
@@ -88,8 +87,8 @@ def _add_session(calls: Callbacks, library: Loaded) -> None:
     @calls.serve("nvmlErrorString", result=c_void_p, takes=(c_int,))
     def words_of(code: int) -> int:
         words = str(_pynvml().NVMLError(code)) if code else "Success"
-        refused = library.refused() if code == NOT_SUPPORTED else ""
-        return text(f"{words}: {refused}" if refused else words)
+        reason = library.reason(code)
+        return text(f"{words}: {reason}" if reason else words)
 
 
 def _add(calls: Callbacks, name: str, signature: str, devices: Devices) -> None:

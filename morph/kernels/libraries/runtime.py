@@ -7,7 +7,7 @@ import struct
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from morph.kernels.libraries import numbers
+from morph.kernels.libraries import numbers, vendors
 from morph.kernels.libraries.callbacks import Callbacks, fill, text
 from morph.software.machine import is_started
 
@@ -32,6 +32,8 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     if is_started():
         _add_devices(calls, library)
         _add_settings(calls, library)
+    elif backend.name in library.table.vendors:
+        vendors.add(calls, library, library.table.vendors[backend.name])
     return calls
 
 
@@ -43,8 +45,8 @@ def _add_errors(calls: Callbacks, library: Loaded) -> None:
     @calls.serve("cudaGetErrorString", result=c_void_p, takes=(c_int,))
     def words_of(code: int) -> int:
         words = numbers.words(code)
-        refused = library.refused() if code == library.table.refusal else ""
-        return text(f"{words}: {refused}" if refused else words)
+        reason = library.reason(code)
+        return text(f"{words}: {reason}" if reason else words)
 
 
 def _add_versions(calls: Callbacks, library: Loaded) -> None:

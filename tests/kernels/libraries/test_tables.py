@@ -30,7 +30,7 @@ def test_every_row_is_of_an_exported_name(name):
         if not (any(each.startswith(row[:-1]) for each in prefixes) if row.endswith("*") else row in exported)
     ]
     assert idle == []
-    rows = {name: set(calls) for name, calls in table.vendors.items()}
+    rows = {name: set(vendor.calls) for name, vendor in table.vendors.items()}
     assert {vendor: names - exported for vendor, names in rows.items() if names - exported} == {}
 
 

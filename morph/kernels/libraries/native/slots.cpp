@@ -56,7 +56,4 @@ EXPORTED void* morph_own(const char* name) {
 EXPORTED int morph_nothing() { return 0; }
 EXPORTED int morph_noted(int code) { return library::noted(code); }
 EXPORTED const char* morph_refused() { return library::refused; }
-EXPORTED void morph_refuse(const char* text) {
-  library::refused = text;
-  library::noted(library::not_supported);
-}
+EXPORTED void morph_forget() { library::refused = nullptr; }

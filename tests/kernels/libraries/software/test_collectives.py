@@ -1,6 +1,7 @@
 """libnccl on the software device: two ranks in one process, against torch on the host."""
 
 import ctypes
+import functools
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
 
 import pytest
@@ -19,12 +20,14 @@ NUMBERS = {
 SUM, PRODUCT, MAX, MIN, AVERAGE = range(5)
 
 
+@functools.cache
 def nccl():
     library = ctypes.CDLL("libnccl.so.2")
     library.ncclGetErrorString.restype = c_char_p
     return library
 
 
+@functools.cache
 def communicators(library):
     handles = (c_void_p * RANKS)()
     assert library.ncclCommInitAll(handles, RANKS, None) == 0
@@ -68,8 +71,6 @@ def test_all_reduce(operation, dtype):
             exact = [(x + y) // 2 for x, y in zip(a, b, strict=True)]
         exact = [x % (1 << 8 * dtype.itemsize) for x in exact]
     assert [r.cpu().tolist() for r in own] == [exact] * RANKS
-    for handle in handles:
-        assert library.ncclCommDestroy(handle) == 0
 
 
 def test_what_each_collective_moves():
