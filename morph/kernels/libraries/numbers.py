@@ -74,7 +74,7 @@ def value(what: Any, properties: Any) -> int:
 
 def properties(device: int) -> Any:
     """Return the properties of a visible software device, or None if there is none of this number."""
-    from morph.software.cuda.properties import of_number
+    from morph.software.properties import of_number
     from morph.software.machine import started
 
     visible = started().visible.indices()
