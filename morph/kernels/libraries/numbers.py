@@ -74,8 +74,8 @@ def value(what: Any, properties: Any) -> int:
 
 def properties(device: int) -> Any:
     """Return the properties of a visible software device, or None if there is none of this number."""
-    from morph.software.properties import of_number
     from morph.software.machine import started
+    from morph.software.properties import of_number
 
     visible = started().visible.indices()
     return of_number(visible[device]) if 0 <= device < len(visible) else None
