@@ -13,7 +13,8 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    from morph.kernels import nvidia_smi, refusals
+    from morph.kernels import bitsandbytes, nvidia_smi, refusals
 
     nvidia_smi.install(backend, journal)
     refusals.install(backend, journal)
+    bitsandbytes.install(backend, journal)
