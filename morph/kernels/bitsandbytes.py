@@ -1,7 +1,7 @@
 """bitsandbytes on the software device: its own operators and library for the CPU.
 
-Its CUDA kernels are in a library that needs cuBLAS. In place of the module that registers them, its kernels for
-the CPU are registered for CUDA, whose tensors are in the host's memory there.
+Its CUDA kernels are in a library that needs cuBLAS. In place of the module that registers them, its kernels
+for the CPU are registered for CUDA, whose tensors are in the host's memory there.
 """
 
 from __future__ import annotations
