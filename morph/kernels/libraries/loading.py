@@ -33,6 +33,9 @@ MODULES = {
 }
 
 
+_kept: list[Loaded] = []  # a program may call what it has looked up, also after the activation
+
+
 class _Said(threading.local):
     """The reasons for a thread's errors, by code."""
 
@@ -59,6 +62,7 @@ class Loaded:
         self._bound = False
         self._said = _Said()
         self._binding = threading.RLock()
+        _kept.append(self)
 
     def bind(self) -> None:
         """Put what serves each name into its slot, unless it is there."""
