@@ -7,6 +7,7 @@ or in a header is met like any other, and an error names the file and line that 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source
@@ -94,24 +95,26 @@ def _take_turns(source: Source, edits: Edits) -> None:
     A kernel may read shared memory right after the last barrier of a round and write it in the next one
     before the first: on a GPU all threads read long before one writes. Here one would run ahead.
     """
-    loops = {_loop_around(source, match.start()) for match in source.find(_BARRIER)} - {-1}
-    for loop in loops:
+    last: dict[int, int] = {}
+    for match in source.find(_BARRIER):
+        last |= dict.fromkeys(_loops_around(source, match.start()), match.end())
+    for loop, barrier in last.items():
         end = source.close(loop)
-        edits.replace(end, end, " ::morph_cuda::let_others_on(); ")
+        if source.code[barrier:end].strip(" \n;)"):  # something follows the last barrier
+            edits.replace(end, end, " ::morph_cuda::let_others_on(); ")
 
 
-def _loop_around(source: Source, place: int) -> int:
-    """Return where the body of the innermost loop around a place opens, or -1."""
+def _loops_around(source: Source, place: int) -> Iterator[int]:
+    """Yield where the bodies of the loops around a place open, within its function."""
     brace = source.enclosing(place)
     while brace >= 0:
         head = source.head(brace)
         word = _word_before_parentheses(head) if head.endswith(")") else re.split(r"\W", head)[-1]
         if word in ("for", "while", "do"):
-            return brace
-        if word not in ("if", "else", "constexpr", "switch"):
-            return -1
+            yield brace
+        elif word not in ("if", "else", "constexpr", "switch"):
+            return
         brace = source.enclosing(brace)
-    return -1
 
 
 def _word_before_parentheses(head: str) -> str:
