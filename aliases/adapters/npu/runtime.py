@@ -11,7 +11,7 @@ ACL_PINNED = 0x10000000
 
 
 def cudart() -> Runtime:
-    """Implement ``torch.cuda.cudart()``; what torch_npu 2.8 and 2.9 lack is refused by name when called."""
+    """Implement ``torch.cuda.cudart()``; what torch_npu 2.8 or 2.9 lacks is refused when it is called."""
     npurt = getattr(vendor_module(), "npurt", None)
     return Runtime(npurt() if npurt else None, "npu", register_flags=register_flags)
 
