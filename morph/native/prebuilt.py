@@ -27,7 +27,23 @@ def find(library: str, torch: str, revision: str) -> pathlib.Path | None:
     built = _record().get(library)
     if built is None or (built["torch"], built["revision"]) != (torch, revision):
         return None
-    path = FOLDER / library
+    return _whole(FOLDER / library, built)
+
+
+def find_shared(place: pathlib.Path) -> pathlib.Path | None:
+    """Return a library of the installed wheel that is for every torch.
+
+    Args:
+        place: Where it lies in the folder of libraries.
+
+    Returns:
+        The path, or None if the wheel has none there.
+    """
+    built = _record().get(str(place))
+    return None if built is None else _whole(FOLDER / place, built)
+
+
+def _whole(path: pathlib.Path, built: dict[str, Any]) -> pathlib.Path | None:
     return path if path.is_file() and path.stat().st_size == built["size"] else None
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from morph import toml
 from morph.errors import MorphError
-from morph.wheels import headers, packing
+from morph.wheels import headers, packing, serving
 from morph.wheels.building import Builder, Library, WheelError, parts
 
 RELEASES = pathlib.Path(__file__).parent / "releases.toml"
@@ -63,9 +63,12 @@ def _wheels(options: argparse.Namespace, console: Console) -> Iterator[pathlib.P
                 if python.version in supported:
                     console.print(f"torch {release}, Python {python.version}, {options.machine}")
                     built[python.version] += _libraries(release, python, package, options)
+        console.print(f"CUDA's libraries, {options.machine}")
+        shared = serving.build(options.machine, options.work)
         for python in pythons:
             unpacked = packing.unpack(options.wheel, pathlib.Path(scratch, python.tag))
-            yield packing.pack(unpacked, built[python.version], python, options.machine, options.out)
+            libraries = [*built[python.version], *shared]
+            yield packing.pack(unpacked, libraries, python, options.machine, options.out)
 
 
 def _libraries(

@@ -34,9 +34,16 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Library:
-    """A built library, and what it was built from and for, which the wheel records."""
+    """A built library.
+
+    Attributes:
+        path: Where it was built.
+        place: Where it goes in the wheel's folder of libraries.
+        record: What it was built from and for, which the wheel records.
+    """
 
     path: pathlib.Path
+    place: pathlib.Path
     record: dict[str, Any]
 
 
@@ -66,6 +73,12 @@ def compiler(machine: str) -> list[str]:
     return [name]
 
 
+def identity(command: Sequence[str]) -> str:
+    """Return a compiler's name and release."""
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    return version.stdout.splitlines()[0]
+
+
 class Builder:
     """Builds the libraries of one torch and one machine; objects without Python in them serve each Python."""
 
@@ -91,10 +104,9 @@ class Builder:
             raise WheelError(
                 f"{part.name} did not build for torch {self._torch.version}, {self._machine}: {error.summary}"
             ) from None
-        return Library(library, self._record(part, python, library))
+        return Library(library, pathlib.Path(library.name), self._record(part, python, library))
 
     def _record(self, part: Part, python: Python, library: pathlib.Path) -> dict[str, Any]:
-        version = subprocess.run([*self._compiler, "--version"], capture_output=True, text=True, check=True)
         return {
             "part": part.name,
             "torch": release(self._torch.version),
@@ -102,7 +114,7 @@ class Builder:
             "revision": self._torch.revision,
             "python": python.version,
             "machine": self._machine,
-            "compiler": version.stdout.splitlines()[0],
+            "compiler": identity(self._compiler),
             "options": list(compiling.FLAGS),
             "size": library.stat().st_size,
         }

@@ -60,8 +60,10 @@ def _place(libraries: Sequence[Library], folder: pathlib.Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for library in libraries:
-        shutil.copy(library.path, folder)
-    record = {library.path.name: library.record for library in libraries}
+        path = folder / library.place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library.path, path)
+    record = {str(library.place): library.record for library in libraries}
     (folder / prebuilt.RECORD).write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -14,7 +14,7 @@ import torch
 
 from morph.native import prebuilt
 from morph.native.target import release
-from morph.wheels import headers, packing
+from morph.wheels import headers, packing, serving
 from morph.wheels.building import Builder, Library, WheelError, compiler, parts
 from tests.installation import FreshEnvironment, create
 from tests.platforms import REPOSITORY
@@ -22,6 +22,12 @@ from tests.platforms import REPOSITORY
 LOAD = """
 import morph.seam.native as native
 print(native.NativeSeam(lambda line: print(line, flush=True))._module.__file__)
+"""
+SERVED = """
+from morph.kernels.libraries.loading import described
+from morph.native.shared import build_shared
+from morph.tables import library
+print(build_shared(described(library.load("libnvToolsExt"), "libnvToolsExt.so.1", "cpu")))
 """
 MACHINE = platform.machine()
 HERE = headers.Torch(torch.__version__, torch.version.git_version, pathlib.Path(torch.__path__[0], "include"))
@@ -35,12 +41,19 @@ def seam(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """The smallest of the served libraries."""
+    (library,) = serving.build(MACHINE, tmp_path_factory.mktemp("served"), ["libnvToolsExt"])
+    return library
+
+
+@pytest.fixture(scope="module")
 def platform_wheel(
-    seam: Library, built_wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+    seam: Library, marks: Library, built_wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
 ) -> pathlib.Path:
     unpacked = packing.unpack(built_wheel, tmp_path_factory.mktemp("unpacked"))
     python = headers.of_python(sys.executable)
-    return packing.pack(unpacked, [seam], python, MACHINE, tmp_path_factory.mktemp("dist"))
+    return packing.pack(unpacked, [seam, marks], python, MACHINE, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture
@@ -50,14 +63,14 @@ def environment(platform_wheel: pathlib.Path, tmp_path: pathlib.Path) -> FreshEn
     return environment
 
 
-def load(environment: FreshEnvironment, tmp_path: pathlib.Path) -> str:
+def load(environment: FreshEnvironment, tmp_path: pathlib.Path, program: str = LOAD) -> str:
     without = {
         "CXX": "no-such-compiler",
         "MORPH_CACHE": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
     }
-    done = environment.run("-c", LOAD, environment=without, check=False)
+    done = environment.run("-c", program, environment=without, check=False)
     return done.stdout + done.stderr
 
 
@@ -66,6 +79,12 @@ def test_an_installed_library_is_loaded_without_a_compiler(
 ) -> None:
     loaded = pathlib.Path(load(environment, tmp_path).strip())
     assert loaded.parent == environment.packages / "morph" / "native" / "libraries"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_served_library_needs_no_compiler(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
+    loaded = pathlib.Path(load(environment, tmp_path, SERVED).strip())
+    assert loaded.is_relative_to(environment.packages / "morph" / "native" / "libraries" / "shared")
     assert not (tmp_path / "cache").exists()
 
 
@@ -92,8 +111,9 @@ def test_the_wheel_is_tagged_for_its_python_and_records_what_it_holds(platform_w
     with zipfile.ZipFile(platform_wheel) as archive:
         record = json.loads(archive.read("morph/native/libraries/record.json"))
         sizes = {name: archive.getinfo(f"morph/native/libraries/{name}").file_size for name in record}
-    ((name, built),) = record.items()
-    assert sizes[name] == built["size"]
+    assert sizes == {name: built["size"] for name, built in record.items()}
+    assert {built["part"] for built in record.values()} == {"seam", "libnvToolsExt.so.1"}
+    built = next(built for built in record.values() if built["part"] == "seam")
     assert (built["part"], built["torch"], built["headers"]) == (
         "seam", release(torch.__version__), torch.__version__,
     )  # fmt: skip

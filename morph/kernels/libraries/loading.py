@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from morph.announcement import report
 from morph.kernels.libraries import generation
-from morph.native.shared import build_shared
+from morph.native.shared import SharedLibrary, build_shared
 from morph.tables.library import Library
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Loaded:
     def __init__(self, table: Library, file: str, backend: Backend) -> None:
         self.table, self.file = table, file
         self._backend = backend
-        self.path = str(_build(table, file, backend.name))
+        self.path = str(build_shared(described(table, file, backend.name), report))
         self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
         self._own = ctypes.CDLL(self.path, handle=self.handle)
         self._bound = False
@@ -140,7 +140,14 @@ class Loaded:
         return function
 
 
-def _build(table: Library, file: str, backend: str) -> pathlib.Path:
+def described(table: Library, file: str, backend: str) -> SharedLibrary:
+    """Return what a served library is built from.
+
+    Args:
+        table: Its table.
+        file: Its file name, ``"libcudart.so.12"``.
+        backend: The backend that it serves.
+    """
     refusals = {
         name: f"{name} of {file} is not served: {entry.note}"
         for name in table.releases[file]
@@ -148,4 +155,4 @@ def _build(table: Library, file: str, backend: str) -> pathlib.Path:
     }
     sources = [NATIVE / each for each in ("slots.cpp", *SOURCES.get(table.name, ()))]
     generated = {"names.cpp": generation.source(table.name, table.refusal, refusals)}
-    return build_shared(file, sources, generated, report)
+    return SharedLibrary(file, sources, generated)
