@@ -62,8 +62,8 @@ class Cause:
     @property
     def action(self) -> str:
         """What to do about it, in one clause: what stands for a package, the remedy, or what a table says."""
-        is_package = self.rule in rules() and bool(rules()[self.rule].packages)
-        return next(iter(self.notes)) if is_package or not self.remedy else self.remedy
+        stands_for = rules()[self.rule].packages if self.rule in rules() else {}
+        return stands_for.get(self.names[0]) or self.remedy or next(iter(self.notes))
 
     @property
     def notes(self) -> Mapping[str, list[str]]:
@@ -103,7 +103,7 @@ def _key(finding: Finding) -> tuple[object, ...]:
 
 def _notes(finding: Finding) -> Iterator[tuple[str, str]]:
     for backend, answer in finding.answers.items():
-        if answer.look if finding.look else answer.differs:
+        if answer.look or (answer.differs and (bool(finding.use.rule) or not finding.look)):
             yield backend, answer.note or _WORDS.get(answer.status, "")
 
 

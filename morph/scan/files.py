@@ -15,7 +15,8 @@ from morph.scan.notebooks import NOTEBOOK
 
 PYTHON = (".py", ".pyw")
 CUDA = (".cu", ".cuh")
-READ = (*PYTHON, *CUDA, NOTEBOOK)
+CPP = (*CUDA, ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hxx", ".inl")
+READ = (*PYTHON, *CPP, NOTEBOOK)
 LARGEST = 32  # MiB; a tree takes about a hundred times as much
 
 

@@ -33,9 +33,7 @@ def is_ignored(finding: Finding, entries: Sequence[str]) -> bool:
     """Return whether a finding is of one of these rules, or its name matches one of these patterns."""
     if not (finding.look or finding.differs):
         return False
-    return any(
-        entry == finding.rule or fnmatch.fnmatchcase(finding.use.name, entry) for entry in entries
-    )
+    return any(entry == finding.rule or fnmatch.fnmatchcase(finding.use.name, entry) for entry in entries)
 
 
 def _known() -> list[str]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from morph import toml
+from morph.kernels.extensions import headers, refusals
 from morph.tables.rows import Facts
 
 _SHOWN = 40
+_OF_SOURCES: Mapping[str, Callable[[], Mapping[str, str]]] = {
+    "cuda-feature": lambda: {**_features(), **headers.features()},
+    "cuda-library": headers.libraries,
+}
+"""The rules that find what CUDA sources may not hold on the software device: it, and what to use instead."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Rule:
     says: str
     remedy: str
     works_on: tuple[str, ...] = ()
+    works: Mapping[str, str] = field(default_factory=dict)
     on: Mapping[str, str] = field(default_factory=dict)
     differs: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
@@ -84,6 +91,10 @@ class Rule:
         return next((each for each in self.packages if name == each or name.startswith(f"{each}.")), None)
 
 
+def _features() -> Mapping[str, str]:
+    return {name: f"the software device does not run it; {way}" for name, way in refusals.FEATURES.items()}
+
+
 def _holds(facts: Facts, key: str, value: str = "") -> bool:
     held = getattr(facts, key, ())
     return value in held if value else bool(held)
@@ -94,11 +105,13 @@ def rules() -> Mapping[str, Rule]:
     """Return the rules by their names."""
     text = importlib.resources.files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     sections = toml.loads(text)
-    devices = sections.pop("on")
-    return {name: _rule(name, section, devices) for name, section in sections.items()}
+    shared = {key: sections.pop(key) for key in ("on", "works")}
+    return {name: _rule(name, section, shared) for name, section in sections.items()}
 
 
-def _rule(name: str, section: Mapping[str, Any], devices: Mapping[str, Mapping[str, str]]) -> Rule:
+def _rule(name: str, section: Mapping[str, Any], shared: Mapping[str, Any]) -> Rule:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in section.items()}
-    on = devices[values.pop("on")] if "on" in values else {}
-    return Rule(name, on=on, **values)
+    values |= {key: texts[values[key]] for key, texts in shared.items() if key in values}
+    if name in _OF_SOURCES:
+        values["packages"] = _OF_SOURCES[name]()
+    return Rule(name, **values)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from morph.scan.attention import attention
 from morph.scan.differences import differences
-from morph.scan.files import CUDA, check_regular, read
+from morph.scan.files import CPP, CUDA, read
 from morph.scan.ignoring import is_ignored
 from morph.scan.methods import methods
 from morph.scan.names import names, package_names
@@ -21,15 +21,15 @@ from morph.scan.notebooks import NOTEBOOK, source_of
 from morph.scan.report import UNPARSED, Finding, Report, Unparsed
 from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
+from morph.scan.sources import mentions_cuda, uses_of_source
 from morph.scan.statuses import answer
 from morph.scan.texts import texts
-from morph.scan.uses import Found, Kind, Place, Places, Use
+from morph.scan.uses import Found, Places, Use
 from morph.scan.variables import variables
 
 Finder = Callable[[Resolution], Iterable[Found]]
 OF_CUDA: tuple[Finder, ...] = (names, texts, methods, variables, attention)
 EVERYTHING = (*OF_CUDA, differences)
-BEGINNING = Place(1, 1, 1, 1)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OSError)
 MENTIONS = tuple(
     word.encode()
@@ -91,10 +91,11 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
         SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
         OSError: If it cannot be read.
     """
-    if file.suffix in CUDA:
-        check_regular(file)
-        return [Use(BEGINNING, file.name, Kind.LOOK, "cuda-source")]
     source = read(file)
+    if file.suffix in CPP:
+        wanted = file.suffix in CUDA or mentions_cuda(source)
+        text = source.decode(errors="replace")
+        return uses_of_source(text, file.name, file.suffix in CUDA) if wanted else []
     if file.suffix == NOTEBOOK:
         source = source_of(source)
     tree = parsed(source, str(file))
@@ -123,9 +124,7 @@ def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:
     return uses_of(Resolution(tree), text)
 
 
-def uses_of(
-    resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CUDA
-) -> list[Use]:
+def uses_of(resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CUDA) -> list[Use]:
     """Return the uses in a module whose names are resolved, in the order of its lines.
 
     Args:

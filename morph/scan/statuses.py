@@ -49,6 +49,8 @@ def _of_rule(rule: Rule, use: Use, backend: str) -> Answer:
         return Answer(None, rule.difference(facts))
     if backend in rule.works_on or facts.device_type in use.beside:
         return Answer(None)
+    if backend in rule.works:
+        return Answer(None, rule.works[backend])
     note = rule.on.get(backend) or rule.packages.get(use.name, rule.says)
     return Answer(None, note, look=True)
 

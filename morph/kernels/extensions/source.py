@@ -43,7 +43,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         found = list(_MARKER.finditer(text))
-        ends = [each.start() for each in found[1:]] + [len(text)]
+        ends = [*(each.start() for each in found[1:]), *([len(text)] if found else [])]
         self.headers: list[str] = []
         parts = [text[: found[0].start()] if found else text]
         left_out: list[str] = []

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import torch
 
-from morph import toml
+from morph.kernels.extensions import headers
 from morph.native import BuildError, cache, compiling
 from morph.native.commands import CommandError, run_together
 from morph.native.target import Target
@@ -118,12 +118,13 @@ def _write_headers(folder: pathlib.Path) -> None:
             target = folder / path.relative_to(INCLUDE)
             target.parent.mkdir(parents=True, exist_ok=True)
             _link(target, path)
-    table = toml.loads((HERE / "headers.toml").read_text(encoding="utf-8"))
-    for served, names in table["served"].items():
+    for own, names in headers.served().items():
         for name in names:
-            _put(folder / name, f'#pragma once\n#include "{served}"\n')
-    for name, reason in table["refused"].items():
-        _put(folder / name, f'#error "morph: {name}: the software device has no {reason}"\n')
+            _put(folder / name, f'#pragma once\n#include "{own}"\n')
+    refused = {**headers.libraries(), **headers.features()}
+    for name, reason in refused.items():
+        if not name.endswith("/"):
+            _put(folder / name, f'#error "morph: {name}: the software device has no {reason}"\n')
 
 
 def _write_version(toolkit: Toolkit) -> None:

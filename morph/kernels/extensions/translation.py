@@ -6,10 +6,11 @@ or in a header is met like any other, and an error names the file and line that 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
-from morph.kernels.extensions import launches
+from morph.kernels.extensions import launches, refusals
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source
 
 _BARRIER = (
@@ -19,13 +20,6 @@ _EXTERNAL = (
     r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
     r"(?<!\w)(?P<name>\w+)\s*\[\s*\]\s*;"
 )
-_REFUSED = {
-    r"\b(?:__asm__|__asm|asm)\b": "inline PTX; write it in C++",
-    r"\bwmma\s*::": "tensor cores (wmma); use torch.matmul for the product",
-    r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b": "textures; read global memory",
-    r"\b__pipeline_memcpy_async\b": "asynchronous copies; copy with plain loads",
-}
-_NESTED = "a kernel that launches a kernel (dynamic parallelism); launch both from the host"
 _FAILURE = "morph_cuda_assert_fail"
 _HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
 _WORDS = {
@@ -64,29 +58,9 @@ def _in_header(word: re.Match[str]) -> str:
 
 
 def _refuse(source: Source) -> None:
-    for pattern, what in _REFUSED.items():
-        for match in source.find(pattern):
-            if source.is_the_users(match.start()) and not _is_empty(source.text[match.end() :][:80]):
-                raise source.error(match.start(), f"the software device does not run {what}")
-    for match in source.find(launches.OPENING):
-        if _is_in_kernel(source, match.start()):
-            raise source.error(match.start(), f"the software device does not run {_NESTED}")
-
-
-def _is_empty(rest: str) -> bool:
-    """Return whether an ``asm`` has no instruction, as a barrier for the compiler has."""
-    return re.match(r'\s*(?:volatile|__volatile__)?\s*\(\s*""', rest) is not None
-
-
-def _is_in_kernel(source: Source, place: int) -> bool:
-    """Return whether a place is in the body of a function for the device."""
-    brace = source.enclosing(place)
-    while brace >= 0:
-        head = re.split(r"[;{}]", source.head(brace))[-1]
-        if "__global__" in head or ("__device__" in head and "__host__" not in head):
-            return True
-        brace = source.enclosing(brace)
-    return False
+    for found in itertools.chain(refusals.features(source), refusals.nested_launches(source)):
+        what = f"{found.name}; {refusals.FEATURES[found.name]}"
+        raise source.error(found.start, f"the software device does not run {what}")
 
 
 def _take_turns(source: Source, edits: Edits) -> None:

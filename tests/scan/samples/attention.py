@@ -48,10 +48,11 @@ subprocess.run(query)
 print("nvidia-smi is not used here")
 asyncio.run(asyncio.create_subprocess_exec("nvidia-smi"))  #: asyncio.create_subprocess_exec('nvidia-smi') nvidia-command
 
-ctypes.CDLL("libcudart.so.12")  #: ctypes.CDLL('libcudart.so.12') nvidia-library
-ctypes.cdll.LoadLibrary("/usr/local/cuda/lib64/libcuda.so.1")  #: ctypes.cdll.LoadLibrary('/usr/local/cuda/lib64/libcuda.so.1') nvidia-library
-ctypes.util.find_library("nccl")  #: ctypes.util.find_library('nccl') nvidia-library, "nccl"
-runtime = os.path.join("/usr/lib", "libcudart.so")  #: 'libcudart.so' nvidia-library
+ctypes.CDLL("libcudart.so.12")  #: ctypes.CDLL('libcudart.so.12') cuda-runtime-library
+ctypes.cdll.LoadLibrary("/usr/local/cuda/lib64/libcuda.so.1")  #: ctypes.cdll.LoadLibrary('/usr/local/cuda/lib64/libcuda.so.1') cuda-runtime-library
+ctypes.util.find_library("nccl")  #: ctypes.util.find_library('nccl') cuda-runtime-library, "nccl"
+runtime = os.path.join("/usr/lib", "libcudart.so")  #: 'libcudart.so' cuda-runtime-library
+cublas = ctypes.CDLL("libcublas.so.12")  #: ctypes.CDLL('libcublas.so.12') nvidia-library
 ctypes.CDLL(runtime), ctypes.CDLL("libm.so.6")
 
 capability = torch.cuda.get_device_capability()  #: torch.cuda.get_device_capability

@@ -1,0 +1,48 @@
+"""The headers of CUDA's toolkit, by ``headers.toml``: which are served, and which are refused and why."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from morph import toml
+
+_TABLE = pathlib.Path(__file__).parent / "headers.toml"
+
+
+def served() -> Mapping[str, list[str]]:
+    """Return the headers that are served, by the one of morph's that each of them includes."""
+    names: Mapping[str, list[str]] = _tables()["served"]
+    return names
+
+
+def libraries() -> Mapping[str, str]:
+    """Return the refused headers of NVIDIA's libraries, with what each is and what to use instead."""
+    reasons: Mapping[str, str] = _tables()["libraries"]
+    return reasons
+
+
+def features() -> Mapping[str, str]:
+    """Return the other headers that are refused, as ``libraries`` does; a name ending in / is a folder."""
+    reasons: Mapping[str, str] = _tables()["features"]
+    return reasons
+
+
+def refused(name: str) -> str | None:
+    """Return the refused header, or folder of headers, that an ``#include`` names; None if it is served."""
+    known = sorted({**libraries(), **features()}, key=lambda each: not each.endswith("/"))
+    for each in known:
+        if name == each or (each.endswith("/") and name.startswith(each) and not _is_served(name)):
+            return each
+    return None
+
+
+def _is_served(name: str) -> bool:
+    return any(name in names for names in served().values())
+
+
+@functools.cache
+def _tables() -> Mapping[str, Any]:
+    return toml.loads(_TABLE.read_text(encoding="utf-8"))

@@ -1,0 +1,70 @@
+"""What a CUDA source may hold that the software device does not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from morph.kernels.extensions import launches
+from morph.kernels.extensions.source import Source
+
+NESTED = "dynamic parallelism"
+FEATURES: Mapping[str, str] = {
+    "inline PTX": "write it in C++",
+    "tensor cores (wmma)": "use torch.matmul for the product",
+    "textures": "read global memory",
+    "asynchronous copies": "copy with plain loads",
+    NESTED: "launch both kernels from the host",
+}
+"""By its name, what to do instead."""
+_PATTERNS = {
+    "inline PTX": r"\b(?:__asm__|__asm|asm)\b",
+    "tensor cores (wmma)": r"\bwmma\s*::",
+    "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
+    "asynchronous copies": r"\b__pipeline_memcpy_async\b",
+}
+
+
+class Refused(NamedTuple):
+    """What is refused in a source.
+
+    Attributes:
+        start: Where it begins in the text.
+        end: Where it ends.
+        name: Its name in ``FEATURES``.
+    """
+
+    start: int
+    end: int
+    name: str
+
+
+def features(source: Source) -> Iterator[Refused]:
+    """Yield what is refused in a source wherever it stands; an ``asm`` without an instruction is not."""
+    for name, pattern in _PATTERNS.items():
+        for match in source.find(pattern):
+            if source.is_the_users(match.start()) and not _is_empty(source.text[match.end() :][:80]):
+                yield Refused(*match.span(), name)
+
+
+def nested_launches(source: Source) -> Iterator[Refused]:
+    """Yield the launches in the body of a function for the device."""
+    for match in source.find(launches.OPENING):
+        if _is_in_kernel(source, match.start()):
+            yield Refused(*match.span(), NESTED)
+
+
+def _is_empty(rest: str) -> bool:
+    """Return whether an ``asm`` has no instruction, as a barrier for the compiler has."""
+    return re.match(r'\s*(?:volatile|__volatile__)?\s*\(\s*""', rest) is not None
+
+
+def _is_in_kernel(source: Source, place: int) -> bool:
+    brace = source.enclosing(place)
+    while brace >= 0:
+        head = re.split(r"[;{}]", source.head(brace))[-1]
+        if "__global__" in head or ("__device__" in head and "__host__" not in head):
+            return True
+        brace = source.enclosing(brace)
+    return False
