@@ -23,7 +23,7 @@ struct DoubleBuffer {
 namespace detail {
 
 inline bool asks_for_size(void* storage, size_t& bytes) {
-  if (storage) return false;
+  if (storage) return morph_cuda::refuse_in_capture(nullptr), false;
   bytes = 256;
   return true;
 }

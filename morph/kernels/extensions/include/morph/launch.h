@@ -12,6 +12,8 @@ namespace morph_cuda {
 
 // Runs the threads of a grid; returns when all are done.
 void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure);
+// Refuses what a graph would not hold, while one is captured.
+void refuse_in_capture(cudaStream_t stream);
 
 struct Zero {  // a literal 0 among the arguments, which may be a number or a null pointer
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_pointer_v<T>>>

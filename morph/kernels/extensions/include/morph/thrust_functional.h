@@ -1,0 +1,90 @@
+// thrust's function objects, tuples and execution policies.
+#pragma once
+
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "morph/launch.h"
+
+#define THRUST_VERSION 200800
+
+namespace thrust {
+
+using std::get;
+using std::make_pair;
+using std::make_tuple;
+using std::pair;
+using std::swap;
+using std::tie;
+using std::tuple;
+using std::tuple_element;
+using std::tuple_size;
+
+#define MORPH_THRUST_OPERATION(NAME, EXPRESSION) \
+  template <class T = void> struct NAME { \
+    template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { return EXPRESSION; } \
+  };
+MORPH_THRUST_OPERATION(plus, a + b)
+MORPH_THRUST_OPERATION(minus, a - b)
+MORPH_THRUST_OPERATION(multiplies, a * b)
+MORPH_THRUST_OPERATION(divides, a / b)
+MORPH_THRUST_OPERATION(modulus, a % b)
+MORPH_THRUST_OPERATION(bit_and, a & b)
+MORPH_THRUST_OPERATION(bit_or, a | b)
+MORPH_THRUST_OPERATION(bit_xor, a ^ b)
+MORPH_THRUST_OPERATION(equal_to, a == b)
+MORPH_THRUST_OPERATION(not_equal_to, a != b)
+MORPH_THRUST_OPERATION(less, a < b)
+MORPH_THRUST_OPERATION(less_equal, a <= b)
+MORPH_THRUST_OPERATION(greater, a > b)
+MORPH_THRUST_OPERATION(greater_equal, a >= b)
+MORPH_THRUST_OPERATION(logical_and, a && b)
+MORPH_THRUST_OPERATION(logical_or, a || b)
+MORPH_THRUST_OPERATION(maximum, a < b ? b : a)
+MORPH_THRUST_OPERATION(minimum, b < a ? b : a)
+#undef MORPH_THRUST_OPERATION
+template <class T = void> struct negate { template <class A> constexpr auto operator()(const A& a) const { return -a; } };
+template <class T = void> struct logical_not { template <class A> constexpr bool operator()(const A& a) const { return !a; } };
+template <class T = void> struct square { template <class A> constexpr auto operator()(const A& a) const { return a * a; } };
+template <class T = void> struct identity { template <class A> constexpr A operator()(const A& a) const { return a; } };
+
+template <class A, class R> struct unary_function { using argument_type = A; using result_type = R; };
+template <class A, class B, class R> struct binary_function {
+  using first_argument_type = A;
+  using second_argument_type = B;
+  using result_type = R;
+};
+template <class T> constexpr T max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T> constexpr T min(const T& a, const T& b) { return b < a ? b : a; }
+
+namespace detail {
+
+struct Policy {};
+struct OnHost : Policy {};
+struct OnDevice : Policy {
+  template <class S> OnDevice on(const S&) const { return {}; }
+  template <class A> OnDevice operator()(A&&) const { return {}; }
+};
+template <class P> constexpr bool is_policy = std::is_base_of_v<Policy, std::decay_t<P>>;
+
+// Calls a function without the policy among the arguments; what is on the device may not be in a capture.
+template <class F, class First, class... Rest>
+decltype(auto) without_policy(F&& function, First&& first, Rest&&... rest) {
+  if constexpr (!std::is_base_of_v<OnHost, std::decay_t<First>>) morph_cuda::refuse_in_capture(nullptr);
+  if constexpr (is_policy<First>) return function(std::forward<Rest>(rest)...);
+  else return function(std::forward<First>(first), std::forward<Rest>(rest)...);
+}
+
+}  // namespace detail
+
+inline constexpr detail::OnHost host, seq;
+inline constexpr detail::OnDevice device;
+namespace cuda { inline constexpr detail::OnDevice par, par_nosync; }
+namespace system::cuda { inline constexpr detail::OnDevice par, par_nosync; }
+using device_execution_policy = detail::OnDevice;
+using device_system_tag = detail::OnDevice;
+using host_system_tag = detail::OnHost;
+
+}  // namespace thrust

@@ -1,0 +1,66 @@
+// thrust's vectors, iterators and algorithms.
+#include <thrust/copy.h>
+#include <thrust/device_ptr.h>
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
+#include <thrust/functional.h>
+#include <thrust/host_vector.h>
+#include <thrust/iterator/constant_iterator.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/reduce.h>
+#include <thrust/remove.h>
+#include <thrust/scan.h>
+#include <thrust/sequence.h>
+#include <thrust/sort.h>
+#include <thrust/transform_reduce.h>
+#include <thrust/unique.h>
+
+struct Squared {
+  __host__ __device__ float operator()(float x) const { return x * x; }
+};
+struct Dot {
+  template <class T>
+  __host__ __device__ float operator()(const T& pair) const { return thrust::get<0>(pair) * thrust::get<1>(pair); }
+};
+
+extern "C" {
+int order(float* keys, long* places, int n) try {
+  cudaStream_t stream = nullptr;
+  thrust::device_vector<long> indices(n);
+  thrust::sequence(indices.begin(), indices.end());
+  thrust::device_ptr<float> first(keys);
+  thrust::sort_by_key(thrust::cuda::par.on(stream), first, first + n, indices.begin(), thrust::greater<float>());
+  thrust::copy(indices.begin(), indices.end(), thrust::device_pointer_cast(places));
+  return 0;
+} catch (const std::exception&) {
+  return 1;
+}
+float norm(const float* x, int n) {
+  return thrust::transform_reduce(thrust::device, x, x + n, Squared(), 0.f, thrust::plus<float>());
+}
+float dot(const float* x, const float* y, int n) {
+  auto first = thrust::make_zip_iterator(thrust::make_tuple(x, y));
+  auto products = thrust::make_transform_iterator(first, Dot());
+  return thrust::reduce(products, products + n);
+}
+void scans(int* values, int* exclusive, int n) {
+  thrust::exclusive_scan(values, values + n, exclusive);
+  thrust::inclusive_scan(thrust::device, values, values + n, values);
+}
+int runs(int* values, int* keys, int* counts, int n) {
+  thrust::device_vector<int> sorted(values, values + n);
+  thrust::sort(sorted.begin(), sorted.end());
+  auto ones = thrust::make_constant_iterator(1);
+  auto ends = thrust::reduce_by_key(sorted.begin(), sorted.end(), ones, keys, counts);
+  int distinct = int(thrust::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  return ends.first - keys == distinct ? distinct : -1;
+}
+int positive(const float* x, int* places, int n) {
+  thrust::counting_iterator<int> all(0);
+  int* end = thrust::copy_if(all, all + n, x, places, [](float value) { return value > 0; });
+  thrust::host_vector<bool> flags(3, true);
+  return flags[2] ? int(end - places) : -1;
+}
+}

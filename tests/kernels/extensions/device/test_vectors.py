@@ -1,0 +1,66 @@
+"""The subset of thrust, compared with torch."""
+
+import ctypes
+
+import pytest
+import torch
+
+from tests.kernels.extensions.device.corpus import call, cuda, library
+
+
+def number(function: str, *tensors: torch.Tensor) -> float:
+    """Call a function that returns a number, with tensors and the size of the first."""
+    found = getattr(library("vectors"), function)
+    found.restype = ctypes.c_float if function in ("norm", "dot") else ctypes.c_int
+    return found(*(ctypes.c_void_p(each.data_ptr()) for each in tensors), ctypes.c_int(len(tensors[0])))
+
+
+def test_order_by_key():
+    keys, places = cuda(300).round(decimals=1), torch.empty(300, device="cuda", dtype=torch.int64)
+    expected, indices = keys.sort(descending=True, stable=True)
+    call("vectors", "order", keys, places, 300)
+    assert torch.equal(keys, expected)
+    assert torch.equal(places, indices)
+
+
+def test_reductions():
+    x, y = cuda(200), cuda(200).flip(0).contiguous()
+    assert number("norm", x) == pytest.approx(float(x.square().sum()), rel=1e-5)
+    assert number("dot", x, y) == pytest.approx(float((x * y).sum()), rel=1e-4, abs=1e-5)
+
+
+def test_scans():
+    values = torch.arange(50, device="cuda", dtype=torch.int32) % 7
+    before, sums = torch.empty_like(values), values.cumsum(0).int()
+    expected = sums - values
+    call("vectors", "scans", values, before, 50)
+    assert torch.equal(values, sums)
+    assert torch.equal(before, expected)
+
+
+def test_runs_of_equal_values():
+    values = torch.arange(100, device="cuda", dtype=torch.int32) ** 2 % 13
+    keys, counts = torch.empty_like(values), torch.empty_like(values)
+    expected, occurrences = values.unique(return_counts=True)
+    assert number("runs", values, keys, counts) == len(expected)
+    assert torch.equal(keys[: len(expected)], expected)
+    assert torch.equal(counts[: len(expected)].long(), occurrences)
+
+
+def test_selection_by_a_stencil():
+    x, places = cuda(64), torch.empty(64, device="cuda", dtype=torch.int32)
+    expected = x.gt(0).nonzero().flatten()
+    assert number("positive", x, places) == len(expected)
+    assert torch.equal(places[: len(expected)].long(), expected)
+
+
+def test_a_graph_refuses_what_it_would_not_hold():
+    x, places = cuda(4), torch.zeros(4, device="cuda", dtype=torch.int64)
+    number("positive", x, places.int())  # built before the capture
+    refused = []
+    with (
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
+        refused.append(number("order", x, places))
+    assert refused == [1]
