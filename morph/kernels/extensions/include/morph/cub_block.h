@@ -1,4 +1,4 @@
-// CUB's collectives of a block and of a warp.
+// CUB's collectives of a block and of a warp. Their storage is of whole vectors, since kernels put vectors behind it.
 #pragma once
 
 #include <type_traits>
@@ -45,7 +45,7 @@ inline Storage& own_storage() {
 template <class T, int X, int ITEMS, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int ARCH = 0>
 class BlockLoad {
  public:
-  struct TempStorage { int unused; };
+  struct alignas(16) TempStorage { int unused; };
   BlockLoad() = default;
   explicit BlockLoad(TempStorage&) {}
   template <class P>
@@ -72,7 +72,7 @@ class BlockLoad {
 template <class T, int X, int ITEMS, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int ARCH = 0>
 class BlockStore {
  public:
-  struct TempStorage { int unused; };
+  struct alignas(16) TempStorage { int unused; };
   BlockStore() = default;
   explicit BlockStore(TempStorage&) {}
   template <class P>
@@ -91,7 +91,7 @@ class BlockStore {
 template <class T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int ARCH = 0>
 class BlockReduce {
  public:
-  struct TempStorage { SharedValues<T, X * Y * Z> values; };
+  struct alignas(16) TempStorage { SharedValues<T, X * Y * Z> values; };
   BlockReduce() : storage_(own_storage<TempStorage>()) {}
   explicit BlockReduce(TempStorage& storage) : storage_(storage) {}
   template <class F>
@@ -121,7 +121,7 @@ class BlockReduce {
 template <class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int ARCH = 0>
 class BlockScan {
  public:
-  struct TempStorage { SharedValues<T, X * Y * Z + 1> values; };
+  struct alignas(16) TempStorage { SharedValues<T, X * Y * Z + 1> values; };
   BlockScan() : storage_(own_storage<TempStorage>()) {}
   explicit BlockScan(TempStorage& storage) : storage_(storage) {}
 
@@ -219,7 +219,7 @@ class BlockScan {
 template <class T, int LANES = 32, int ARCH = 0>
 class WarpReduce {
  public:
-  struct TempStorage { int unused; };
+  struct alignas(16) TempStorage { int unused; };
   explicit WarpReduce(TempStorage&) {}
   template <class F> T Reduce(T own, F f) { return Reduce(own, f, LANES); }
   template <class F>
@@ -243,7 +243,7 @@ class WarpReduce {
 template <class T, int LANES = 32, int ARCH = 0>
 class WarpScan {
  public:
-  struct TempStorage { int unused; };
+  struct alignas(16) TempStorage { int unused; };
   explicit WarpScan(TempStorage&) {}
   template <class F>
   void InclusiveScan(T own, T& out, F f) {

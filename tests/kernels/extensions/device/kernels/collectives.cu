@@ -34,6 +34,9 @@ __global__ void warps(const float* in, float* out) {
   if (threadIdx.x % 32 == 0) out[warp] = most;
 }
 
+static_assert(sizeof(cub::BlockLoad<float, 128, 4>::TempStorage) % sizeof(float4) == 0);
+static_assert(sizeof(cub::BlockReduce<char, 33>::TempStorage) % sizeof(float4) == 0);
+
 extern "C" {
 void launch_scan(const int* in, int* out, int* total) { scan<32, 4><<<1, 32>>>(in, out, total); }
 void launch_warps(const float* in, float* out) { warps<<<1, 64>>>(in, out); }
