@@ -1,4 +1,4 @@
-"""Launches of kernels: ``kernel<<<grid, block>>>(arguments)`` becomes a call."""
+"""Launches of kernels: ``kernel<<<grid, block>>>(x)`` becomes a call, and ``(void*)kernel`` an address for one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from morph.kernels.extensions.source import CLOSING, Edits, Source
 
-OPENING = r"<<\s*<"
-_END = re.compile(r">>\s*>\s*(?=\()")
+OPENING = r"<\s*<\s*<"
+_END = re.compile(r">\s*>\s*>\s*(?=\()")
+_CALLED = re.compile(r"(?<!\w)(\w+)\s*\(")
+_NO_KERNELS = ("__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas")
+_ADDRESS = r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*(?=(?P<name>\w+)\s*[<,;)}\]])"
 _NULL = {"0", "NULL", "__null"}
 
 
@@ -20,6 +23,20 @@ def translate(source: Source, edits: Edits) -> None:
     """
     for match in source.find(OPENING):
         _translate(source, edits, match.start(), match.end())
+    kernels = set(_kernels(source))
+    for match in source.find(_ADDRESS) if kernels else ():
+        if match["name"] in kernels:
+            edits.replace(*match.span(), "::morph_cuda::kernel_address->*")
+
+
+def _kernels(source: Source) -> Iterator[str]:
+    """Yield the names of the kernels that are declared."""
+    for match in source.find(r"__global__(?!\w)"):
+        place = match.end()
+        while (called := _CALLED.search(source.code, place)) and called[1] in _NO_KERNELS:
+            place = source.close(called.end() - 1)
+        if called:
+            yield called[1]
 
 
 def _translate(source: Source, edits: Edits, start: int, end: int) -> None:

@@ -1,5 +1,6 @@
 // The functions of CUDA's runtime library, on the software device: all of its memory is the host's, and work is done
 // when a call returns.
+#include "morph/launch.h"
 #include "morph/runtime.h"
 
 #include "device.h"
@@ -76,6 +77,7 @@ const std::map<int, Words>& words() {
       {9, {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
       {12, {"cudaErrorInvalidPitchValue", "invalid pitch argument"}},
       {17, {"cudaErrorInvalidDevicePointer", "invalid device pointer"}},
+      {98, {"cudaErrorInvalidDeviceFunction", "invalid device function"}},
       {100, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
       {101, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
       {400, {"cudaErrorInvalidResourceHandle", "invalid resource handle"}},
@@ -173,6 +175,9 @@ cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+  return remembered(morph_cuda::launch_by_address(const_cast<void*>(kernel), grid, block, arguments, shared, stream));
+}
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, cudaSuccess; }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int index, int peer) {
   if (!is_device(index) || !is_device(peer)) return remembered(cudaErrorInvalidDevice);

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -42,6 +44,9 @@ std::vector<int64_t> shuffled_blocks(int64_t count, uint64_t seed) {
   return order;
 }
 
+std::mutex launchers_lock;
+std::map<void*, Launcher> launchers;
+
 class PlaceKept {  // of a thread of the host that is in a kernel already
  public:
   PlaceKept() : before_(place) {}
@@ -68,6 +73,21 @@ void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threa
     turns.prepare(grid, block, shared, thread, closure, seed);
     for (int64_t i = from; i < to; i++) turns.run(order.empty() ? i : order[size_t(i)]);
   });
+}
+
+void* remember(void* kernel, Launcher launcher) {
+  std::lock_guard<std::mutex> lock(launchers_lock);
+  launchers[kernel] = launcher;
+  return kernel;
+}
+cudaError_t launch_by_address(void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+  Launcher launcher = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(launchers_lock);
+    auto found = launchers.find(kernel);
+    if (found != launchers.end()) launcher = found->second;
+  }
+  return launcher ? launcher(kernel, grid, block, arguments, shared, stream) : cudaErrorInvalidDeviceFunction;
 }
 
 void wait_for_block() { Block::of_this_thread().wait_for_block(0); }

@@ -39,3 +39,12 @@ def test_properties_are_torchs():
     expected = torch.cuda.get_device_properties(0)
     assert name.value.decode() == expected.name
     assert values.tolist() == [expected.multi_processor_count, expected.major * 10 + expected.minor, 1024]
+
+
+def test_a_launch_by_a_kernels_address():
+    out = torch.zeros(8, device="cuda", dtype=torch.int32)
+    launch = library("runtime").launch_by_address
+    address = ctypes.c_void_p(out.data_ptr())
+    assert [launch(address, 5, 0), launch(address, 4, 1)] == [0, 0]
+    assert out.tolist() == [13] * 8
+    assert launch(address, 5, 2) == 98  # cudaErrorInvalidDeviceFunction

@@ -68,3 +68,23 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
   morph_cuda::run(grid, block, shared, stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
   return cudaSuccess;
 }
+
+namespace morph_cuda {
+
+// What a kernel's address is launched with, since the address alone does not tell its parameters.
+using Launcher = cudaError_t (*)(void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream);
+void* remember(void* kernel, Launcher launcher);
+cudaError_t launch_by_address(void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream);
+
+struct KernelAddress {};
+inline constexpr KernelAddress kernel_address;
+
+// What the translation of `(void*)kernel` calls.
+template <class... P>
+inline void* operator->*(KernelAddress, void (*kernel)(P...)) {
+  return remember(reinterpret_cast<void*>(kernel), [](void* address, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+    return cudaLaunchKernel(reinterpret_cast<void (*)(P...)>(address), grid, block, arguments, shared, stream);
+  });
+}
+
+}  // namespace morph_cuda

@@ -37,6 +37,7 @@ cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache preferred);
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig size);
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);

@@ -2,6 +2,8 @@
 #include <cuda_runtime.h>
 
 __global__ void fill(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+template <int BY>
+__global__ void __launch_bounds__(32) offset_by(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] += BY * value; }
 __global__ void racing(int* out) {
   __shared__ int kept;
   if (threadIdx.x == 0) kept = 1;
@@ -57,6 +59,11 @@ void properties(char* name, int* values) {
   }
   values[0] = found.multiProcessorCount, values[1] = found.major * 10 + found.minor;
   cudaDeviceGetAttribute(values + 2, cudaDevAttrMaxThreadsPerBlock, 0);
+}
+int launch_by_address(int* out, int value, int which) {
+  const void* kernels[] = {(const void*)fill, (void*)&offset_by<2>, nullptr};
+  void* arguments[] = {&out, &value};
+  return cudaLaunchKernel(kernels[which], dim3(2), dim3(4), arguments, 0, nullptr);
 }
 void launch_racing(int* out) { racing<<<1, 64>>>(out); }
 }
