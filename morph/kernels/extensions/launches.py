@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from morph.kernels.extensions.source import CLOSING, Edits, Source
 
-OPENING = r"<\s*<\s*<"
+_OPENING = r"<\s*<\s*<"
 _END = re.compile(r">\s*>\s*>\s*(?=\()")
 _CALLED = re.compile(r"(?<!\w)(\w+)\s*\(")
 _NO_KERNELS = ("__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas")
@@ -21,12 +21,17 @@ def translate(source: Source, edits: Edits) -> None:
     Raises:
         SourceError: If a launch is not well-formed.
     """
-    for match in source.find(OPENING):
+    for match in openings(source):
         _translate(source, edits, match.start(), match.end())
     kernels = set(_kernels(source))
     for match in source.find(_ADDRESS) if kernels else ():
         if match["name"] in kernels:
             edits.replace(*match.span(), "::morph_cuda::kernel_address->*")
+
+
+def openings(source: Source) -> Iterator[re.Match[str]]:
+    """Yield where launches begin; in ``cerr << "text" << x`` a literal is between."""
+    return (match for match in source.find(_OPENING) if match[0] == source.text[slice(*match.span())])
 
 
 def _kernels(source: Source) -> Iterator[str]:

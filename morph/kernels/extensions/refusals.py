@@ -50,7 +50,7 @@ def features(source: Source) -> Iterator[Refused]:
 
 def nested_launches(source: Source) -> Iterator[Refused]:
     """Yield the launches in the body of a function for the device."""
-    for match in source.find(launches.OPENING):
+    for match in launches.openings(source):
         if _is_in_kernel(source, match.start()):
             yield Refused(*match.span(), NESTED)
 
