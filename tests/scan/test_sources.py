@@ -55,7 +55,7 @@ def test_the_fate_of_a_source_on_each_backend(findings: list[Finding]) -> None:
     [source] = [each for each in findings if each.use.rule == "cuda-source"]
     assert {name for name, answer in source.answers.items() if answer.look} == {"npu", "mlu", "musa", "xpu"}
     assert "morph refuses it" in source.answers["npu"].note
-    assert "simple_porting" in source.answers["musa"].note
+    assert "ports the sources" in source.answers["musa"].note
     assert "hipify" in source.answers["rocm"].note
     assert "g++" in source.answers["cpu"].note
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from morph.announcement import report
-from morph.kernels.extensions import toolkit, vendors
+from morph.kernels.extensions import musa, toolkit, vendors
 from morph.kernels.extensions.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def place(module: Any, facts: Facts, journal: Journal) -> None:
         _use(toolkit.assemble(), module, journal)
     elif not facts.native_cuda:  # on ROCm torch itself translates the sources
         vendors.refuse(module, facts, journal)
+        if facts.name == "musa" and musa.is_available():
+            musa.place(module, journal)
 
 
 def _use(tools: Toolkit, module: Any, journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""Launches of kernels: ``kernel<<<grid, block>>>(x)`` becomes a call, and ``(void*)kernel`` an address for one."""
+"""Launches: ``kernel<<<grid, block>>>(x)`` becomes a call, ``(void*)kernel`` an address to launch."""
 
 from __future__ import annotations
 
