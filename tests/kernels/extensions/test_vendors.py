@@ -1,9 +1,13 @@
-"""On a vendor's device a CUDA extension is refused where it is asked for, by name and with the way out."""
+"""On a vendor's device a CUDA extension is refused where it is asked for; on ROCm torch translates it."""
 
+import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+KERNELS = pathlib.Path(__file__).parent / "device" / "kernels"
 
 PROGRAM = """
 from torch.utils import cpp_extension
@@ -31,3 +35,25 @@ def test_a_cuda_extension_is_refused_at_the_call(vendor, way):
     assert len(refusals) == 3, done.stderr
     assert [line.partition("(")[0] for line in refusals] == ["CUDAExtension", "load", "load_inline"]
     assert all(way in line for line in refusals)
+
+
+ON_AMD = """
+import sys
+from torch.utils import cpp_extension
+from torch.utils.hipify.hipify_python import hipify
+folder, source = sys.argv[1], sys.argv[1] + "/tensors.cu"
+hipify(folder, output_directory=folder, includes=[folder + "/*"], extra_files=[source], show_detailed=False,
+       is_pytorch_extension=True, hipify_extra_files_only=True)
+print(cpp_extension.CUDAExtension.__module__)
+"""
+
+
+def test_on_rocm_torch_translates_the_sources(tmp_path):
+    shutil.copy(KERNELS / "tensors.cu", tmp_path)
+    command = [sys.executable, "-m", "morph", "--rehearse", "rocm", "-c", ON_AMD, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "torch.utils.cpp_extension", done.stderr
+    translated = (tmp_path / "tensors.hip").read_text()
+    assert '#include "hip/hip_runtime.h"' in translated
+    assert "#include <c10/hip/HIPGuard.h>" in translated
+    assert "hipLaunchKernelGGL(( add_rows<scalar_t>), dim3(grid), dim3(block), 0, stream," in translated
