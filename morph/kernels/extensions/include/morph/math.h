@@ -1,6 +1,9 @@
 // CUDA's mathematics beyond that of C: the intrinsics are as exact as the functions that they approximate.
 #pragma once
 
+#include <math.h>  // unlike <cmath>, with the overloads for float in the global namespace: abs(-0.5f) is 0.5
+#include <stdlib.h>
+
 #include <algorithm>
 #include <chrono>
 #include <climits>

@@ -54,7 +54,7 @@ __global__ void vectors(const float4* in, float4* out) {
 __global__ void mathematics(const float* in, float* out, int n) {
   int i = threadIdx.x;
   float x = in[i];
-  out[i] = rsqrtf(fabsf(x) + 1.f);
+  out[i] = rsqrtf(abs(x) + 1.f);
   out[n + i] = __expf(x) + __logf(fabsf(x) + 1.f);
   out[2 * n + i] = normcdff(x);
   out[3 * n + i] = __saturatef(x) + float(__float2int_rn(x));
