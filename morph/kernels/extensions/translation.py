@@ -27,7 +27,6 @@ _WORDS = {
     r"(?P<kept>\b(?:extern|static)\s+(?:const\s+)?)__constant__\b": r"\g<kept>",
     r"__constant__(?P<kept>\s+(?:const\s+)?(?:static|extern)\b)": r"\g<kept>",
     r"__constant__\b": "static",
-    r"__launch_bounds__\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)": "",
     r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",
     r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
     r"__(?:global|device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
@@ -46,6 +45,7 @@ def translate(text: str) -> str:
     _take_turns(source, edits)
     _find_dynamic_memory(source, edits)
     launches.translate(source, edits)
+    _leave_out_bounds(source, edits)
     result = edits.result()
     for word, replacement in _WORDS.items():
         result = re.sub(word, replacement, result)
@@ -98,6 +98,11 @@ def _word_before_parentheses(head: str) -> str:
         if not depth:
             return re.split(r"\W", head[:index].rstrip())[-1]
     return ""
+
+
+def _leave_out_bounds(source: Source, edits: Edits) -> None:
+    for match in source.find(r"__launch_bounds__\s*(?=\()"):
+        edits.replace(match.start(), source.close(match.end()) + 1, "")
 
 
 def _find_dynamic_memory(source: Source, edits: Edits) -> None:

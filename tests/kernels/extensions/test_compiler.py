@@ -61,6 +61,7 @@ def test_a_macro_that_launches_and_an_empty_asm_compile(nvcc, tmp_path):
     source = KERNEL % 'out[threadIdx.x] = 1; asm volatile("" ::: "memory");'
     source += "#define RUN(NAME, ...) NAME<< <dim3(1), dim3(32), 0, nullptr>> >(__VA_ARGS__)\n"
     source += 'extern "C" const char* run(int* out) { RUN(kernel, out); return "<<< >>>"; }\n'
+    source += "__global__ void __launch_bounds__(((((64)) > 32 ? (64) : (32))), (1)) bounded() {}\n"
     source += '#include <iostream>\nvoid say() { std::cerr << "a" << "b" << std::endl; }\n'
     assert compile_source(nvcc, tmp_path, source, "-O3", "--use_fast_math", "-Xptxas", "-v") == (0, "")
 
