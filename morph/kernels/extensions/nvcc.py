@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -84,10 +85,18 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     scratch.write_text(translate(scratch.read_text(errors="surrogateescape")), errors="surrogateescape")
     if options.step == "preprocess":
-        sys.stdout.write(scratch.read_text(errors="replace"))
-        return 0
+        return _hand_over(scratch, options)
     words = [*_level(options), *options.compiler, *_COMPILER]
     return _call([_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+
+
+def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:
+    """Write it to the file asked for, else to the standard output: by it, ccache tells sources apart."""
+    if options.output:
+        shutil.copyfile(preprocessed, options.output)
+    else:
+        sys.stdout.write(preprocessed.read_text(errors="replace"))
+    return 0
 
 
 def _preprocess(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:

@@ -70,11 +70,9 @@ def assemble() -> Toolkit:
     Raises:
         BuildError: If there is no folder to keep it in.
     """
-    name = (
-        Target.installed()
-        .library_name("cuda", _files(), [*_FLAGS, sys.executable, str(torch.version.cuda)])
-        .partition(".")[0]
-    )
+    # it leads to this folder's files, so another copy of the same files has a toolkit of its own
+    identity = [*_FLAGS, sys.executable, str(torch.version.cuda), str(HERE)]
+    name = Target.installed().library_name("cuda", _files(), identity).partition(".")[0]
     problems = []
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
@@ -95,8 +93,14 @@ def _files() -> list[pathlib.Path]:
 
 def _write(toolkit: Toolkit) -> None:
     done = toolkit.home / "complete"
-    if done.exists():
-        return
+    if not done.exists():
+        with cache.locked(toolkit.home, None):
+            if not done.exists():
+                _fill(toolkit)
+                done.touch()
+
+
+def _fill(toolkit: Toolkit) -> None:
     for folder in ("bin", "include", "lib64"):
         (toolkit.home / folder).mkdir(mode=0o700, exist_ok=True)
     _write_headers(toolkit.include)
@@ -106,7 +110,6 @@ def _write(toolkit: Toolkit) -> None:
     compiler.chmod(0o700)
     for alias in _ALIASES:
         _link(toolkit.libraries / alias, LIBRARY)
-    done.touch()
 
 
 def _write_headers(folder: pathlib.Path) -> None:

@@ -64,6 +64,16 @@ def test_a_macro_that_launches_and_an_empty_asm_compile(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source, "-O3", "--use_fast_math", "-Xptxas", "-v") == (0, "")
 
 
+def test_a_preprocessed_source_goes_where_it_is_asked_for(nvcc, tmp_path):
+    compile_source(nvcc, tmp_path, KERNEL % "out[0] = 7;")
+    preprocess = [nvcc, "-E", "kernel.cu"]
+    printed = subprocess.run(preprocess, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([*preprocess, "-o", "kernel.ii"], cwd=tmp_path, capture_output=True, check=True)
+    assert said.stdout == b""
+    assert "out[0] = 7;" in printed
+    assert (tmp_path / "kernel.ii").read_text() == printed
+
+
 def test_version_is_that_of_torch(nvcc):
     said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
     assert f"release {torch.version.cuda or '12.8'}, V" in said

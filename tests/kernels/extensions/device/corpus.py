@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import pathlib
 from typing import Any
 
+import filelock
 import torch
+
+from tests.ascend.build import cache_folder
 
 KERNELS = pathlib.Path(__file__).parent / "kernels"
 
@@ -15,10 +19,30 @@ KERNELS = pathlib.Path(__file__).parent / "kernels"
 @functools.cache
 def library(name: str) -> ctypes.CDLL:
     """Build and load one source of the corpus, whose functions have C's linkage."""
+    source = KERNELS / f"{name}.cu"
+    folder = _build_folder(source)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(f"{folder}.lock"):
+        return ctypes.CDLL(_build(source, folder))
+
+
+def _build_folder(source: pathlib.Path) -> pathlib.Path:
+    """Return a folder for one source, one toolkit (by its headers, compiler and torch) and one checkout."""
     from torch.utils import cpp_extension
 
-    path = cpp_extension.load(f"corpus_{name}", [str(KERNELS / f"{name}.cu")], is_python_module=False)
-    return ctypes.CDLL(path)
+    identity = f"{cpp_extension.CUDA_HOME}\0{source}\0{source.read_text()}"
+    return cache_folder() / f"cuda-{source.stem}-{hashlib.sha256(identity.encode()).hexdigest()[:20]}"
+
+
+def _build(source: pathlib.Path, folder: pathlib.Path) -> str:
+    """Return the path of the library; torch's own builder does it, anew only where something changed."""
+    from torch.utils import cpp_extension
+
+    folder.mkdir(exist_ok=True)
+    (folder / "lock").unlink(missing_ok=True)  # torch would wait for a process that was killed
+    return cpp_extension.load(
+        f"corpus_{source.stem}", [str(source)], build_directory=str(folder), is_python_module=False
+    )
 
 
 def call(name: str, function: str, *arguments: Any) -> None:
