@@ -34,7 +34,8 @@ def test_nothing_of_torch_changes_on_a_stand_in_for_rocm(platform: Platform) -> 
 def state():
     owners = torch, torch._C, torch.Tensor, torch.cuda, torch.distributed, torch.backends.cudnn, torch.storage
     others = {name: module for name, module in sys.modules.items() if name != "pynvml"}  # which is served
-    return [dict(vars(owner)) for owner in owners], others, {**os.environ, "MORPH_ANNOUNCED": "1"}
+    served = {"MORPH_ANNOUNCED": "1", "MORPH_MACHINE": "", "PATH": ""}  # and nvidia-smi
+    return [dict(vars(owner)) for owner in owners], others, os.environ | served
 
 morph.activate("rocm"), morph.deactivate()  # which imports all of morph
 before = state()

@@ -35,6 +35,19 @@ def test_forward_and_backward_apart():
                 assert distance(lse, sums) < 1e-3
 
 
+def test_only_one_function_is_autograds():
+    from xformers.ops import fmha
+
+    (q,) = tensors(1, (1, 8, 2, 16), dtype=torch.float16)
+    assert q.requires_grad
+    out, lse = fmha.memory_efficient_attention_forward_requires_grad(q, q, q)
+    results = [out, lse, fmha.memory_efficient_attention_forward(q, q, q)]
+    results += fmha.memory_efficient_attention_backward(out, out, lse, q, q, q)
+    results += fmha.memory_efficient_attention_partial(q, q, q)
+    assert not any(each.requires_grad for each in results)
+    assert fmha.memory_efficient_attention(q, q, q).requires_grad
+
+
 def test_parts_of_the_keys_are_merged_to_all_of_them():
     from xformers.ops import fmha
 

@@ -31,6 +31,9 @@ INDEPENDENT = "libcuda", "libnvidia-ml", "libnvToolsExt"
 STEMS = "libcudart", "libcuda", "libnccl", "libnvidia-ml", "libnvToolsExt"
 
 
+_waiting: list[Interception] = []  # for the first use of a device
+
+
 class MissingFunctionError(MorphError, AttributeError):
     """A name that a served library does not have."""
 
@@ -86,10 +89,12 @@ class Interception:
         from morph.software.machine import started
 
         native = started().native
-        native.when_initialized(self._load_runtime)
-        journal.on_undo(lambda: native.when_initialized(_nothing))
         if native.is_initialized():
             self._load_runtime()
+        else:
+            _waiting.append(self)
+            journal.on_undo(_waiting.clear)
+            native.when_initialized(_load_runtime)
 
     def _load_runtime(self) -> None:
         file = self.served(RUNTIME)
@@ -174,8 +179,10 @@ def _with_torchs_version(file: str, table: Library) -> str:
     return str(table.facts.get("majors", {}).get(major, file)) if file == f"{table.name}.so" else file
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def _load_runtime() -> None:
+    """Load CUDA's runtime; the device keeps this function for good, and so no activation."""
+    for each in _waiting:
+        each._load_runtime()
 
 
 def _outside(frame: Any) -> Any:

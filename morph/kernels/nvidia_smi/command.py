@@ -60,9 +60,10 @@ def _run(arguments: Arguments) -> int:
             return 0
     _check(arguments)
     source = opened(Description.inherited())
-    chosen = _chosen(subjects(source), arguments.values.get("id"))
+    _chosen(subjects(source), arguments.values.get("id"))  # before a file is opened
     with _output(arguments.values.get("filename")):
         for first in _repeated(arguments.interval):
+            chosen = _chosen(subjects(source), arguments.values.get("id"))
             for line in _answer(arguments, source, chosen, first):
                 print(line)
             sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import psutil
 
 from morph.aliases.sensors.origin import Source
-from morph.aliases.sensors.reading import Clock, Device, Process, UnknownReadingError
+from morph.aliases.sensors.reading import Clock, Device, Memory, Process, UnknownReadingError
 from morph.kernels.nvidia_smi.machine import capability
 
 MIB = 1 << 20
@@ -31,6 +32,11 @@ class Subject:
     index: int
     device: Device
     process: Process | None = None
+
+    @functools.cached_property
+    def memory(self) -> Memory:
+        """Its memory, read once, so that the parts make up the whole."""
+        return self.device.memory()
 
     def read(self, reading: str) -> Value:
         """Return a reading by its name; None if the platform does not report it."""
@@ -137,9 +143,9 @@ READINGS: dict[str, Callable[[Subject], Value]] = {
     "performance_state": _constant("P0"),
     "compute_capability": lambda subject: capability(subject.index),
     "fan_speed": _of(lambda device: device.fan_speed()),
-    "memory_total": _of(lambda device: device.memory().total // MIB),
-    "memory_used": _of(lambda device: device.memory().used // MIB),
-    "memory_free": _of(lambda device: device.memory().free // MIB),
+    "memory_total": lambda subject: subject.memory.total // MIB,
+    "memory_used": lambda subject: subject.memory.used // MIB,
+    "memory_free": lambda subject: subject.memory.free // MIB,
     "memory_reserved": lambda subject: 0,
     "busy": _of(lambda device: device.busy()),
     "memory_busy": _of(lambda device: device.memory_busy()),

@@ -13,7 +13,16 @@ from torch.profiler import ProfilerActivity
 from morph.device import parallel
 from morph.journal import Journal
 from morph.software import compilation
-from morph.software.cuda import collectives, legacy, libraries, refusals, runtime, sensors, storages
+from morph.software.cuda import (
+    collectives,
+    exclusion,
+    legacy,
+    libraries,
+    refusals,
+    runtime,
+    sensors,
+    storages,
+)
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.settings import TOOLKIT
@@ -59,6 +68,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     for name, version in versions.items():
         if version is None or getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
             journal.set_attribute(torch.version, name, version)
+    exclusion.place(journal)
     storages.place(journal)
     parallel.fill_in(journal, in_place_of_cudas=True)
     with _without("amdsmi"):  # torch.cuda would query the driver with them

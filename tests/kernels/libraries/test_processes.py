@@ -87,7 +87,7 @@ def collect(rank, pipe, nccl):
     assert nccl.ncclCommCount(part, byref(count)) == 0
     assert count.value == 1
     assert nccl.ncclCommDestroy(part) == nccl.ncclCommDestroy(handle) == 0
-    print("done", rank, flush=True)
+    print(f"done {rank}\\n", end="", flush=True)  # in one piece
 
 
 if __name__ == "__main__":

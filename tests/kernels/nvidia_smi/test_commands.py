@@ -52,7 +52,8 @@ def test_memory_and_processes_are_this_process():
     assert rows[0] == "pid, process_name, used_gpu_memory [MiB]"
     (own,) = (row.split(", ") for row in rows[1:] if row.startswith(f"{os.getpid()}, "))
     assert "python" in own[1]
-    assert own[2] == f"{used} MiB"
+    assert own[2] == "64 MiB"
+    assert sum(int(row.split(", ")[2].split()[0]) for row in rows[1:]) == int(used)
     del held
 
 

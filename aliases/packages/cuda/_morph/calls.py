@@ -69,6 +69,7 @@ class Library:
             return self._call(name, words, list(arguments))
 
         call.__name__ = call.__qualname__ = name
+        call.__code__ = call.__code__.replace(co_name=name)  # its own, as tracebacks and profiles tell it
         call.__module__ = self._module
         return call
 

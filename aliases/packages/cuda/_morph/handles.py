@@ -79,7 +79,14 @@ def address(value: Any) -> int:
         return int(value.getPtr())
     if hasattr(value, "__int__"):
         return int(value)
-    view = memoryview(value)
-    if view.readonly:
-        return ctypes.cast(ctypes.c_char_p(bytes(view)), ctypes.c_void_p).value or 0
-    return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view))
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(value), ctypes.byref(buffer), 0)
+    place = int(buffer.buf or 0)
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return place
+
+
+class _Buffer(ctypes.Structure):
+    """Python's ``Py_buffer``, whose first field is the address."""
+
+    _fields_ = [("buf", ctypes.c_void_p), ("others", ctypes.c_ssize_t * 16)]

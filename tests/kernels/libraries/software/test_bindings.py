@@ -1,5 +1,6 @@
 """cuda-python's bindings on the software device."""
 
+import ctypes
 import importlib
 import importlib.metadata
 
@@ -47,6 +48,15 @@ def test_memory_by_the_driver():
     checked(driver.cuMemFree(pointer))
     checked(driver.cuCtxPopCurrent())
     assert driver.cuMemFree(pointer) == (driver.CUresult.CUDA_ERROR_INVALID_VALUE,)
+
+
+def test_bytes_are_read_where_they_are():
+    handles = importlib.import_module("cuda._morph.handles")
+    for value in (b"some text", bytearray(b"some text"), memoryview(b"some text")):
+        assert ctypes.string_at(handles.address(value), 9) == b"some text"
+    assert handles.address(b"some text") == ctypes.cast(b"some text", ctypes.c_void_p).value
+    with pytest.raises(TypeError, match="bytes-like object is required"):
+        handles.address([1])
 
 
 def test_memory_by_the_runtime():

@@ -90,6 +90,7 @@ def memory_efficient_attention(
     return calls.memory_efficient_attention(inputs, op)
 
 
+@torch.no_grad()  # as upstream's operators, which are autograd's only in memory_efficient_attention
 def memory_efficient_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -106,6 +107,7 @@ def memory_efficient_attention_forward(
     return _memory_efficient_attention_forward(inputs, op)
 
 
+@torch.no_grad()
 def memory_efficient_attention_forward_requires_grad(
     query: Tensor,
     key: Tensor,
@@ -128,6 +130,7 @@ def memory_efficient_attention_forward_requires_grad(
     return out, context.lse
 
 
+@torch.no_grad()
 def memory_efficient_attention_backward(
     grad: Tensor,
     output: Tensor,
@@ -152,6 +155,7 @@ def memory_efficient_attention_backward(
     return grads.dq, grads.dk, grads.dv
 
 
+@torch.no_grad()
 def memory_efficient_attention_partial(
     query: Tensor,
     key: Tensor,
