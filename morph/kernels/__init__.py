@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morph.backends import Backend
 from morph.journal import Journal
+from morph.kernels import triton
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -13,3 +14,4 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
+    triton.install(backend, journal)

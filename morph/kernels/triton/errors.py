@@ -1,0 +1,25 @@
+"""What a kernel cannot do on the software device."""
+
+from __future__ import annotations
+
+from morph.errors import MorphError
+
+
+class UnsupportedOperationError(MorphError, NotImplementedError):
+    """A kernel contains an operation that is not lowered.
+
+    Attributes:
+        operation: The operation's name, such as ``tt.elementwise_inline_asm``.
+    """
+
+    def __init__(self, operation: str, reason: str) -> None:
+        super().__init__(f"{operation} in a Triton kernel on the software device: {reason}")
+        self.operation = operation
+
+    def __reduce__(self) -> tuple[object, ...]:
+        reason = str(self).partition("software device: ")[2]
+        return UnsupportedOperationError, (self.operation, reason)
+
+
+class KernelFailedError(MorphError, RuntimeError):
+    """A kernel stopped: an assertion of the device failed, or its instances wait for each other."""

@@ -1,0 +1,122 @@
+// The numbers of a kernel: half, bfloat16 and the formats of eight bits; arithmetic is done in float.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+template <class To, class From>
+static inline To bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+using f16 = _Float16;
+
+struct bf16 {
+  uint16_t raw;
+  bf16() = default;
+  explicit bf16(float value) {
+    uint32_t word = bits<uint32_t>(value);
+    raw = value != value ? 0x7fc0 : uint16_t((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+  }
+  operator float() const { return bits<float>(uint32_t(raw) << 16); }
+};
+
+// A format of eight bits. `Finite`: it has no infinities, and what is too large becomes the largest number.
+// `Unsigned zero`: the only NaN is the pattern of minus zero.
+template <int Exponent, int Mantissa, int Bias, bool Finite, bool UnsignedZero>
+struct f8 {
+  uint8_t raw;
+  static constexpr int kLargest = UnsignedZero ? 0x7f : Finite ? 0x7e : ((1 << Exponent) - 1) * (1 << Mantissa) - 1;
+  static constexpr int kNan = UnsignedZero ? 0x80 : 0x7f;
+  f8() = default;
+  explicit f8(float value) : raw(rounded(value, true)) {}
+  operator float() const {
+    int magnitude = raw & 0x7f, exponent = magnitude >> Mantissa, mantissa = magnitude & ((1 << Mantissa) - 1);
+    if (UnsignedZero ? raw == 0x80 : Finite ? magnitude == 0x7f : magnitude > kLargest + 1) return NAN;
+    if (!Finite && magnitude == kLargest + 1) return raw & 0x80 ? -INFINITY : INFINITY;
+    float whole = exponent ? 1.f : 0.f;
+    float value = std::ldexp(whole + float(mantissa) / (1 << Mantissa), (exponent ? exponent : 1) - Bias);
+    return raw & 0x80 ? -value : value;
+  }
+  static uint8_t rounded(float value, bool to_nearest) {
+    uint8_t sign = bits<uint32_t>(value) >> 31 ? 0x80 : 0;
+    if (value != value) return UnsignedZero ? kNan : sign | kNan;
+    float magnitude = std::fabs(value);
+    float largest = bits_of(kLargest);
+    if (magnitude >= largest) return sign | kLargest;
+    int exponent = int(bits<uint32_t>(magnitude) >> 23) - 127;
+    if (exponent < 1 - Bias) exponent = 1 - Bias;
+    float steps = std::ldexp(magnitude, Mantissa - exponent);
+    int count = int(to_nearest ? std::nearbyint(steps) : std::trunc(steps));
+    int result = ((exponent + Bias - 1) << Mantissa) + count;
+    if (result > kLargest) result = kLargest;
+    return result == 0 && UnsignedZero ? 0 : sign | uint8_t(result);
+  }
+  static float bits_of(int pattern) {
+    f8 number;
+    number.raw = uint8_t(pattern);
+    return float(number);
+  }
+};
+using f8e5m2 = f8<5, 2, 15, false, false>;
+using f8e4m3fn = f8<4, 3, 7, true, false>;
+using f8e5m2fnuz = f8<5, 2, 16, true, true>;
+using f8e4m3fnuz = f8<4, 3, 8, true, true>;
+
+// Rounding towards zero, where the usual rounding is to the nearest.
+template <class To>
+static inline To toward_zero(float value) {
+  if constexpr (std::is_same_v<To, bf16>) {
+    bf16 number;
+    number.raw = value != value ? 0x7fc0 : uint16_t(bits<uint32_t>(value) >> 16);
+    return number;
+  } else if constexpr (std::is_same_v<To, f16>) {
+    f16 number = f16(value);
+    bool is_away = std::fabs(float(number)) > std::fabs(value);
+    return is_away ? bits<f16>(uint16_t(bits<uint16_t>(number) - 1)) : number;
+  } else {
+    To number;
+    number.raw = To::rounded(value, false);
+    return number;
+  }
+}
+
+// A division by zero stops a CPU and not a GPU; lanes that are masked out may divide by anything.
+template <class T>
+static inline T quotient(T a, T b) {
+  if (b == 0) return T(-1);
+  if (std::is_signed_v<T> && b == T(-1)) return T(0 - std::make_unsigned_t<T>(a));
+  return T(a / b);
+}
+template <class T>
+static inline T remainder_of(T a, T b) {
+  if (b == 0 || (std::is_signed_v<T> && b == T(-1))) return b == 0 ? a : T(0);
+  return T(a % b);
+}
+
+// A shift by the width or more leaves zero, or the sign.
+template <class T>
+static inline T shifted_left(T a, T count) {
+  using U = std::make_unsigned_t<T>;
+  return U(count) >= sizeof(T) * 8 ? T(0) : T(U(a) << U(count));
+}
+template <class T>
+static inline T shifted_right(T a, T count) {
+  using U = std::make_unsigned_t<T>;
+  constexpr U kLast = sizeof(T) * 8 - 1;
+  if (std::is_unsigned_v<T> && U(count) > kLast) return T(0);
+  return T(a >> (U(count) > kLast ? kLast : U(count)));
+}
+
+static inline int32_t high_product(int32_t a, int32_t b) {
+  return int32_t((uint64_t(uint32_t(a)) * uint32_t(b)) >> 32);
+}
+static inline int64_t high_product(int64_t a, int64_t b) {
+  return int64_t((static_cast<unsigned __int128>(uint64_t(a)) * uint64_t(b)) >> 64);
+}
