@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -37,10 +38,9 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
 
     def parse_options(self, options: dict[str, Any]) -> CUDAOptions:
         """Return the options of a kernel, which are CUDA's."""
-        known = {name: options[name] for name in CUDAOptions.__dataclass_fields__ if options.get(name) is not None}
-        defaults = {"arch": f"sm{self.target.arch}", "supported_fp8_dtypes": FLOAT8, "enable_fp_fusion": True}
-        fixed = {"max_num_imprecise_acc_default": 0, "sanitize_overflow": bool(options.get("sanitize_overflow"))}
-        return CUDAOptions(**{**defaults, **known, **fixed})
+        chosen = super().parse_options(options)
+        own = {"supported_fp8_dtypes": FLOAT8, "max_num_imprecise_acc_default": 0}
+        return dataclasses.replace(chosen, **{name: own[name] for name in own if name not in options})
 
     def add_stages(self, stages: dict[str, Any], options: CUDAOptions, language: Language) -> None:
         """Enter the steps from the front end's IR to a shared library."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import os
 import random
 import struct
@@ -12,6 +14,7 @@ import torch
 from triton.backends.driver import decompose_descriptor, expand_signature
 
 from morph.kernels.triton.errors import KernelFailedError, UnsupportedOperationError
+from morph.software import capture
 
 SHUFFLE = "MORPH_SHUFFLE"
 FORMATS = {
@@ -73,7 +76,12 @@ class Launcher:
             enter(launch)
         if self._unsupported:
             raise UnsupportedOperationError(*self._unsupported)
-        self._run((x, y, z), function, self._pack(arguments))
+        packed = self._pack(arguments)
+        graph = capture.current()
+        if graph is None:
+            self._run((x, y, z), function, packed)
+        else:
+            graph.add(lambda: self._run((x, y, z), function, packed), _tensors(arguments))
         if leave is not None:
             leave(launch)
 
@@ -90,15 +98,23 @@ class Launcher:
             raise KernelFailedError(f"the Triton kernel {self._name} stopped: {message.decode()}")
 
 
-def _order(count: int) -> struct.Struct | Any:
+def _order(count: int) -> ctypes.Array[ctypes.c_longlong] | None:
     """Return a shuffled order of the instances if the user asks for one, to look for races."""
     if os.environ.get(SHUFFLE, "0") in ("", "0"):
         return None
-    import array
-
     order = array.array("q", range(count))
     random.shuffle(order)
-    return (__import__("ctypes").c_longlong * count).from_buffer(order)
+    return (ctypes.c_longlong * count).from_buffer(order)
+
+
+def _tensors(arguments: Sequence[Any]) -> Iterator[torch.Tensor]:
+    for each in arguments:
+        if isinstance(each, tuple):
+            yield from _tensors(each)
+        else:
+            base = getattr(each, "base", each)  # of a descriptor, or of a tensor with another dtype
+            if isinstance(base, torch.Tensor):
+                yield base
 
 
 def _types(signature: Sequence[Any]) -> Iterator[str]:

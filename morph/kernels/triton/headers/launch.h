@@ -117,6 +117,24 @@ struct Waiting {
   }
 };
 
+static long long now_in_nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+// Waits until `expected` lies at `place`; returns whether it does before a limit in nanoseconds, unless that is negative.
+template <class T>
+static bool poll(const T* place, T expected, long long limit) {
+  Waiting waiting;
+  long long begin = limit < 0 ? 0 : now_in_nanoseconds();
+  while (__atomic_load_n(place, __ATOMIC_SEQ_CST) != expected) {
+    if (limit >= 0 && now_in_nanoseconds() - begin >= limit) return false;
+    waiting.turn();
+  }
+  return true;
+}
+
 // Returns null, or the message of the failure.
 extern "C" __attribute__((visibility("default"))) const char* launch_kernel(
     const char* arguments, int x, int y, int z, int threads, const long long* order, size_t stack) {

@@ -10,7 +10,7 @@ from morph.kernels.triton.ir.operations import Block, Function, Operation, Regio
 from morph.kernels.triton.ir.types import Type, parse_type
 
 FUNCTION = re.compile(r'tt\.func (?:(public|private) )?@("[^"]*"|[\w.$-]+)(\(.*)\{$')
-RESULTS = re.compile(r"((?:%\w+(?::\d+)?(?:, )?)+) = (.*)", re.DOTALL)
+RESULTS = re.compile(r"((?:%[\w$.-]+(?::\d+)?(?:, )?)+) = (.*)", re.DOTALL)
 NAME = re.compile(r'"?([A-Za-z_][\w.]*)"?(.*)', re.DOTALL)
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')

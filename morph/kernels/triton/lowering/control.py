@@ -45,8 +45,8 @@ def _for(kernel: Kernel, operation: Operation) -> None:
     heading, _, _ = operation.words.partition(" -> ")
     pairs = CARRIED.findall(heading.partition("iter_args(")[2])
     type = operation.inputs[0] if operation.inputs and " : " in operation.text else Type("i32")
-    body = only_block(operation.regions[0])
-    carried = _Carried(kernel, body, pairs)
+    operations, yielded = _body(only_block(operation.regions[0]))
+    carried = _Carried(kernel, operations, yielded, pairs)
     counter = kernel.writer.name("n")
     low, high, step = (kernel.scalar(match[number]) for number in (3, 4, 5))
     of = f"u{type.c_type}" if match[1] else type.c_type
@@ -54,7 +54,7 @@ def _for(kernel: Kernel, operation: Operation) -> None:
     with kernel.writer.scope(head), kernel.scoped():
         kernel.set(match[2], Value(type, lambda index: f"{type.c_type}({counter})"))
         carried.bind()
-        kernel.lower(body.operations[:-1])
+        kernel.lower(operations)
         carried.advance()
     for name, value in zip(operation.results, carried.values, strict=True):
         kernel.set(name, value)
@@ -66,11 +66,17 @@ class _Carried:
     A tensor that only moves by a scalar each turn, as pointers do, is not stored: only how far it has moved is.
     """
 
-    def __init__(self, kernel: Kernel, body: Block, pairs: list[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        operations: list[Operation],
+        yielded: list[str],
+        pairs: list[tuple[str, str]],
+    ) -> None:
         self._kernel = kernel
         self._names = [name for name, _ in pairs]
-        self._yielded = body.operations[-1].operands
-        self._inside = {name: each for each in body.operations for name in each.results}
+        self._yielded = yielded
+        self._inside = {name: each for each in operations for name in each.results}
         self._steps: dict[int, tuple[str, str]] = {}
         self.values = [self._start(number, *pair) for number, pair in enumerate(pairs)]
 
@@ -130,16 +136,18 @@ def _if(kernel: Kernel, operation: Operation) -> None:
     condition = kernel.scalar(operation.operands[0])
     for number, region in enumerate(operation.regions):
         with kernel.writer.scope("else" if number else f"if ({condition})"), kernel.scoped():
-            block = only_block(region)
-            kernel.lower(block.operations[:-1] if results else _without_yield(block))
-            if results:
-                assign(kernel, results, [kernel.value(name) for name in block.operations[-1].operands])
+            operations, yielded = _body(only_block(region))
+            kernel.lower(operations)
+            assign(kernel, results, [kernel.value(name) for name in yielded])
     for name, result in zip(operation.results, results, strict=True):
         kernel.set(name, result)
 
 
-def _without_yield(block: Block) -> list[Operation]:
-    return [each for each in block.operations if each.name != "scf.yield"]
+def _body(block: Block) -> tuple[list[Operation], list[str]]:
+    """Return the operations of a block and what it yields; TTIR leaves out the end of one that yields nothing."""
+    if block.operations and block.operations[-1].name == "scf.yield":
+        return block.operations[:-1], block.operations[-1].operands
+    return block.operations, []
 
 
 @lowers("scf.while")
@@ -159,8 +167,9 @@ def _while(kernel: Kernel, operation: Operation) -> None:
             kernel.writer.write("waiting.turn();")
         for (name, _), result in zip(after.arguments, results, strict=True):
             kernel.set(name, result)
-        kernel.lower(after.operations[:-1])
-        assign(kernel, carried, [kernel.value(name) for name in after.operations[-1].operands])
+        operations, yielded = _body(after)
+        kernel.lower(operations)
+        assign(kernel, carried, [kernel.value(name) for name in yielded])
     for name, result in zip(operation.results, results, strict=True):
         kernel.set(name, result)
 
@@ -184,9 +193,9 @@ def _waiting(kernel: Kernel, loop: Operation) -> Iterator[None]:
 
 @lowers("scf.execute_region")
 def _region(kernel: Kernel, operation: Operation) -> None:
-    block = only_block(operation.regions[0])
-    kernel.lower(block.operations[:-1])
-    for name, yielded in zip(operation.results, block.operations[-1].operands, strict=True):
-        kernel.set(name, kernel.value(yielded))
+    operations, yielded = _body(only_block(operation.regions[0]))
+    kernel.lower(operations)
+    for name, each in zip(operation.results, yielded, strict=True):
+        kernel.set(name, kernel.value(each))
 
 

@@ -82,6 +82,18 @@ def _compare_and_swap(kernel: Kernel, operation: Operation) -> None:
     kernel.set(operation.results[0], result)
 
 
+@lowers("tt.atomic_poll")
+def _poll(kernel: Kernel, operation: Operation) -> None:
+    pointer, expected, *timeout = kernel.operands(operation)
+    type, writer = operation.outputs[0], kernel.writer
+    limit = writer.at(timeout[0]) if timeout else "-1"
+    result = writer.variable(type)
+    with writer.loops(type.shape or ()) as index:
+        place, value = writer.at(pointer, index), writer.at(expected, index)
+        writer.write(f"{result.element(index)} = poll<{expected.type.c_type}>({place}, {value}, {limit});")
+    kernel.set(operation.results[0], result)
+
+
 @lowers("gpu.barrier", "ttg.barrier", "tt.debug_barrier", "llvm.intr.assume")
 def _nothing(kernel: Kernel, operation: Operation) -> None:
     """An instance is one thread, which has nobody to wait for."""

@@ -22,7 +22,7 @@ from morph.kernels.triton.lowering import (  # noqa: F401  each registers its op
 )
 from morph.kernels.triton.lowering.control import assign
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
-from morph.kernels.triton.lowering.values import Stored, Value, stored
+from morph.kernels.triton.lowering.values import Index, Stored, Value, stored
 
 MOST_BLOCKS = 400  # that the blocks of a function may become, each written once for every way to it
 TARGET = re.compile(r"(\^\w+)(?:\(([^:)]*)(?::[^)]*)?\))?")
@@ -80,17 +80,26 @@ def _text(fields: list[str], lines: list[str]) -> str:
     )
 
 
-def lower_blocks(kernel: Kernel, region: Region, returning: Returning) -> None:
+def lower_blocks(
+    kernel: Kernel, region: Region, returning: Returning, ending: str = "tt.return"
+) -> None:
     """Write the blocks of a function: each one for every way that leads to it.
 
     Triton makes blocks of a ``return`` within a branch only, so that they form no loops.
+
+    Args:
+        kernel: The kernel.
+        region: The blocks.
+        returning: Writes what is done with the values that are returned.
+        ending: The name of the operation that returns.
     """
-    _Blocks(kernel, region, returning).write(region[0], ())
+    _Blocks(kernel, region, returning, ending).write(region[0], ())
 
 
 class _Blocks:
-    def __init__(self, kernel: Kernel, region: Region, returning: Returning) -> None:
+    def __init__(self, kernel: Kernel, region: Region, returning: Returning, ending: str) -> None:
         self._kernel = kernel
+        self._ending = ending
         self._blocks = {block.label: block for block in region}
         self._returning = returning
         self._written = 0
@@ -102,7 +111,7 @@ class _Blocks:
         *operations, ending = block.operations
         self._kernel.lower(operations)
         following = (*way, block.label)
-        if ending.name == "tt.return":
+        if ending.name == self._ending:
             self._returning([self._kernel.value(name) for name in ending.operands])
         elif ending.name == "cf.br":
             self._jump(_targets(ending)[0], following)
@@ -150,3 +159,34 @@ def _inline(kernel: Kernel, function: Function, values: Sequence[Value], results
         for (name, _), value in zip(function.arguments, values, strict=True):
             kernel.set(name, kernel.stored(value))
         lower_blocks(kernel, function.body, lambda returned: assign(kernel, results, returned))
+
+
+@lowers("tt.map_elementwise")
+def _map(kernel: Kernel, operation: Operation) -> None:
+    """Lower a function of scalars that is applied to each element, or to groups that lie side by side."""
+    pack, writer = operation.integer("pack"), kernel.writer
+    values = [kernel.stored(value) for value in kernel.operands(operation)]
+    results = [writer.variable(type) for type in operation.outputs]
+    region = operation.regions[0]
+    group = writer.name("n")
+    with writer.scope(f"for (int {group} = 0; {group} < {values[0].type.size // pack}; ++{group})"):
+        places = [f"{group} * {pack} + {number}" for number in range(pack)]
+        elements = [f"{value.name}[{place}]" for value in values for place in places]
+        targets = [
+            Stored(result.type.shaped(None), _constantly(name), 0, False, name)
+            for result in results
+            for place in places
+            for name in [f"{result.name}[{place}]"]
+        ]
+        with kernel.scoped():
+            for (name, type), element in zip(region[0].arguments, elements, strict=True):
+                kernel.set(name, writer.constant(type, element))
+            lower_blocks(
+                kernel, region, lambda returned: assign(kernel, targets, returned), "tt.map_elementwise.return"
+            )
+    for name, result in zip(operation.results, results, strict=True):
+        kernel.set(name, result)
+
+
+def _constantly(name: str) -> Callable[[Index], str]:
+    return lambda index: name

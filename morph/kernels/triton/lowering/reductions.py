@@ -47,27 +47,19 @@ def _reduce(kernel: Kernel, operation: Operation) -> None:
 def _reduce_rows(
     kernel: Kernel, region: Region, values: list[Value], results: list[Stored], shape: tuple[int, ...]
 ) -> None:
-    """Reduce along the last axis, in lanes side by side where there are enough elements."""
-    lanes = LANES if shape[-1] % LANES == 0 and shape[-1] > LANES else 1
+    """Reduce along the last axis: in lanes side by side, then the halves of the lanes, as a GPU's warps do."""
+    lanes = min(LANES, shape[-1])
     types = [value.type.shaped(None) for value in values]
     with kernel.writer.loops(shape[:-1]) as index, kernel.writer.scope(""):
-        sums = _in_lanes(kernel, region, values, index, lanes) if lanes > 1 else []
-        totals = [kernel.writer.variable(type) for type in types]
-        for total, value, sum in zip(totals, values, sums or values, strict=True):
-            first = f"{sum.name}[0]" if isinstance(sum, Stored) and sums else kernel.writer.at(value, (*index, "0"))
-            kernel.writer.write(f"{total.name} = {first};")
-        place = kernel.writer.name("k")
-        end = lanes if sums else shape[-1]
-        with kernel.writer.scope(f"for (int {place} = 1; {place} < {end}; ++{place})"):
-            following = (
-                [f"{sum.name}[{place}]" for sum in sums]
-                if sums
-                else [kernel.writer.at(value, (*index, place)) for value in values]
-            )
-            combined = combine(kernel, region, [total.name for total in totals], following)
-            _assign(kernel, [total.name for total in totals], combined, types)
-        for result, total in zip(results, totals, strict=True):
-            kernel.writer.write(f"{result.element(index)} = {total.name};")
+        sums = _in_lanes(kernel, region, values, index, lanes)
+        while lanes > 1:
+            lanes //= 2
+            with kernel.writer.loop(lanes) as lane, kernel.writer.scope(""):
+                first = [f"{sum.name}[{lane}]" for sum in sums]
+                second = [f"{sum.name}[{lane} + {lanes}]" for sum in sums]
+                _assign(kernel, first, combine(kernel, region, first, second), types)
+        for result, sum in zip(results, sums, strict=True):
+            kernel.writer.write(f"{result.element(index)} = {sum.name}[0];")
 
 
 def _in_lanes(
@@ -80,6 +72,8 @@ def _in_lanes(
     with writer.loop(lanes) as lane:
         for sum, value in zip(sums, values, strict=True):
             writer.write(f"{sum.name}[{lane}] = {writer.at(value, (*index, lane))};")
+    if size == lanes:
+        return sums
     step = writer.name("k")
     with writer.scope(f"for (int {step} = {lanes}; {step} < {size}; {step} += {lanes})"):
         with writer.loop(lanes) as lane, writer.scope(""):
