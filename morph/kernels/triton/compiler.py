@@ -15,7 +15,7 @@ from morph.kernels.triton import building
 from morph.kernels.triton.errors import UnsupportedOperationError
 from morph.kernels.triton.lowering.module import lower_module
 
-FLOAT8 = ("fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16")
+FLOAT8 = ("fp8e4nv", "fp8e5")
 # a kernel has no shared memory here, but programs divide by how much it has
 SHARED = 1
 

@@ -38,7 +38,7 @@ class Launcher:
         types = list(_types(self._signature))
         self._converters = [_converter(type, number) for number, type in enumerate(types)]
         self._layout = struct.Struct("@" + "".join("P" if type[0] == "*" else FORMATS[type] for type in types))
-        self._is_plain = "constexpr" not in self._signature and len(types) == len(self._signature)
+        self._is_plain = list(self._signature) == types
 
     def __call__(
         self,

@@ -69,6 +69,19 @@ using f8e4m3fn = f8<4, 3, 7, true, false>;
 using f8e5m2fnuz = f8<5, 2, 16, true, true>;
 using f8e4m3fnuz = f8<4, 3, 8, true, true>;
 
+// A number of four bits: a sign, two bits of exponent, one of mantissa.
+static inline float four_bits(int pattern) {
+  constexpr float kNumbers[] = {0.f, 0.5f, 1.f, 1.5f, 2.f, 3.f, 4.f, 6.f};
+  float magnitude = kNumbers[pattern & 7];
+  return pattern & 8 ? -magnitude : magnitude;
+}
+
+// A scale: an exponent of eight bits.
+static inline float power_of_two(int8_t exponent) {
+  uint8_t raw = uint8_t(exponent);
+  return raw == 255 ? NAN : raw ? bits<float>(uint32_t(raw) << 23) : bits<float>(0x00400000u);
+}
+
 // Rounding towards zero, where the usual rounding is to the nearest.
 template <class To>
 static inline To toward_zero(float value) {

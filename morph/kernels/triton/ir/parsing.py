@@ -130,6 +130,7 @@ def _types(text: str) -> list[Type]:
     text = text.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
+    text = text.replace("> * tensor", ">, tensor")  # of tt.dot_scaled
     return [parse_type(each) for each in _split(text, ",") if each.strip()]
 
 
