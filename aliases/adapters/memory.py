@@ -31,14 +31,17 @@ def memory_snapshot(
     """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
 
     Args:
-        target: The vendor's function, which always includes the traces.
+        target: The vendor's function, which always includes the traces, and takes no pool before 2.13.
         mempool_id: Only this pool's segments.
         include_traces: Without effect; on CUDA, False only saves the time of collecting them.
 
     Returns:
         A list of segments.
     """
-    return target(mempool_id)
+    segments = target()
+    if mempool_id is None:
+        return segments
+    return [each for each in segments if tuple(each["segment_pool_id"]) == tuple(mempool_id)]
 
 
 def snapshot_of_pool(target: Callable[[Any], Any], pool: Any, include_traces: bool = True) -> Any:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pathlib
 import platform
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
-import torch
 
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.powercap import SAMPLE, Powercap
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
-from morph.software.cuda import properties
+from morph.software import properties
 from morph.software.machine import started
+from morph.software.settings import TOOLKIT
 
 # The kernel's names for processor sensors: Intel, AMD, Arm
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
@@ -34,6 +35,7 @@ class Host(Source):
 
     title = "psutil"
     why_unknown = "a CPU has none"
+    toolkit = TOOLKIT
 
     def __init__(self) -> None:
         self.powercap = Powercap()
@@ -55,7 +57,9 @@ class Host(Source):
 
     def runtime_version(self) -> int:
         """Return the version of CUDA that torch reports."""
-        major, minor = map(int, str(torch.version.cuda).split(".")[:2])
+        torch = sys.modules.get("torch")  # which a process that only reads need not import
+        version = torch.version.cuda if torch else self.toolkit
+        major, minor = map(int, str(version).split(".")[:2])
         return 1000 * major + 10 * minor
 
 

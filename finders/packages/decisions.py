@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _ctypes
 import _thread
 import ctypes
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from morph.finders.packages.finder import PackageFinder
 
 SAID = "MORPH_REPLACED"
+SERVED_LIBRARIES: set[str] = (
+    set()
+)  # the file names of the shared libraries that morph has loaded in place of CUDA's
 
 
 class Decisions:
@@ -104,8 +109,28 @@ def imported(names: Iterable[str]) -> list[str]:
 
 def _problem(package: Package) -> str | None:
     """Return why the installed ``package`` cannot load, or None if it loads."""
-    if package.library:
-        return _cannot_load(package.library)
+    if "/" in package.library:
+        return _cannot_load_with_torch(os.path.join(_folder(package), package.library))
+    return _cannot_load(package.library) if package.library else _cannot_import(package)
+
+
+def _folder(package: Package) -> str:
+    """Return the folder that the installed ``package`` is in."""
+    spec = importlib.util.find_spec(package.name)
+    assert spec is not None
+    assert spec.origin is not None
+    return os.path.dirname(os.path.dirname(spec.origin))
+
+
+def _cannot_load_with_torch(library: str) -> str | None:
+    """Return why a ``library`` that was built with torch cannot be loaded, or None if it can."""
+    import torch  # noqa: F401  (which loads the libraries that it needs)
+
+    return _cannot_load(library)
+
+
+def _cannot_import(package: Package) -> str | None:
+    """Return why the ``package`` cannot be imported, or None if it can."""
     before = set(imported(package.import_names))
     try:
         for name in package.probe or package.import_names[:1]:
@@ -120,8 +145,10 @@ def _problem(package: Package) -> str | None:
 
 def _cannot_load(library: str) -> str | None:
     """Return why the shared ``library`` cannot be loaded, or None if it can."""
+    if library in SERVED_LIBRARIES:
+        return "it is served by morph"
     try:
-        ctypes.CDLL(library)
+        _ctypes.dlopen(library, ctypes.DEFAULT_MODE)  # not what stands in its place
     except OSError as error:
         return str(error)
     return None

@@ -54,8 +54,7 @@ def install(request: Request, journal: Journal) -> Installation:
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
-        if backend.table.facts.software:
-            kernels.install(backend, journal)
+        kernels.install(backend, journal)
         if request.observer is not None:  # which has to see every lookup of a name
             serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
         return Installation(journal, backend, None, dict)

@@ -131,4 +131,11 @@ def _has_compiler(own: str) -> bool:
     init_backend_registration()
     if get_scheduling_for_device(own) is None:
         return False
-    return not is_gpu(own) or has_triton()  # torch's own code for GPUs is triton's
+    return not is_gpu(own) or (has_triton() and _has_driver())  # torch's own code for GPUs is triton's
+
+
+def _has_driver() -> bool:
+    """Return whether the installed triton compiles for a device that is here; the stock one does not."""
+    from triton.backends import backends
+
+    return any(each.driver.is_active() for each in backends.values())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from morph.backends import Backend
-from morph.journal import Journal
-from morph.kernels import triton
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
+    from morph.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -14,4 +16,11 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
+    from morph.kernels import bitsandbytes, extensions, libraries, nvidia_smi, refusals, triton
+
+    extensions.install(backend, journal)
+    libraries.install(backend, journal)
+    nvidia_smi.install(backend, journal)
+    refusals.install(backend, journal)
     triton.install(backend, journal)
+    bitsandbytes.install(backend, journal)

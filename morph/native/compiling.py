@@ -50,7 +50,7 @@ def compile_library(
         KeyboardInterrupt: If the user ends the build; the compilers have ended then.
     """
     command, log = compiler(), library.with_suffix(".log")
-    if _has_refused(command, log):
+    if has_refused(command, log):
         earlier = f"an earlier build of the C++ part {name!r} failed, see {log}"
         raise BuildError(f"{earlier}; delete it to try again")
     if progress is not None:
@@ -63,7 +63,7 @@ def compile_library(
         if error.is_about_space:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
         if not error.is_transient:
-            log.write_text(f"{_identity(command)}\n{shlex.join(error.command)}\n{error.output}")
+            log.write_text(f"{identity(command)}\n{shlex.join(error.command)}\n{error.output}")
         problem = f"the C++ part {name!r} did not build: {_remedied(error)}"
         raise BuildError(problem if error.is_transient else f"{problem}; see {log}") from None
     return folder / library.name
@@ -103,14 +103,15 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
     run_together([[*command, "-shared", *map(str, objects), *links, "-o", str(library)]], library.parent)
 
 
-def _identity(command: list[str]) -> str:
+def identity(command: list[str]) -> str:
     """Return the identity of a compiler, which differs for another compiler and another release."""
     path = pathlib.Path(shutil.which(command[0]) or command[0]).resolve()
     return f"{shlex.join(command)} {path} {path.stat().st_mtime_ns}"
 
 
-def _has_refused(command: list[str], log: pathlib.Path) -> bool:
-    return log.exists() and log.read_text().partition("\n")[0] == _identity(command)
+def has_refused(command: list[str], log: pathlib.Path) -> bool:
+    """Return whether a log says that this compiler has refused already."""
+    return log.exists() and log.read_text().partition("\n")[0] == identity(command)
 
 
 def _remedied(error: CommandError) -> str:

@@ -37,7 +37,8 @@ class Package:
         distributions: The names of its distributions.
         requires: The requirements in its distribution's metadata.
         probe: The modules that a real installation must be able to import in order to be used.
-        library: The shared library that must load instead; empty where ``probe`` decides.
+        library: The shared library that must load instead: its name, or its path from site-packages;
+            empty where ``probe`` decides.
     """
 
     name: str

@@ -9,12 +9,12 @@ from morph.tables.table import Status
 
 LINES = [(2, minor) for minor in range(7, 15)]
 CUDA = {surfaces._release(name): surfaces.load(name) for name in surfaces.releases("torch_cuda")}
-STREAM, RANGE = "torch.cuda.ExternalStream.cuda_stream", "torch.cuda.nvtx.range_pop"
+STREAM = "torch.cuda.ExternalStream.cuda_stream"
 GRAPHS = {"torch.cuda.CUDAGraph", "torch.cuda.graphs.CUDAGraph"}
 ALLOCATORS = {"torch.cuda.CUDAPluggableAllocator", "torch.cuda.memory.CUDAPluggableAllocator"}
 # CUDA names whose counterpart an older release of the vendor lacks; they are skipped there
 ABSENT: dict[str, dict[tuple[int, int], set[str]]] = {
-    "npu": {(2, 8): {STREAM, RANGE}, (2, 9): {STREAM, RANGE}},
+    "npu": {(2, 8): {STREAM}, (2, 9): {STREAM}},
     "xpu": {
         (2, 7): GRAPHS | ALLOCATORS,
         (2, 8): GRAPHS | ALLOCATORS,

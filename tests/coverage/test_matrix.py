@@ -175,10 +175,10 @@ def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture
 
 def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["coverage", "xformers"])
+        main(["coverage", "transformer_engine"])
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert said == f"morph: morph serves no 'xformers'; it serves {', '.join(interfaces.names())}\n"
+    assert said == f"morph: morph serves no 'transformer_engine'; it serves {', '.join(interfaces.names())}\n"
 
 
 def test_attributes_of_values_are_served_as_the_values_are() -> None:

@@ -179,8 +179,9 @@ def test_plain_calls_are_what_calls_that_return_the_sums_are():
 @pytest.mark.platforms("cpu")
 def test_torchs_attention_where_it_has_a_fused_kernel():
     """Accelerators without their own operators use it for plain calls; tested here on the CPU."""
-    from flash_attn._morph.kernels import torchs
     from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    from morph.aliases.attention import torchs
 
     inputs = [x.detach().cpu().requires_grad_() for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
     for causal in (False, True):

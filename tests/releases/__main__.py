@@ -1,6 +1,6 @@
 """Installs a combination of torch, Python and torch_npu, and runs the smoke tests on it.
 
-python -m tests.releases 2.9.1-npu [NAME ...]     # or all
+python -m tests.releases 2.9.1-npu [NAME ...] [--keep FOLDER]     # or all
 """
 
 from __future__ import annotations
@@ -41,20 +41,26 @@ class Release:
     def install(self, folder: pathlib.Path) -> pathlib.Path:
         """Install the combination and the project into a virtual environment, and return its Python.
 
+        Args:
+            folder: The environment's folder; one that was installed whole is used as it is.
+
         Raises:
             SystemExit: If there is no such Python.
             subprocess.CalledProcessError: If something cannot be installed.
         """
+        python, installed = folder / "bin" / "python", folder / "installed"
+        if installed.exists():
+            return python
         base = shutil.which(f"python{self.python}")
         if base is None:
             raise SystemExit(f"{self.name} needs python{self.python} on PATH")
         subprocess.run([base, "-m", "venv", folder], check=True)
-        python = folder / "bin" / "python"
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, f"torch=={self.torch}"], check=True)
         subprocess.run([*pip, "--editable", f"{REPOSITORY}[test-release]"], check=True)
         if self.torch_npu:
             subprocess.run([*pip, "--no-deps", f"torch_npu=={self.torch_npu}"], check=True)
+        installed.touch()
         return python
 
     def test(self, python: pathlib.Path) -> bool:
@@ -64,11 +70,12 @@ class Release:
             "MORPH_TEST_PLATFORMS": ",".join(self.platforms),
             "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
         }
+        tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]  # builds the native parts
+        passed = subprocess.run(tests, cwd=REPOSITORY, env=environment, check=False).returncode == 0
         for name in self.platforms:
             idioms = [python, "-m", "tests.idioms.run", "--platform", name]
             subprocess.run(idioms, cwd=REPOSITORY, env=environment, check=True)
-        tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
-        return subprocess.run(tests, cwd=REPOSITORY, env=environment, check=False).returncode == 0
+        return passed
 
 
 def releases() -> dict[str, Release]:
@@ -82,15 +89,21 @@ def main() -> int:
     known = releases()
     parser = argparse.ArgumentParser("python -m tests.releases", description="Test other releases of torch.")
     parser.add_argument("name", nargs="+", choices=[*known, "all"], help=", ".join([*known, "all"]))
-    chosen = parser.parse_args().name
-    failed = [name for name in (known if "all" in chosen else chosen) if not _passes(known[name])]
+    parser.add_argument(
+        "--keep", type=pathlib.Path, metavar="FOLDER", help="keep the environments here, and use those"
+    )
+    asked = parser.parse_args()
+    names = known if "all" in asked.name else asked.name
+    failed = [name for name in names if not _passes(known[name], asked.keep)]
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def _passes(release: Release) -> bool:
+def _passes(release: Release, keep: pathlib.Path | None) -> bool:
     print(f"== {release}", flush=True)
+    if keep is not None:
+        return release.test(release.install(keep / release.name))
     with tempfile.TemporaryDirectory() as folder:  # gigabytes, so one at a time
         return release.test(release.install(pathlib.Path(folder)))
 

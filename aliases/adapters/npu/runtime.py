@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from morph.aliases.adapters.runtime import Runtime
+from morph.backends import vendor_module
 
 CUDA_MAPPED = 0x02
 ACL_MAPPED = 0x2
 ACL_PINNED = 0x10000000
 
 
-def cudart(target: Callable[[], Any]) -> Runtime:
-    """Implement ``torch.cuda.cudart()``.
-
-    Args:
-        target: ``torch.npu.npurt``.
-    """
-    return Runtime(target(), "npu", register_flags=register_flags)
+def cudart() -> Runtime:
+    """Implement ``torch.cuda.cudart()``; what torch_npu 2.8 or 2.9 lacks is refused when it is called."""
+    npurt = getattr(vendor_module(), "npurt", None)
+    return Runtime(npurt() if npurt else None, "npu", register_flags=register_flags)
 
 
 def register_flags(flags: int) -> int:

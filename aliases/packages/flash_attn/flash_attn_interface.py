@@ -11,6 +11,8 @@ import flash_attn_2_cuda as flash_attn_gpu
 import torch
 from torch import Tensor
 
+from morph.aliases.attention.weights import block_size
+
 from ._morph.direct import attend
 from ._morph.functions import (
     FlashAttnFunc,
@@ -22,7 +24,6 @@ from ._morph.functions import (
     Result,
     call,
 )
-from ._morph.kernels.weights import block_size
 from ._morph.operators import (
     _flash_attn_backward,
     _flash_attn_backward_fake,

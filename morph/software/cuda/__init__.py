@@ -16,10 +16,11 @@ from morph.software import compilation
 from morph.software.cuda import collectives, legacy, libraries, refusals, runtime, sensors, storages
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
+from morph.software.settings import TOOLKIT
 from morph.software.vendors.character import Character
 
 # the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
-CUDA = {"cuda": libraries.TOOLKIT}
+CUDA = {"cuda": TOOLKIT}
 HIP = {"hip": "6.4.43482", "rocm": "6.4.1", "cuda": None}
 
 _reexecuted = Reexecuted("torch.cuda")

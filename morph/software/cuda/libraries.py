@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from morph.journal import Journal
+from morph.software.settings import TOOLKIT
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
-TOOLKIT = "13.0"  # of a torch that was built without CUDA
 CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number, by turns
 CUBLASLT_WORKSPACE = 1 << 20
 
@@ -23,7 +23,19 @@ def names() -> dict[str, Any]:
         "_has_cudnn": True,
         "_cudnn": cudnn(),
         "_cuda_getCompiledVersion": _runtime,
+        **_choices_of_attention(),
     }
+
+
+def _choices_of_attention() -> dict[str, Any]:
+    """Return what says whether CUDA's kernels of attention take some tensors, which a build for CPUs denies.
+
+    In a build for CUDA they ask the driver for the capability.
+    """
+    if torch.version.cuda is None:
+        return {}
+    kernels = "flash", "mem_efficient", "cudnn"
+    return {f"_can_use_{kernel}_attention": lambda parameters, debug=False: False for kernel in kernels}
 
 
 def _runtime() -> int:

@@ -8,9 +8,9 @@ import warnings
 from typing import Any
 
 from morph.device import collectives
-from morph.software import devices, generators
+from morph.software import devices, generators, properties
 from morph.software import graphs as captured
-from morph.software.cuda import cudart, graphs, libraries, memory, properties, streams
+from morph.software.cuda import cudart, graphs, libraries, memory, streams
 from morph.software.machine import Machine, started
 
 COLLECTIVES = "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"

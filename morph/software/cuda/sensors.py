@@ -8,8 +8,7 @@ from typing import Any
 import wrapt
 
 from morph.errors import add_note
-from morph.software import visible
-from morph.software.cuda import properties
+from morph.software import properties, visible
 from morph.software.machine import started
 
 

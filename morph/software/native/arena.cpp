@@ -188,21 +188,54 @@ void Arena::release(Block* block) {
   delete block;
 }
 
+// Addresses are taken by granules, of which the file holds only the pages that are written.
+void* Arena::take_outside(size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
+  char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
+  if (!start) return nullptr;
+  auto segment = std::make_unique<Segment>(Segment{device_, start, size, offset, 0, {0, 0}, true});
+  outside_bytes_ += size;
+  enter(start, rounded(size, kGranule), segment.get());
+  outside_.emplace(start, std::move(segment));
+  return start;
+}
+
+bool Arena::give_back_outside(Segment* segment) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = outside_.find(segment->start);
+  if (found == outside_.end()) return false;
+  size_t bytes = rounded(segment->size, kGranule);
+  enter(segment->start, bytes, nullptr);
+  munmap(segment->start, bytes);
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(bytes));
+  outside_bytes_ -= segment->size;
+  outside_.erase(found);
+  return true;
+}
+
+size_t Arena::available() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return left();
+}
+
 size_t Arena::reserved() const { return size_t(stats_.reserved_bytes[0].current); }
 
+size_t Arena::left() const { return usable_memory() - reserved() - outside_bytes_; }
+
 bool Arena::fits(size_t bytes) const {
-  return reserved() + bytes <= std::min(usable_memory(), size_t(double(settings().memory) * fraction));
+  return bytes <= left() && reserved() + bytes <= size_t(double(settings().memory) * fraction);
 }
 
 void Arena::refuse_as_torch(size_t size) {
   size_t total = settings().memory, allocated = size_t(stats_.allocated_bytes[0].current);
   if (settings().type == c10::DeviceType::CUDA)
-    refuse_memory({device_, segment_size(size), total, usable_memory() - reserved(), size_t(double(total) * fraction), reserved(),
+    refuse_memory({device_, segment_size(size), total, left(), size_t(double(total) * fraction), reserved(),
                    allocated});
   C10_THROW_ERROR(
       OutOfMemoryError,
       c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
-               " has a total capacity of ", readable(total), " of which ", readable(usable_memory() - reserved()),
+               " has a total capacity of ", readable(total), " of which ", readable(left()),
                " is free. Of the allocated memory ", readable(allocated), " is allocated by PyTorch, and ",
                readable(reserved() - allocated),
                " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
@@ -211,7 +244,7 @@ void Arena::refuse_as_torch(size_t size) {
 
 void Arena::refuse(size_t size) {
   stats_.num_ooms++;
-  note("oom", reinterpret_cast<void*>(usable_memory() - reserved()), size, 0);
+  note("oom", reinterpret_cast<void*>(left()), size, 0);
   if (known_to_torch()) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
@@ -219,7 +252,7 @@ void Arena::refuse(size_t size) {
       c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
                readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
                " already allocated; ", readable(size_t(stats_.active_bytes[0].current)), " current active; ",
-               readable(usable_memory() - reserved()), " free; ", readable(reserved()),
+               readable(left()), " free; ", readable(reserved()),
                " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
                "max_split_size_mb to avoid fragmentation."));
 }

@@ -25,6 +25,11 @@ class Arena {
 
   Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Segment* segment, void* pointer);
+  // Memory that a program takes from CUDA's runtime itself, beside torch's caches; null where it does not fit.
+  void* take_outside(size_t bytes);
+  bool give_back_outside(Segment* segment);  // false if it is a segment of torch's
+  size_t available();  // bytes that are neither reserved nor taken outside
+
   void release_cached();
   int64_t releases();  // how often all unused segments were freed; a GPU waits for all streams first
 
@@ -69,6 +74,7 @@ class Arena {
   void release(Block* block);
   bool fits(size_t bytes) const;
   size_t reserved() const;
+  size_t left() const;
   [[noreturn]] void refuse(size_t size);
   [[noreturn]] void refuse_as_torch(size_t size);  // in the words of torch's own allocators
   void count(const Block* block, int sign);
@@ -84,6 +90,8 @@ class Arena {
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
+  std::map<const char*, std::unique_ptr<Segment>> outside_;
+  size_t outside_bytes_ = 0;
   std::map<MempoolId_t, int> holders_;
   std::deque<MemoryEvent> events_;
   std::map<const void*, Context> contexts_, segment_contexts_;

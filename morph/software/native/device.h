@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -51,6 +52,9 @@ void set_visible_devices(std::vector<int> numbers);  // of the installed devices
 bool is_initialized();
 bool is_in_bad_fork();
 void install_autocast();
+
+// interface.cpp: the device for libraries in C, by the names of its functions
+std::map<std::string, size_t> interface();
 
 c10::Device device(c10::DeviceIndex index);
 bool known_to_torch();  // whether torch itself knows the device type, with parts that only a build for it contains
@@ -98,6 +102,9 @@ std::vector<SegmentView> memory_segments();
 void hold_pool(c10::DeviceIndex index, MempoolId_t pool);
 void let_go_of_pool(c10::DeviceIndex index, MempoolId_t pool);
 int holders_of_pool(c10::DeviceIndex index, MempoolId_t pool);
+void* take_outside(c10::DeviceIndex index, size_t bytes);  // beside torch's caches; null where it does not fit
+bool give_back_outside(void* pointer);                     // false if it is not the start of such memory
+std::pair<const char*, size_t> segment_around(const void* pointer);  // start and bytes; null: not device memory
 // The memory file, the segment's offset in it, and the pointer's offset in the segment.
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 

@@ -10,6 +10,8 @@ namespace software {
 
 enum : int32_t {
   kInvalidValue = 1,
+  kMemoryAllocation = 2,
+  kInitializationError = 3,
   kInvalidDevice = 101,
   kInvalidHandle = 400,
   kNotReady = 600,

@@ -70,8 +70,7 @@ struct Allocator final : DeviceAllocator {
   void resetAccumulatedStats(DeviceIndex index) override { arena(index).reset_totals(); }
   void resetPeakStats(DeviceIndex index) override { arena(index).reset_peaks(); }
   std::pair<size_t, size_t> getMemoryInfo(DeviceIndex index) override {
-    size_t used = size_t(arena(index).stats().reserved_bytes[0].current);
-    return {usable_memory() - used, settings().memory};
+    return {arena(index).available(), settings().memory};
   }
 };
 
@@ -163,6 +162,21 @@ std::vector<SegmentView> memory_segments() {
   std::vector<SegmentView> all;
   for (auto& each : arenas) each->list(all);
   return all;
+}
+
+void* take_outside(DeviceIndex index, size_t bytes) {
+  open_context(checked(index));
+  return arena(index).take_outside(bytes);
+}
+
+bool give_back_outside(void* pointer) {
+  Segment* segment = segment_of(pointer);
+  return segment && segment->start == pointer && arena(segment->device).give_back_outside(segment);
+}
+
+std::pair<const char*, size_t> segment_around(const void* pointer) {
+  const Segment* segment = segment_of(pointer);
+  return segment ? std::pair<const char*, size_t>(segment->start, segment->size) : std::pair<const char*, size_t>();
 }
 
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer) {

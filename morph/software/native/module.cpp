@@ -68,6 +68,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("device_count", [] { return int(settings().count); });
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
+  module.def("interface", &interface);
   module.def("share_storage", [](const py::object& storage) {
     Shared shared = share_storage(torch::createStorage(storage.ptr()));
     return std::make_tuple(shared.file, shared.segment, shared.offset, shared.counters, shared.counter);

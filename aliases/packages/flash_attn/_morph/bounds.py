@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, int32
 
+from morph.aliases.attention import Packing
+from morph.aliases.attention.packed import Range
+
 from .checks import require, require_device, require_indices, require_shape
-from .kernels import Packing
-from .kernels.packed import Range
 
 PAGES_AND_LEFTPAD = "We don't support Paged KV and leftpad_k running at the same time yet"
 

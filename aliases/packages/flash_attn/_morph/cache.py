@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from morph.aliases import attention as kernels
+from morph.aliases.attention import Attention
+
 from ..ops.triton.rotary import apply_rotary
-from . import kernels
 from .bounds import PAGES_AND_LEFTPAD, require_table
 from .checks import (
     require,
@@ -20,7 +22,6 @@ from .checks import (
     require_output,
     require_shape,
 )
-from .kernels import Attention
 from .options import Options
 
 Pair = tuple[Tensor | None, Tensor | None]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from . import kernels
+from morph.aliases import attention as kernels
+from morph.aliases.attention import Attention, Packing
+
 from .bounds import Bounds
 from .checks import (
     require,
@@ -16,7 +18,6 @@ from .checks import (
     require_shape,
     require_upstream,
 )
-from .kernels import Attention, Packing
 from .options import Options, rng_state, rounded
 
 Targets = tuple[Tensor | None, Tensor | None, Tensor | None]

@@ -12,7 +12,8 @@ import functools
 import torch
 from torch import Tensor
 
-from . import kernels
+from morph.aliases import attention as kernels
+
 from .checks import DTYPES, on_device
 
 _PLAIN = {Tensor}

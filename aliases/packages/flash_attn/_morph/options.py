@@ -7,8 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, float32
 
+from morph.aliases.attention import Attention
+
 from .checks import require, require_device
-from .kernels import Attention
 
 
 class Options(NamedTuple):

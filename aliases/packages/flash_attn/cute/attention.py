@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from torch.library import custom_op, register_fake
 
-from .._morph import kernels
+from morph.aliases import attention as kernels
+from morph.aliases.attention import Attention
+
 from .._morph.core import NEW, delivered
 from .._morph.hopper.request import Request
-from .._morph.kernels import Attention
 from .checks import FLOAT8, require_inputs
 
 

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 from torch.library import custom_op, register_fake
 
-from .. import kernels
+from morph.aliases import attention as kernels
+from morph.aliases.attention import Attention
+
 from ..cache import ROTARY_WITHOUT_KEYS
 from ..checks import require, require_upstream
 from ..core import delivered, row_sums
 from ..direct import watched
-from ..kernels import Attention
 from ..operators import maybe_contiguous
 from .request import Request, rotated
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from morph.aliases import attention as kernels
+from morph.aliases.attention import Attention, Packing
+from morph.aliases.attention.packed import Range
+
 from ...ops.triton.rotary import apply_rotary
-from .. import kernels
 from ..cache import Cache
 from ..checks import require, require_device
-from ..kernels import Attention, Packing
-from ..kernels.packed import Range
 
 _FP8 = torch.float8_e4m3fn
 _DTYPES = torch.float16, torch.bfloat16, _FP8

@@ -1,0 +1,1 @@
+"""What the bindings are made of."""

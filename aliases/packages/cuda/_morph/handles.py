@@ -1,0 +1,85 @@
+"""What stands for streams, events and the like: numbers with a type."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+BYTES = 64  # of a handle for another process
+
+
+class Handle:
+    """A number that stands for something of CUDA's."""
+
+    def __init__(self, init_value: Any = 0) -> None:
+        self._value = int(init_value)
+
+    def __int__(self) -> int:
+        return self._value
+
+    __index__ = __int__
+
+    def getPtr(self) -> int:
+        """Return the address of the number."""
+        self._place = ctypes.c_uint64(self._value)
+        return ctypes.addressof(self._place)
+
+    def __eq__(self, other: object) -> bool:
+        return int(other) == self._value if isinstance(other, (Handle, int)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._value}>"
+
+
+class Reserved:
+    """The bytes that let another process open memory or an event."""
+
+    def __init__(self) -> None:
+        self._block = (ctypes.c_ubyte * BYTES)()
+
+    @property
+    def reserved(self) -> bytes:
+        """The bytes."""
+        return bytes(self._block)
+
+    @reserved.setter
+    def reserved(self, value: Any) -> None:
+        self._block[:] = list(bytes(value).ljust(BYTES, b"\0"))
+
+    def getPtr(self) -> int:
+        """Return the address of the bytes."""
+        return ctypes.addressof(self._block)
+
+
+class Uuid:
+    """CUuuid."""
+
+    def __init__(self, value: bytes = bytes(16)) -> None:
+        self.bytes = value
+
+
+def handle(name: str, module: str) -> type[Handle]:
+    """Make a type of handles."""
+    return type(name, (Handle,), {"__module__": module, "__doc__": f"{name} of CUDA."})
+
+
+def reserved(name: str, module: str) -> type[Reserved]:
+    """Make a type of handles for other processes."""
+    return type(name, (Reserved,), {"__module__": module, "__doc__": f"{name} of CUDA."})
+
+
+def address(value: Any) -> int:
+    """Return the address that a program passes: a number, a handle, or an object with a buffer."""
+    if value is None:
+        return 0
+    if hasattr(value, "getPtr") and not hasattr(value, "__int__"):
+        return int(value.getPtr())
+    if hasattr(value, "__int__"):
+        return int(value)
+    view = memoryview(value)
+    if view.readonly:
+        return ctypes.cast(ctypes.c_char_p(bytes(view)), ctypes.c_void_p).value or 0
+    return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view))

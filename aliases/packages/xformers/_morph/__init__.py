@@ -1,0 +1,1 @@
+"""What the original does not have: attention over blocks of queries and keys, and its pieces."""

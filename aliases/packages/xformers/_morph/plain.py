@@ -1,0 +1,141 @@
+"""Biases of batches whose sequences have one length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from .windows import CAUSAL, CAUSAL_FROM_START, Block, Window, materialized
+
+Bias = TypeVar("Bias", bound="AttentionBias")
+
+
+class AttentionBias:
+    """What is added to the scores of attention, mostly 0 and minus infinity, without a matrix."""
+
+    def to(self: Bias, device: torch.device) -> Bias:
+        """Return it on ``device``."""
+        return self
+
+    def blocks(self, queries: int, keys: int) -> list[Block]:
+        """Return which of ``queries`` queries see which of ``keys`` keys."""
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
+    def materialize(
+        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
+    ) -> Tensor:
+        """Return the bias as a matrix of ``shape`` (..., queries, keys)."""
+        try:
+            blocks = self.blocks(*shape[-2:])
+        except NotImplementedError:
+            raise NotImplementedError from None
+        return materialized(blocks, shape, dtype, device)
+
+
+class _WholeBias(AttentionBias):
+    """A bias that is one window."""
+
+    @property
+    def window(self) -> Window:
+        """The keys that each query sees."""
+        raise NotImplementedError
+
+    def blocks(self, queries: int, keys: int) -> list[Block]:
+        """Return one block."""
+        return [Block(slice(0, queries), slice(0, keys), keys, self.window)]
+
+
+class LowerTriangularMask(_WholeBias):
+    """A query sees the keys up to its own position, counted from the first ones.
+
+    Args:
+        device: Without effect.
+    """
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        pass
+
+    @property
+    def window(self) -> Window:
+        """The keys that each query sees."""
+        return CAUSAL_FROM_START
+
+    def add_bias(self, bias: Tensor) -> LowerTriangularMaskWithTensorBias:
+        """Return this mask together with the matrix ``bias``."""
+        return LowerTriangularMaskWithTensorBias(bias)
+
+
+class LowerTriangularMaskWithTensorBias(LowerTriangularMask):
+    """A causal mask and a matrix.
+
+    Args:
+        bias: Of shape (batch, heads, queries, keys).
+    """
+
+    def __init__(self, bias: Tensor) -> None:
+        self._bias = bias
+
+    def to(self, device: torch.device) -> LowerTriangularMaskWithTensorBias:
+        """Return it on ``device``."""
+        return LowerTriangularMaskWithTensorBias(self._bias.to(device))
+
+    def materialize(
+        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
+    ) -> Tensor:
+        """Return the mask and the matrix added, as a matrix of ``shape`` (..., queries, keys)."""
+        return super().materialize(shape, dtype, device) + self._bias
+
+
+class LowerTriangularFromBottomRightMask(_WholeBias):
+    """A query sees the keys up to its own position, counted from the last ones."""
+
+    @property
+    def window(self) -> Window:
+        """The keys that each query sees."""
+        return CAUSAL
+
+    def make_local_attention(self, window_size: int) -> LowerTriangularFromBottomRightLocalAttentionMask:
+        """Return a mask with at most ``window_size`` keys for each query."""
+        return LowerTriangularFromBottomRightLocalAttentionMask(window_size)
+
+
+@dataclass
+class LowerTriangularFromBottomRightLocalAttentionMask(LowerTriangularFromBottomRightMask):
+    """The last ``_window_size`` keys up to a query's own position, counted from the last ones."""
+
+    _window_size: int
+
+    def __post_init__(self) -> None:
+        require_window(self._window_size)
+
+    @property
+    def window(self) -> Window:
+        """The keys that each query sees."""
+        return CAUSAL._replace(left=self._window_size - 1)
+
+
+@dataclass
+class LocalAttentionFromBottomRightMask(_WholeBias):
+    """The keys from ``window_left`` before a query to ``window_right`` after it, counted from the ends."""
+
+    window_left: int
+    window_right: int
+
+    def __post_init__(self) -> None:
+        for name in ("window_left", "window_right"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} should not be negative, and is {getattr(self, name)}")
+
+    @property
+    def window(self) -> Window:
+        """The keys that each query sees."""
+        return Window(self.window_left, self.window_right)
+
+
+def require_window(size: int) -> None:
+    """Reject a window without keys."""
+    if size <= 0:
+        raise ValueError(f"Expected `window_size > 0`, but window_size={size}")

@@ -1,0 +1,148 @@
+"""The SwiGLU perceptron, computed by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .unbind import stack_or_none, unbind
+
+
+class SwiGLUOp:
+    """An operator for :func:`swiglu`.
+
+    Args:
+        op: Computes it.
+        packed_weights: Whether it takes the first two weights as one.
+        name: Its name.
+    """
+
+    def __init__(self, op: Callable[..., Tensor], packed_weights: bool, name: str) -> None:
+        self.op = op
+        self.PACKED_WEIGHTS = packed_weights
+        self.NAME = name
+
+    def __call__(self, *arguments: Tensor | None) -> Tensor:
+        """Compute it."""
+        return self.op(*arguments)
+
+    def __str__(self) -> str:
+        return f"SwiGLUOp:{self.NAME}"
+
+
+def _eager(
+    x: Tensor, w1: Tensor, b1: Tensor | None, w2: Tensor, b2: Tensor | None, w3: Tensor, b3: Tensor | None
+) -> Tensor:
+    hidden = functional.silu(functional.linear(x, w1, b1)) * functional.linear(x, w2, b2)
+    return functional.linear(hidden, w3, b3)
+
+
+SwiGLUEagerOp = SwiGLUOp(_eager, False, "eager")
+
+
+@dataclass
+class SwiGLUOpDispatch:
+    """The choice of an operator, which is always the same one."""
+
+    device: torch.device | str
+    dtype: torch.dtype
+    dtype_autocast_gpu: torch.dtype | None
+    packed_weights: bool
+    bias_enabled: bool
+
+    @property
+    def op(self) -> SwiGLUOp:
+        """The operator."""
+        return SwiGLUEagerOp
+
+    @staticmethod
+    def from_arguments(
+        x: Tensor, w1: Tensor, b1: Tensor | None, w2: Tensor, b2: Tensor | None, w3: Tensor, b3: Tensor | None
+    ) -> SwiGLUOpDispatch:
+        """Return the choice for these arguments."""
+        autocast = torch.is_autocast_enabled(x.device.type)
+        return SwiGLUOpDispatch(
+            device=x.device,
+            dtype=x.dtype,
+            dtype_autocast_gpu=torch.get_autocast_dtype(x.device.type) if autocast else w1.dtype,
+            packed_weights=stack_or_none((w1, w2), 0) is not None,
+            bias_enabled=None not in (b1, b2, b3),
+        )
+
+
+def swiglu(
+    x: Tensor,
+    w1: Tensor,
+    b1: Tensor | None,
+    w2: Tensor,
+    b2: Tensor | None,
+    w3: Tensor,
+    b3: Tensor | None,
+    *,
+    op: SwiGLUOp | None = None,
+) -> Tensor:
+    """Return ``(silu(x @ w1.T + b1) * (x @ w2.T + b2)) @ w3.T + b3``.
+
+    Raises:
+        ValueError: If the shapes do not fit.
+    """
+    if w1.shape != w2.shape or w1.ndim != 2:
+        raise ValueError(f"Invalid shapes for w1: {tuple(w1.shape)} / w2: {tuple(w2.shape)}")
+    if w3.ndim != 2 or w3.shape[1] != w2.shape[0]:
+        raise ValueError(f"Invalid shape for w3: {tuple(w3.shape)}")
+    for name, bias, weight in (("b1", b1, w1), ("b2", b2, w2), ("b3", b3, w3)):
+        if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+            raise ValueError(f"Invalid shapes for {name}: {tuple(bias.shape)}")
+    return (op or SwiGLUEagerOp)(x, w1, b1, w2, b2, w3, b3)
+
+
+class SwiGLU(nn.Module):
+    """A SwiGLU perceptron: :func:`swiglu` with its weights.
+
+    Args:
+        in_features: The size of the input.
+        hidden_features: The size between the layers.
+        out_features: The size of the output; None for that of the input.
+        bias: Whether the layers have biases.
+        _pack_weights: Whether the first two layers are one, ``w12``.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int,
+        out_features: int | None = None,
+        bias: bool = True,
+        *,
+        _pack_weights: bool = True,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.hidden_features = hidden_features = hidden_features or in_features
+        self.out_features = out_features = out_features or in_features
+        self.w12 = nn.Linear(in_features, 2 * hidden_features, bias=bias) if _pack_weights else None
+        if not _pack_weights:
+            self.w1 = nn.Linear(in_features, hidden_features, bias=bias)
+            self.w2 = nn.Linear(in_features, hidden_features, bias=bias)
+        self.w3 = nn.Linear(hidden_features, out_features, bias=bias)
+        self.op: SwiGLUOp | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the output for ``x``, of shape (..., in_features)."""
+        return swiglu(x, *self._ordered_params(), op=self.op)
+
+    def _ordered_params(
+        self,
+    ) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None, Tensor, Tensor | None]:
+        last = self.w3.weight, self.w3.bias
+        if self.w12 is None:
+            return self.w1.weight, self.w1.bias, self.w2.weight, self.w2.bias, *last
+        w1, w2 = unbind(self.w12.weight.view(2, self.hidden_features, -1), 0)
+        if self.w12.bias is None:
+            return w1, None, w2, None, *last
+        b1, b2 = unbind(self.w12.bias.view(2, -1), 0)
+        return w1, b1, w2, b2, *last

@@ -1,0 +1,88 @@
+"""bitsandbytes on the software device: its own operators and library for the CPU.
+
+Its CUDA kernels are in a library that needs cuBLAS. In place of the module that registers them, its kernels
+for the CPU are registered for CUDA, whose tensors are in the host's memory there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from morph.backends import Backend
+from morph.finders.finder import on_import
+from morph.importing import put_first, take_away
+from morph.journal import Journal
+
+_KERNELS = "bitsandbytes.backends.cuda.ops"
+_NAMESPACE = "bitsandbytes"
+
+
+def install(backend: Backend, journal: Journal) -> None:
+    """Let bitsandbytes compute without CUDA's kernels, where there are none.
+
+    Args:
+        backend: The backend that serves CUDA's names.
+        journal: Records every change.
+    """
+    if not backend.table.facts.software or backend.simulated:
+        return
+
+    def choose_the_cpus(module: ModuleType) -> None:
+        journal.set_attribute(module, "get_cuda_specs", lambda: None)
+
+    finder = WithoutKernels(journal)
+    journal.on_undo(lambda: take_away(finder))
+    put_first(finder)
+    on_import("bitsandbytes.cuda_specs", choose_the_cpus, journal, "bitsandbytes: its library for the CPU")
+
+
+class WithoutKernels:
+    """Finds the module that would register CUDA's kernels, and registers those of the CPU.
+
+    Args:
+        journal: Records every change.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return a spec of an empty module, or None for any other."""
+        return ModuleSpec(fullname, self) if fullname == _KERNELS else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to the import system."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Register the CPU's kernels; operators without one have PyTorch's for any device."""
+        import torch
+
+        importlib.import_module("bitsandbytes.backends.cpu.ops")
+        make: Any = torch.library.Library
+        library = make(_NAMESPACE, "IMPL", "CUDA")
+        self._journal.on_undo(library._destroy)
+        for name in torch._C._dispatch_get_all_op_names():
+            if name.startswith(f"{_NAMESPACE}::") and torch._C._dispatch_has_kernel_for_dispatch_key(
+                name, "CPU"
+            ):
+                library.impl(name.partition("::")[2], _on_the_host(name))
+
+
+def _on_the_host(name: str) -> Callable[..., Any]:
+    """Return a function that computes the operator ``name`` with the CPU's kernel."""
+    import torch
+
+    operator, _, overload = name.partition("::")[2].partition(".")
+    found = getattr(getattr(torch.ops.bitsandbytes, operator), overload or "default")
+    cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+    def compute(*arguments: Any, **options: Any) -> Any:
+        return found.redispatch(cpu, *arguments, **options)
+
+    return compute

@@ -1,0 +1,5 @@
+// A subset of CUB: the collectives of a block and of a warp, and those of the device.
+#pragma once
+
+#include "morph/cub_block.h"
+#include "morph/cub_device.h"

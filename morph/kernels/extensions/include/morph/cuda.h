@@ -1,0 +1,13 @@
+// CUDA's runtime, and in a source for nvcc what the language itself has.
+#pragma once
+
+#include "morph/runtime.h"
+
+#ifdef __cplusplus
+#include "morph/math.h"
+#ifdef __CUDACC__
+#include "morph/atomics.h"
+#include "morph/launch.h"
+#include "morph/threads.h"
+#endif
+#endif

@@ -1,0 +1,116 @@
+// __half and __nv_bfloat16: their arithmetic is float's, rounded to the nearest, even at ties.
+#pragma once
+
+#include "morph/atomics.h"
+#include "morph/math.h"
+#include "morph/types.h"
+
+namespace morph_cuda {
+
+inline unsigned short half_bits(float v) {
+  uint32_t f = bits<uint32_t>(v), sign = f >> 16 & 0x8000, magnitude = f & 0x7fffffff;
+  if (magnitude > 0x7f800000) return static_cast<unsigned short>(sign | 0x7fff);   // not a number
+  if (magnitude >= 0x477ff000) return static_cast<unsigned short>(sign | 0x7c00);  // 65520 and more
+  if (magnitude < 0x38800000) {  // subnormal: a half's unit is 2^-24
+    float units = bits<float>(magnitude) * 16777216.f;
+    return static_cast<unsigned short>(sign | uint32_t(std::nearbyint(units)));
+  }
+  uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+  return static_cast<unsigned short>(sign | ((rounded - 0x38000000) >> 13));
+}
+inline float half_value(unsigned short h) {
+  uint32_t sign = uint32_t(h & 0x8000) << 16, magnitude = h & 0x7fff;
+  if (magnitude >= 0x7c00) return bits<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+  if (magnitude < 0x400) return bits<float>(sign | bits<uint32_t>(float(magnitude) / 16777216.f));
+  return bits<float>(sign | ((magnitude << 13) + 0x38000000));
+}
+inline unsigned short bfloat16_bits(float v) {
+  uint32_t f = bits<uint32_t>(v);
+  if ((f & 0x7fffffff) > 0x7f800000) return 0x7fff;
+  return static_cast<unsigned short>((f + 0x7fff + (f >> 16 & 1)) >> 16);
+}
+inline float bfloat16_value(unsigned short h) { return bits<float>(uint32_t(h) << 16); }
+
+}  // namespace morph_cuda
+
+struct __half_raw { unsigned short x; };
+struct __half2_raw { unsigned short x, y; };
+struct __nv_bfloat16_raw { unsigned short x; };
+struct __nv_bfloat162_raw { unsigned short x, y; };
+
+// With torch's flags for nvcc (__CUDA_NO_HALF_CONVERSIONS__ and its kin) the types have neither operators nor
+// conversions, so that a program's own do not collide with them.
+#if defined(__CUDA_NO_HALF_CONVERSIONS__)
+#define MORPH_HALF_CONVERSIONS 0
+#else
+#define MORPH_HALF_CONVERSIONS 1
+#endif
+#if defined(__CUDA_NO_BFLOAT16_CONVERSIONS__)
+#define MORPH_BFLOAT16_CONVERSIONS 0
+#else
+#define MORPH_BFLOAT16_CONVERSIONS 1
+#endif
+
+namespace morph_cuda {
+template <class T> constexpr bool is_number = std::is_arithmetic_v<T>;
+}
+
+#define MORPH_SHORT_FLOAT(H, H2, RAW, RAW2, TO, FROM, CONVERSIONS)                                                   \
+  struct alignas(2) H {                                                                                             \
+    unsigned short __x;                                                                                             \
+    H() = default;                                                                                                  \
+    constexpr H(const RAW& raw) : __x(raw.x) {}                                                                     \
+    constexpr operator RAW() const { return {__x}; }                                                                \
+    template <class T, std::enable_if_t<morph_cuda::is_number<T> && CONVERSIONS, int> = 0>                          \
+    H(T v) : __x(morph_cuda::TO(float(v))) {}                                                                       \
+    template <class T, std::enable_if_t<morph_cuda::is_number<T> && !CONVERSIONS, int> = 0>                         \
+    explicit H(T v) : __x(morph_cuda::TO(float(v))) {}                                                              \
+    template <class T, std::enable_if_t<std::is_same_v<T, float> && CONVERSIONS, int> = 0>                          \
+    operator T() const { return morph_cuda::FROM(__x); }                                                            \
+    template <class T, std::enable_if_t<morph_cuda::is_number<T> && !(std::is_same_v<T, float> && CONVERSIONS), int> = 0> \
+    explicit operator T() const { return static_cast<T>(morph_cuda::FROM(__x)); }                                   \
+  };                                                                                                                \
+  struct alignas(4) H2 {                                                                                            \
+    H x, y;                                                                                                         \
+    H2() = default;                                                                                                 \
+    constexpr H2(const H& x, const H& y) : x(x), y(y) {}                                                            \
+    constexpr H2(const RAW2& raw) : x(RAW{raw.x}), y(RAW{raw.y}) {}                                                 \
+    constexpr operator RAW2() const { return {x.__x, y.__x}; }                                                      \
+  };
+MORPH_SHORT_FLOAT(__half, __half2, __half_raw, __half2_raw, half_bits, half_value, MORPH_HALF_CONVERSIONS)
+MORPH_SHORT_FLOAT(__nv_bfloat16, __nv_bfloat162, __nv_bfloat16_raw, __nv_bfloat162_raw, bfloat16_bits, bfloat16_value,
+                  MORPH_BFLOAT16_CONVERSIONS)
+#undef MORPH_SHORT_FLOAT
+typedef __half half;
+typedef __half2 half2;
+typedef __half nv_half;
+typedef __half2 nv_half2;
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
+
+inline float __half2float(__half v) { return morph_cuda::half_value(v.__x); }
+inline __half __float2half(float v) { return __half(__half_raw{morph_cuda::half_bits(v)}); }
+inline float __bfloat162float(__nv_bfloat16 v) { return morph_cuda::bfloat16_value(v.__x); }
+inline __nv_bfloat16 __float2bfloat16(float v) { return __nv_bfloat16(__nv_bfloat16_raw{morph_cuda::bfloat16_bits(v)}); }
+namespace morph_cuda {
+inline float wide(__half v) { return __half2float(v); }
+inline float wide(__nv_bfloat16 v) { return __bfloat162float(v); }
+template <class H> H narrow(float v);
+template <> inline __half narrow<__half>(float v) { return __float2half(v); }
+template <> inline __nv_bfloat16 narrow<__nv_bfloat16>(float v) { return __float2bfloat16(v); }
+}  // namespace morph_cuda
+
+#include "morph/halves_functions.h"
+
+#if !defined(__CUDA_NO_HALF_OPERATORS__)
+MORPH_SHORT_OPERATORS(__half)
+#endif
+#if !defined(__CUDA_NO_HALF2_OPERATORS__)
+MORPH_PAIR_OPERATORS(__half2, __half)
+#endif
+#if !defined(__CUDA_NO_BFLOAT16_OPERATORS__)
+MORPH_SHORT_OPERATORS(__nv_bfloat16)
+#endif
+#if !defined(__CUDA_NO_BFLOAT162_OPERATORS__)
+MORPH_PAIR_OPERATORS(__nv_bfloat162, __nv_bfloat16)
+#endif

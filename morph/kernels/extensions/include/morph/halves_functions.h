@@ -1,0 +1,156 @@
+// The functions of cuda_fp16.h and cuda_bf16.h.
+#pragma once
+
+// Of one value: the arithmetic, comparisons and mathematics of both types.
+#define MORPH_SHORT_FUNCTIONS(H)                                                                             \
+  inline H __hadd(H a, H b) { return morph_cuda::narrow<H>(morph_cuda::wide(a) + morph_cuda::wide(b)); }      \
+  inline H __hsub(H a, H b) { return morph_cuda::narrow<H>(morph_cuda::wide(a) - morph_cuda::wide(b)); }      \
+  inline H __hmul(H a, H b) { return morph_cuda::narrow<H>(morph_cuda::wide(a) * morph_cuda::wide(b)); }      \
+  inline H __hdiv(H a, H b) { return morph_cuda::narrow<H>(morph_cuda::wide(a) / morph_cuda::wide(b)); }      \
+  inline H __hadd_rn(H a, H b) { return __hadd(a, b); }                                                      \
+  inline H __hsub_rn(H a, H b) { return __hsub(a, b); }                                                      \
+  inline H __hmul_rn(H a, H b) { return __hmul(a, b); }                                                      \
+  inline H __hfma(H a, H b, H c) {                                                                           \
+    return morph_cuda::narrow<H>(std::fma(morph_cuda::wide(a), morph_cuda::wide(b), morph_cuda::wide(c)));   \
+  }                                                                                                          \
+  inline H __hneg(H a) { return a.__x ^= 0x8000, a; }                                                        \
+  inline H __habs(H a) { return a.__x &= 0x7fff, a; }                                                        \
+  inline H __hmax(H a, H b) { return morph_cuda::narrow<H>(std::fmax(morph_cuda::wide(a), morph_cuda::wide(b))); } \
+  inline H __hmin(H a, H b) { return morph_cuda::narrow<H>(std::fmin(morph_cuda::wide(a), morph_cuda::wide(b))); } \
+  inline bool __hisnan(H a) { return std::isnan(morph_cuda::wide(a)); }                                      \
+  inline int __hisinf(H a) { return std::isinf(morph_cuda::wide(a)) ? (a.__x >> 15 ? -1 : 1) : 0; }          \
+  inline bool __heq(H a, H b) { return morph_cuda::wide(a) == morph_cuda::wide(b); }                         \
+  inline bool __hne(H a, H b) { return morph_cuda::wide(a) != morph_cuda::wide(b); }                         \
+  inline bool __hlt(H a, H b) { return morph_cuda::wide(a) < morph_cuda::wide(b); }                          \
+  inline bool __hle(H a, H b) { return morph_cuda::wide(a) <= morph_cuda::wide(b); }                         \
+  inline bool __hgt(H a, H b) { return morph_cuda::wide(a) > morph_cuda::wide(b); }                          \
+  inline bool __hge(H a, H b) { return morph_cuda::wide(a) >= morph_cuda::wide(b); }                         \
+  MORPH_SHORT_UNARY(H, hexp, std::exp)                                                                       \
+  MORPH_SHORT_UNARY(H, hexp2, std::exp2)                                                                     \
+  MORPH_SHORT_UNARY(H, hlog, std::log)                                                                       \
+  MORPH_SHORT_UNARY(H, hlog2, std::log2)                                                                     \
+  MORPH_SHORT_UNARY(H, hlog10, std::log10)                                                                   \
+  MORPH_SHORT_UNARY(H, hsqrt, std::sqrt)                                                                     \
+  MORPH_SHORT_UNARY(H, hrsqrt, rsqrtf)                                                                       \
+  MORPH_SHORT_UNARY(H, hrcp, __frcp_rn)                                                                      \
+  MORPH_SHORT_UNARY(H, hsin, std::sin)                                                                       \
+  MORPH_SHORT_UNARY(H, hcos, std::cos)                                                                       \
+  MORPH_SHORT_UNARY(H, htanh, std::tanh)                                                                     \
+  MORPH_SHORT_UNARY(H, hfloor, std::floor)                                                                   \
+  MORPH_SHORT_UNARY(H, hceil, std::ceil)                                                                     \
+  MORPH_SHORT_UNARY(H, htrunc, std::trunc)                                                                   \
+  MORPH_SHORT_UNARY(H, hrint, std::nearbyint)                                                                \
+  inline H atomicAdd(H* p, H v) { return morph_cuda::update(p, [v](H old) { return __hadd(old, v); }); }
+#define MORPH_SHORT_UNARY(H, NAME, F) \
+  inline H NAME(H a) { return morph_cuda::narrow<H>(F(morph_cuda::wide(a))); }
+
+// Of a pair: each function of one value, by its parts.
+#define MORPH_PAIR_BINARY(H2, NAME, F) \
+  inline H2 NAME(H2 a, H2 b) { return {F(a.x, b.x), F(a.y, b.y)}; }
+#define MORPH_PAIR_UNARY(H2, NAME, F) \
+  inline H2 NAME(H2 a) { return {F(a.x), F(a.y)}; }
+#define MORPH_PAIR_COMPARISON(H2, H, NAME)                                                                  \
+  inline H2 __##NAME##2(H2 a, H2 b) {                                                                       \
+    return {morph_cuda::narrow<H>(__##NAME(a.x, b.x)), morph_cuda::narrow<H>(__##NAME(a.y, b.y))};          \
+  }                                                                                                         \
+  inline bool __hb##NAME##2(H2 a, H2 b) { return __##NAME(a.x, b.x) && __##NAME(a.y, b.y); }
+#define MORPH_PAIR_FUNCTIONS(H2, H)                                                                         \
+  MORPH_PAIR_BINARY(H2, __hadd2, __hadd)                                                                    \
+  MORPH_PAIR_BINARY(H2, __hsub2, __hsub)                                                                    \
+  MORPH_PAIR_BINARY(H2, __hmul2, __hmul)                                                                    \
+  MORPH_PAIR_BINARY(H2, __h2div, __hdiv)                                                                    \
+  MORPH_PAIR_BINARY(H2, __hmax2, __hmax)                                                                    \
+  MORPH_PAIR_BINARY(H2, __hmin2, __hmin)                                                                    \
+  MORPH_PAIR_UNARY(H2, __hneg2, __hneg)                                                                     \
+  MORPH_PAIR_UNARY(H2, __habs2, __habs)                                                                     \
+  MORPH_PAIR_UNARY(H2, h2exp, hexp)                                                                         \
+  MORPH_PAIR_UNARY(H2, h2exp2, hexp2)                                                                       \
+  MORPH_PAIR_UNARY(H2, h2log, hlog)                                                                         \
+  MORPH_PAIR_UNARY(H2, h2sqrt, hsqrt)                                                                       \
+  MORPH_PAIR_UNARY(H2, h2rsqrt, hrsqrt)                                                                     \
+  MORPH_PAIR_UNARY(H2, h2rcp, hrcp)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, heq)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, hne)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, hlt)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, hle)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, hgt)                                                                         \
+  MORPH_PAIR_COMPARISON(H2, H, hge)                                                                         \
+  inline H2 __hfma2(H2 a, H2 b, H2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }            \
+  inline H2 atomicAdd(H2* p, H2 v) { return {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)}; }               \
+  inline H __low2half(H2 v) { return v.x; }                                                                 \
+  inline H __high2half(H2 v) { return v.y; }                                                                \
+  inline float __low2float(H2 v) { return morph_cuda::wide(v.x); }                                          \
+  inline float __high2float(H2 v) { return morph_cuda::wide(v.y); }                                         \
+  inline H2 __lowhigh2highlow(H2 v) { return {v.y, v.x}; }                                                  \
+  inline H2 __low2half2(H2 v) { return {v.x, v.x}; }                                                        \
+  inline H2 __high2half2(H2 v) { return {v.y, v.y}; }                                                       \
+  inline H2 __lows2half2(H2 a, H2 b) { return {a.x, b.x}; }                                                 \
+  inline H2 __highs2half2(H2 a, H2 b) { return {a.y, b.y}; }
+
+#define MORPH_SHORT_OPERATORS(H)                                                        \
+  inline H operator+(const H& a, const H& b) { return __hadd(a, b); }                   \
+  inline H operator-(const H& a, const H& b) { return __hsub(a, b); }                   \
+  inline H operator*(const H& a, const H& b) { return __hmul(a, b); }                   \
+  inline H operator/(const H& a, const H& b) { return __hdiv(a, b); }                   \
+  inline H operator+(const H& a) { return a; }                                          \
+  inline H operator-(const H& a) { return __hneg(a); }                                  \
+  inline H& operator+=(H& a, const H& b) { return a = __hadd(a, b); }                   \
+  inline H& operator-=(H& a, const H& b) { return a = __hsub(a, b); }                   \
+  inline H& operator*=(H& a, const H& b) { return a = __hmul(a, b); }                   \
+  inline H& operator/=(H& a, const H& b) { return a = __hdiv(a, b); }                   \
+  inline bool operator==(const H& a, const H& b) { return __heq(a, b); }                \
+  inline bool operator!=(const H& a, const H& b) { return __hne(a, b); }                \
+  inline bool operator<(const H& a, const H& b) { return __hlt(a, b); }                 \
+  inline bool operator<=(const H& a, const H& b) { return __hle(a, b); }                \
+  inline bool operator>(const H& a, const H& b) { return __hgt(a, b); }                 \
+  inline bool operator>=(const H& a, const H& b) { return __hge(a, b); }
+#define MORPH_PAIR_OPERATORS(H2, H)                                                     \
+  inline H2 operator+(const H2& a, const H2& b) { return __hadd2(a, b); }               \
+  inline H2 operator-(const H2& a, const H2& b) { return __hsub2(a, b); }               \
+  inline H2 operator*(const H2& a, const H2& b) { return __hmul2(a, b); }               \
+  inline H2 operator/(const H2& a, const H2& b) { return __h2div(a, b); }               \
+  inline H2 operator-(const H2& a) { return __hneg2(a); }                               \
+  inline H2& operator+=(H2& a, const H2& b) { return a = a + b; }                       \
+  inline H2& operator-=(H2& a, const H2& b) { return a = a - b; }                       \
+  inline H2& operator*=(H2& a, const H2& b) { return a = a * b; }                       \
+  inline bool operator==(const H2& a, const H2& b) { return __heq(a.x, b.x) && __heq(a.y, b.y); } \
+  inline bool operator!=(const H2& a, const H2& b) { return !(a == b); }
+
+MORPH_SHORT_FUNCTIONS(__half)
+MORPH_SHORT_FUNCTIONS(__nv_bfloat16)
+MORPH_PAIR_FUNCTIONS(__half2, __half)
+MORPH_PAIR_FUNCTIONS(__nv_bfloat162, __nv_bfloat16)
+
+inline __half __float2half_rn(float v) { return __float2half(v); }
+inline __half __double2half(double v) { return __float2half(float(v)); }
+inline __half __int2half_rn(int v) { return __float2half(float(v)); }
+inline __half __uint2half_rn(unsigned v) { return __float2half(float(v)); }
+inline int __half2int_rn(__half v) { return __float2int_rn(__half2float(v)); }
+inline int __half2int_rz(__half v) { return __float2int_rz(__half2float(v)); }
+inline __half __ushort_as_half(unsigned short v) { return __half(__half_raw{v}); }
+inline __half __short_as_half(short v) { return __ushort_as_half(static_cast<unsigned short>(v)); }
+inline unsigned short __half_as_ushort(__half v) { return v.__x; }
+inline short __half_as_short(__half v) { return static_cast<short>(v.__x); }
+inline __half2 __floats2half2_rn(float a, float b) { return {__float2half(a), __float2half(b)}; }
+inline __half2 __float2half2_rn(float v) { return __floats2half2_rn(v, v); }
+inline __half2 __float22half2_rn(float2 v) { return __floats2half2_rn(v.x, v.y); }
+inline float2 __half22float2(__half2 v) { return {__half2float(v.x), __half2float(v.y)}; }
+inline __half2 __half2half2(__half v) { return {v, v}; }
+inline __half2 __halves2half2(__half a, __half b) { return {a, b}; }
+inline __half2 make_half2(__half a, __half b) { return {a, b}; }
+inline __nv_bfloat16 __float2bfloat16_rn(float v) { return __float2bfloat16(v); }
+inline __nv_bfloat16 __double2bfloat16(double v) { return __float2bfloat16(float(v)); }
+inline __nv_bfloat16 __int2bfloat16_rn(int v) { return __float2bfloat16(float(v)); }
+inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short v) { return __nv_bfloat16(__nv_bfloat16_raw{v}); }
+inline __nv_bfloat16 __short_as_bfloat16(short v) { return __ushort_as_bfloat16(static_cast<unsigned short>(v)); }
+inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 v) { return v.__x; }
+inline short __bfloat16_as_short(__nv_bfloat16 v) { return static_cast<short>(v.__x); }
+inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__float2bfloat16(a), __float2bfloat16(b)}; }
+inline __nv_bfloat162 __float2bfloat162_rn(float v) { return __floats2bfloat162_rn(v, v); }
+inline __nv_bfloat162 __float22bfloat162_rn(float2 v) { return __floats2bfloat162_rn(v.x, v.y); }
+inline float2 __bfloat1622float2(__nv_bfloat162 v) { return {__bfloat162float(v.x), __bfloat162float(v.y)}; }
+inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 v) { return {v, v}; }
+inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
+inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }

@@ -1,0 +1,68 @@
+// What the translation of `kernel<<<grid, block, shared, stream>>>(arguments)` calls.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "morph/runtime.h"
+#include "morph/threads.h"
+
+namespace morph_cuda {
+
+// Runs the threads of a grid; returns when all are done.
+void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure);
+
+struct Zero {  // a literal 0 among the arguments, which may be a number or a null pointer
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_pointer_v<T>>>
+  operator T() const { return T(0); }
+};
+
+struct Configuration {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+  template <class G, class B, class S = cudaStream_t>
+  Configuration(const G& grid, const B& block, size_t shared = 0, const S& stream = nullptr)
+      : grid(dim3(grid)), block(dim3(block)), shared(shared), stream(stream_of(stream)) {}
+
+ private:
+  template <class S>
+  static cudaStream_t stream_of(const S& stream) {
+    if constexpr (std::is_convertible_v<const S&, cudaStream_t>) return stream;
+    else return reinterpret_cast<cudaStream_t>(size_t(stream));  // a literal 0
+  }
+};
+
+template <class F, class... A>
+inline void launch(const Configuration& how, F&& kernel, A&&... arguments) {
+  std::tuple<std::decay_t<A>...> kept(std::forward<A>(arguments)...);
+  auto thread = [&] {
+    std::apply([&](auto... each) { kernel(each...); }, kept);
+  };
+  using Thread = decltype(thread);
+  run(how.grid, how.block, how.shared, how.stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
+}
+
+template <class T>
+struct DynamicShared {  // `extern __shared__ T name[]` outside of functions
+  operator T*() const { return static_cast<T*>(dynamic_shared()); }
+  template <class U>
+  explicit operator U*() const { return static_cast<U*>(dynamic_shared()); }
+  T& operator[](size_t i) const { return static_cast<T*>(dynamic_shared())[i]; }
+};
+
+}  // namespace morph_cuda
+
+template <class... P>
+inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t shared = 0,
+                                    cudaStream_t stream = nullptr) {
+  auto thread = [&] {
+    size_t i = 0;
+    std::tuple<std::decay_t<P>...> values{*static_cast<std::decay_t<P>*>(arguments[i++])...};
+    std::apply(kernel, values);
+  };
+  using Thread = decltype(thread);
+  morph_cuda::run(grid, block, shared, stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
+  return cudaSuccess;
+}

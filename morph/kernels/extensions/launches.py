@@ -1,0 +1,84 @@
+"""Launches of kernels: ``kernel<<<grid, block>>>(arguments)`` becomes a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from morph.kernels.extensions.source import CLOSING, Edits, Source
+
+OPENING = r"<<\s*<"
+_END = re.compile(r">>\s*>\s*(?=\()")
+_NULL = {"0", "NULL", "__null"}
+
+
+def translate(source: Source, edits: Edits) -> None:
+    """Put calls in the place of launches.
+
+    Raises:
+        SourceError: If a launch is not well-formed.
+    """
+    for match in source.find(OPENING):
+        _translate(source, edits, match.start(), match.end())
+
+
+def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
+    closing = _END.search(source.code, end)
+    if closing is None:
+        raise source.error(start, "a launch <<<...>>> that does not end")
+    first = _start_of_kernel(source.code, start)
+    kernel, how = source.text[first:start].strip(), source.text[end : closing.start()]
+    arguments = list(_split(source, closing.end()))
+    body = f"[&](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
+    comma = ", " if any(source.code[slice(*each)].strip() for each in arguments) else ""
+    head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}{comma}"
+    edits.replace(first, closing.end() + 1, head.replace("\n", " "))
+    for argument in arguments:
+        if source.code[slice(*argument)].strip() in _NULL:
+            edits.replace(*argument, "::morph_cuda::Zero{}")
+
+
+def _split(source: Source, opening: int) -> Iterator[tuple[int, int]]:
+    """Yield where each argument between a bracket and its end starts and ends."""
+    depth, start = 0, opening + 1
+    for match in re.compile(r"[()\[\]{},]").finditer(source.code, opening):
+        depth += (match[0] in CLOSING) - (match[0] in CLOSING.values())
+        if not depth or (match[0] == "," and depth == 1):
+            yield start, match.start()
+            start = match.end()
+        if not depth:
+            return
+
+
+def _start_of_kernel(code: str, end: int) -> int:
+    """Return where the name of a kernel that ends at ``end`` begins: ``space::name<int, f(1)>``."""
+    index = _before_spaces(code, end)
+    if code[index - 1] == ")":
+        return _opening(code, index, "(", ")")
+    if code[index - 1] == ">":
+        index = _before_spaces(code, _opening(code, index, "<", ">"))
+    while index and (code[index - 1].isalnum() or code[index - 1] in "_:."):
+        index -= 1
+    return index
+
+
+def _before_spaces(code: str, end: int) -> int:
+    while end and code[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _opening(code: str, end: int, opening: str, closing: str) -> int:
+    """Return where a bracket opens that closes before ``end``; < and > in parentheses compare."""
+    depth, index = 0, end - 1
+    while index >= 0:
+        if code[index] == closing and code[index - 1 : index + 1] != "->":
+            depth += 1
+        elif code[index] == opening:
+            depth -= 1
+            if not depth:
+                return index
+        elif code[index] == ")":
+            index = _opening(code, index + 1, "(", ")")
+        index -= 1
+    return 0

@@ -1,0 +1,289 @@
+// The turns of a block's threads.
+#include "block.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace morph_cuda {
+
+__thread Place place;
+
+namespace {
+
+struct Kept {  // until the thread of the host ends
+  Block* block = nullptr;
+  ~Kept() { delete block; }
+};
+thread_local Kept kept;
+
+}  // namespace
+
+Block& Block::of_this_thread() {
+  if (!kept.block) kept.block = new Block;
+  return *kept.block;
+}
+
+Block::Block() : own_(own_context()) {}
+
+Block::~Block() {
+  for (auto& fibre : fibres_) free_context(fibre->context);
+  free_own_context(own_);
+}
+
+void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle) {
+  grid_ = grid, block_ = block, thread_ = thread, closure_ = closure, shuffle_ = shuffle;
+  count_ = int(block.x * block.y * block.z);
+  warps_.resize(size_t(count_ + 31) / 32);
+  if (memory_.size() < shared + 256) memory_.resize(shared + 256);
+  dynamic_ = memory_.data() + (256 - uintptr_t(memory_.data()) % 256);
+  order_.clear();
+}
+
+void Block::run(int64_t number) {
+  place.block_size = {block_.x, block_.y, block_.z}, place.grid_size = {grid_.x, grid_.y, grid_.z};
+  place.block = {unsigned(number % grid_.x), unsigned(number / grid_.x % grid_.y), unsigned(number / grid_.x / grid_.y)};
+  begun_ = done_ = at_barrier_ = 0, voting_ = {0, 0};
+  for (size_t i = 0; i < warps_.size(); i++) {
+    int left = count_ - int(i) * 32;
+    warps_[i] = {left >= 32 ? kAll : (1u << left) - 1, 0, 0, {}};
+  }
+  if (shuffle_) {
+    random_.seed(shuffle_ ^ uint64_t(number));
+    order_.resize(size_t(count_));
+    for (int i = 0; i < count_; i++) order_[size_t(i)] = i;
+    std::shuffle(order_.begin(), order_.end(), random_);
+  }
+  while (done_ < count_ && !error_) {
+    if (Fibre* fibre = next()) resume(fibre);
+    else if (!release_stuck()) error_ = std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other"));
+  }
+  if (error_) {
+    abandon();
+    std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+}
+
+Block::Fibre* Block::next() {
+  auto take = [](std::deque<Fibre*>& from) {
+    Fibre* first = from.front();
+    from.pop_front();
+    return first;
+  };
+  if (!ready_.empty()) return take(ready_);
+  if (begun_ < count_) return idle_fibre();
+  return later_.empty() ? nullptr : take(later_);
+}
+
+Block::Fibre* Block::idle_fibre() {
+  if (idle_.empty()) {
+    fibres_.push_back(std::make_unique<Fibre>());
+    fibres_.back()->context = make_context(&Block::enter);
+    return fibres_.back().get();
+  }
+  Fibre* fibre = idle_.back();
+  idle_.pop_back();
+  return fibre;
+}
+
+void Block::resume(Fibre* fibre) {
+  current_ = fibre;
+  if (fibre->thread >= 0) place_thread(fibre->thread);
+  switch_to(own_, fibre->context);
+  current_ = nullptr;
+}
+
+void Block::enter() {
+  for (;;) {
+    Block& block = *kept.block;
+    block.run_threads();
+    Fibre* own = block.current_;
+    own->thread = -1;
+    block.idle_.push_back(own);
+    switch_to(own->context, block.own_);
+  }
+}
+
+void Block::run_threads() {
+  while (begun_ < count_ && !error_ && ready_.empty()) {
+    int number = begun_++;
+    int thread = order_.empty() ? number : order_[size_t(number)];
+    current_->thread = thread;
+    place_thread(thread);
+    try {
+      thread_(closure_);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    leave(current_->thread);
+  }
+}
+
+void Block::leave(int thread) {
+  done_++;
+  warp_of(thread).alive &= ~(1u << (thread & 31));
+}
+
+void Block::place_thread(int thread) {
+  unsigned t = unsigned(thread);
+  place.thread = {t % block_.x, t / block_.x % block_.y, t / block_.x / block_.y};
+}
+
+void Block::suspend(Waiting waiting) {
+  Fibre* own = current_;
+  own->waiting = waiting;
+  switch_to(own->context, own_);
+}
+
+void Block::make_ready(Fibre* fibre) {
+  fibre->waiting = Waiting::kNothing;
+  if (!shuffle_ || ready_.empty()) return ready_.push_back(fibre);
+  ready_.insert(ready_.begin() + std::ptrdiff_t(random_() % (ready_.size() + 1)), fibre);
+}
+
+void Block::wait_for_block(int vote) {
+  at_barrier_++;
+  voting_.count += vote, voting_.voters++;
+  parked_.push_back(current_);
+  suspend(Waiting::kBlock);
+}
+
+bool Block::release_block() {
+  if (!at_barrier_ || at_barrier_ < count_ - done_) return false;
+  released_ = std::exchange(voting_, {0, 0});
+  at_barrier_ = 0;
+  for (Fibre* fibre : parked_) make_ready(fibre);
+  parked_.clear();
+  return true;
+}
+
+Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes) {
+  Fibre* own = current_;
+  int lane = own->thread & 31;
+  Warp& warp = warp_of(own->thread);
+  if (bytes) std::memcpy(own->deposit, mine, bytes);
+  own->mask = mask | 1u << lane;
+  warp.waiting[lane] = own, warp.arrived |= 1u << lane;
+  own->waiting = Waiting::kWarp;
+  if (unsigned group = group_of(warp, lane)) release_group(warp, group);
+  suspend(own->waiting);
+  return own->deposits;
+}
+
+// The lanes that wait for just each other, `lane` among them; 0 if one of them is missing.
+unsigned Block::group_of(const Warp& warp, int lane) const {
+  unsigned mask = warp.waiting[lane]->mask, needed = mask & warp.alive;
+  if ((warp.arrived & needed) != needed) return 0;
+  for (unsigned left = needed; left; left &= left - 1)
+    if (warp.waiting[__builtin_ctz(left)]->mask != mask) return 0;
+  return needed;
+}
+
+void Block::release_group(Warp& warp, unsigned lanes) {
+  Deposits* deposits = snapshot(warp, lanes);
+  for (unsigned left = lanes; left; left &= left - 1) {
+    Fibre* fibre = warp.waiting[__builtin_ctz(left)];
+    fibre->deposits = deposits;
+    make_ready(fibre);
+  }
+  warp.arrived &= ~lanes;
+}
+
+Deposits* Block::snapshot(const Warp& warp, unsigned lanes) {
+  if (free_deposits_.empty()) {
+    all_deposits_.push_back(std::make_unique<Deposits>());
+    free_deposits_.push_back(all_deposits_.back().get());
+  }
+  Deposits* deposits = free_deposits_.back();
+  free_deposits_.pop_back();
+  deposits->arrived = lanes, deposits->readers = unsigned(__builtin_popcount(lanes));
+  for (unsigned left = lanes; left; left &= left - 1) {
+    int lane = __builtin_ctz(left);
+    std::memcpy(deposits->value[lane], warp.waiting[lane]->deposit, 16);
+  }
+  return deposits;
+}
+
+void Block::has_read(Deposits* deposits) {
+  if (!--deposits->readers) free_deposits_.push_back(deposits);
+}
+
+unsigned Block::lanes_here(const void* site) {
+  Fibre* own = current_;
+  own->site = site;
+  Warp& warp = warp_of(own->thread);
+  warp.waiting[lane()] = own, warp.at_site |= 1u << lane();
+  suspend(Waiting::kLanes);
+  return own->together;
+}
+
+void Block::let_others_on() {
+  if (shuffle_) return;
+  later_.push_back(current_);
+  suspend(Waiting::kNothing);
+}
+
+// No thread can run: releases those whose wait is over, in the order of how sure that is.
+bool Block::release_stuck() {
+  return release_full_warps() || release_block() || release_sites() || release_arrived();
+}
+
+bool Block::release_full_warps() {  // after lanes have left
+  bool any = false;
+  for (Warp& warp : warps_)
+    for (unsigned left = warp.arrived; left; left &= left - 1 & warp.arrived)
+      if (unsigned group = group_of(warp, __builtin_ctz(left))) release_group(warp, group), any = true;
+  return any;
+}
+
+bool Block::release_sites() {
+  bool any = false;
+  for (Warp& warp : warps_) {
+    while (warp.at_site) {
+      const void* site = warp.waiting[__builtin_ctz(warp.at_site)]->site;
+      unsigned together = 0;
+      for (unsigned left = warp.at_site; left; left &= left - 1)
+        if (warp.waiting[__builtin_ctz(left)]->site == site) together |= left & -left;
+      for (unsigned left = together; left; left &= left - 1) {
+        Fibre* fibre = warp.waiting[__builtin_ctz(left)];
+        fibre->together = together;
+        make_ready(fibre);
+      }
+      warp.at_site &= ~together;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// A mask may name lanes that went elsewhere, which a GPU does not wait for.
+bool Block::release_arrived() {
+  bool any = false;
+  for (Warp& warp : warps_) {
+    if (!warp.arrived) continue;
+    unsigned mask = warp.waiting[__builtin_ctz(warp.arrived)]->mask, lanes = 0;
+    for (unsigned left = warp.arrived; left; left &= left - 1)
+      if (warp.waiting[__builtin_ctz(left)]->mask == mask) lanes |= left & -left;
+    release_group(warp, lanes);
+    any = true;
+  }
+  return any;
+}
+
+void Block::fail(std::exception_ptr error) {
+  error_ = std::move(error);
+  for (;;) switch_to(current_->context, own_);
+}
+
+// What ran on the stacks is not unwound: a kernel's thread holds nothing.
+void Block::abandon() {
+  idle_.clear(), ready_.clear(), later_.clear(), parked_.clear(), free_deposits_.clear();
+  for (auto& fibre : fibres_) {
+    reset(fibre->context, &Block::enter);
+    fibre->thread = -1;
+    idle_.push_back(fibre.get());
+  }
+  for (auto& deposits : all_deposits_) free_deposits_.push_back(deposits.get());
+}
+
+}  // namespace morph_cuda

@@ -1,0 +1,100 @@
+// One block of threads, which take turns on one thread of the host.
+#pragma once
+
+#include "fibres.h"
+#include "morph/threads.h"
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace morph_cuda {
+
+// A block's threads run one after the other on one stack, as a loop, until one waits; its stack is then kept, and the
+// loop goes on on another. A thread that is let on is run before one that has not begun.
+class Block {
+ public:
+  Block();
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  static Block& of_this_thread();
+
+  void prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle);
+  void run(int64_t number);  // of the block in its grid; throws what a thread threw
+
+  // Called by the block's threads.
+  void wait_for_block(int vote);
+  Votes votes() const { return released_; }
+  Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
+  void has_read(Deposits* deposits);
+  unsigned lanes_here(const void* site);
+  void let_others_on();
+  int lane() const { return current_->thread & 31; }
+  void* dynamic_shared() const { return dynamic_; }
+  bool is_running() const { return current_; }
+  [[noreturn]] void fail(std::exception_ptr error);
+
+ private:
+  enum class Waiting { kNothing, kBlock, kWarp, kLanes };
+  struct Fibre {
+    Context* context;
+    int thread = -1;
+    Waiting waiting = Waiting::kNothing;
+    unsigned mask = 0;              // kWarp: the lanes that it waits for
+    const void* site = nullptr;     // kLanes
+    alignas(16) unsigned char deposit[16];
+    Deposits* deposits = nullptr;   // what it was given
+    unsigned together = 0;          // kLanes: the answer
+  };
+  struct Warp {
+    unsigned alive, arrived, at_site;
+    Fibre* waiting[32];
+  };
+
+  static void enter();
+  void run_threads();
+  void place_thread(int thread);
+  void leave(int thread);
+  void suspend(Waiting waiting);
+  void resume(Fibre* fibre);
+  Fibre* idle_fibre();
+  Fibre* next();
+  void make_ready(Fibre* fibre);
+  bool release_stuck();
+  bool release_full_warps();
+  bool release_block();
+  bool release_sites();
+  bool release_arrived();
+  void release_group(Warp& warp, unsigned lanes);
+  unsigned group_of(const Warp& warp, int lane) const;
+  Deposits* snapshot(const Warp& warp, unsigned lanes);
+  void abandon();
+  Warp& warp_of(int thread) { return warps_[size_t(thread) >> 5]; }
+
+  void (*thread_)(void*) = nullptr;
+  void* closure_ = nullptr;
+  dim3 grid_, block_;
+  int count_ = 0, begun_ = 0, done_ = 0, at_barrier_ = 0;
+  std::vector<int> order_;            // in which threads begin; empty: by number
+  uint64_t shuffle_ = 0;
+  std::mt19937_64 random_;
+  Context* own_;
+  Fibre* current_ = nullptr;
+  std::vector<std::unique_ptr<Fibre>> fibres_;
+  std::vector<Fibre*> idle_, parked_;
+  std::deque<Fibre*> ready_, later_;
+  std::vector<Warp> warps_;
+  std::vector<std::unique_ptr<Deposits>> all_deposits_;
+  std::vector<Deposits*> free_deposits_;
+  Votes voting_{0, 0}, released_{0, 0};
+  std::vector<unsigned char> memory_;
+  void* dynamic_ = nullptr;
+  std::exception_ptr error_;
+};
+
+}  // namespace morph_cuda

@@ -1,0 +1,102 @@
+// The software device, by torch's own interfaces.
+#include "device.h"
+
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <c10/util/Exception.h>
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace morph_cuda {
+namespace {
+
+class Gil {
+ public:
+  Gil() {
+    TORCH_CHECK(Py_IsInitialized(), "the software device has no properties outside of Python");
+    state_ = PyGILState_Ensure();
+  }
+  ~Gil() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
+};
+
+struct Object {
+  PyObject* value;
+  explicit Object(PyObject* value) : value(value) {
+    if (!value) PyErr_Clear();
+  }
+  ~Object() { Py_XDECREF(value); }
+};
+
+PyObject* call(const char* function, int index) {
+  Object module(PyImport_ImportModule("torch.cuda"));
+  PyObject* found = module.value ? PyObject_CallMethod(module.value, function, "i", index) : nullptr;
+  TORCH_CHECK(found, "torch.cuda.", function, "(", index, ") failed");
+  return found;
+}
+
+long long number(PyObject* of, const char* name) {
+  Object found(PyObject_GetAttrString(of, name));
+  long long value = found.value ? PyLong_AsLongLong(found.value) : 0;
+  if (PyErr_Occurred()) PyErr_Clear();
+  return value;
+}
+
+void read_name(PyObject* of, cudaDeviceProp& into) {
+  Object name(PyObject_GetAttrString(of, "name"));
+  const char* text = name.value ? PyUnicode_AsUTF8(name.value) : nullptr;
+  if (text) std::strncpy(into.name, text, sizeof into.name - 1);
+}
+
+}  // namespace
+
+c10::impl::VirtualGuardImpl device() { return c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA); }
+
+c10::Stream stream_of(cudaStream_t handle) {
+  return c10::Stream(c10::Stream::UNSAFE, device().getDevice(), reinterpret_cast<c10::StreamId>(handle));
+}
+
+cudaStream_t handle_of(c10::Stream stream) { return reinterpret_cast<cudaStream_t>(stream.id()); }
+
+// A capture records operators, with a dispatch mode that is not active within one: there the operator is recorded.
+void refuse_in_capture(cudaStream_t) {
+  if (c10::impl::TorchDispatchModeTLS::any_modes_set()) device().synchronizeEvent(nullptr);  // which a capture refuses
+}
+
+std::pair<size_t, size_t> memory_of(int index) {
+  Gil gil;
+  Object found(call("mem_get_info", index));
+  size_t free = 0, total = 0;
+  TORCH_CHECK(PyArg_ParseTuple(found.value, "nn", &free, &total), "torch.cuda.mem_get_info(", index, ") failed");
+  return {free, total};
+}
+
+cudaDeviceProp properties_of(int index) {
+  Gil gil;
+  Object found(call("get_device_properties", index));
+  cudaDeviceProp p{};
+  PyObject* of = found.value;
+  read_name(of, p);
+  p.totalGlobalMem = size_t(number(of, "total_memory"));
+  p.multiProcessorCount = int(number(of, "multi_processor_count"));
+  p.major = int(number(of, "major")), p.minor = int(number(of, "minor"));
+  p.l2CacheSize = int(number(of, "L2_cache_size")), p.warpSize = 32;
+  p.regsPerMultiprocessor = int(number(of, "regs_per_multiprocessor")), p.regsPerBlock = 65536;
+  p.clockRate = int(number(of, "clock_rate")), p.memoryClockRate = int(number(of, "memory_clock_rate"));
+  p.memoryBusWidth = int(number(of, "memory_bus_width"));
+  p.pciBusID = int(number(of, "pci_bus_id")), p.pciDeviceID = int(number(of, "pci_device_id"));
+  p.sharedMemPerBlock = 49152, p.sharedMemPerBlockOptin = kMostShared;
+  p.sharedMemPerMultiprocessor = kMostShared + 1024, p.reservedSharedMemPerBlock = 1024;
+  p.maxThreadsPerBlock = p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024, p.maxThreadsDim[2] = 64;
+  p.maxGridSize[0] = 0x7fffffff, p.maxGridSize[1] = p.maxGridSize[2] = 65535;
+  p.maxThreadsPerMultiProcessor = 2048, p.maxBlocksPerMultiProcessor = 32;
+  p.memPitch = 0x7fffffff, p.totalConstMem = 65536, p.textureAlignment = 512;
+  p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.managedMemory = 1;
+  return p;
+}
+
+}  // namespace morph_cuda

@@ -1,0 +1,107 @@
+// Grids of blocks, spread over torch's threads.
+#include "morph/launch.h"
+
+#include "block.h"
+#include "device.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+#include <assert.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace morph_cuda {
+namespace {
+
+constexpr int64_t kGrain = 4096;  // threads of a kernel that are worth a thread of the host
+
+// MORPH_SHUFFLE: the seed of an order of threads and blocks; 0: by number.
+uint64_t shuffle() {
+  static const uint64_t seed = [] {
+    const char* set = std::getenv("MORPH_SHUFFLE");
+    return set ? std::strtoull(set, nullptr, 10) : 0ull;
+  }();
+  return seed ? seed * 0x9e3779b97f4a7c15ull : 0;
+}
+
+bool is_valid(dim3 grid, dim3 block, size_t shared) {
+  bool grid_fits = grid.x && grid.y && grid.z && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
+  bool block_fits = block.x && block.y && block.z && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
+  return grid_fits && block_fits && uint64_t(block.x) * block.y * block.z <= 1024 && shared <= kMostShared;
+}
+
+std::vector<int64_t> shuffled_blocks(int64_t count, uint64_t seed) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
+  return order;
+}
+
+class PlaceKept {  // of a thread of the host that is in a kernel already
+ public:
+  PlaceKept() : before_(place) {}
+  ~PlaceKept() { place = before_; }
+
+ private:
+  Place before_;
+};
+
+}  // namespace
+
+void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure) {
+  TORCH_CHECK(!Block::of_this_thread().is_running(), "a kernel cannot launch another on the software device");
+  TORCH_CHECK(is_valid(grid, block, shared), "CUDA error: invalid configuration argument (<<<(", grid.x, ", ", grid.y, ", ",
+              grid.z, "), (", block.x, ", ", block.y, ", ", block.z, "), ", shared, ">>>)");
+  refuse_in_capture(stream);
+  int64_t blocks = int64_t(grid.x) * grid.y * grid.z;
+  uint64_t seed = shuffle();
+  std::vector<int64_t> order = seed ? shuffled_blocks(blocks, seed) : std::vector<int64_t>();
+  int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block.x) * block.y * block.z));
+  at::parallel_for(0, blocks, grain, [&](int64_t from, int64_t to) {
+    PlaceKept kept;
+    Block& turns = Block::of_this_thread();
+    turns.prepare(grid, block, shared, thread, closure, seed);
+    for (int64_t i = from; i < to; i++) turns.run(order.empty() ? i : order[size_t(i)]);
+  });
+}
+
+void wait_for_block() { Block::of_this_thread().wait_for_block(0); }
+Votes vote(bool value) {
+  Block& block = Block::of_this_thread();
+  block.wait_for_block(value);
+  return block.votes();
+}
+void wait_for_warp(unsigned mask) {
+  Block& block = Block::of_this_thread();
+  block.has_read(block.exchange(mask, nullptr, 0));
+}
+Deposits* exchange(unsigned mask, const void* mine, size_t bytes) {
+  return Block::of_this_thread().exchange(mask, mine, bytes);
+}
+void has_read(Deposits* deposits) { Block::of_this_thread().has_read(deposits); }
+unsigned lanes_here(const void* site) { return Block::of_this_thread().lanes_here(site); }
+int lane() { return Block::of_this_thread().lane(); }
+void let_others_on() { Block::of_this_thread().let_others_on(); }
+void* dynamic_shared() { return Block::of_this_thread().dynamic_shared(); }
+
+void fail(const char* what, const char* file, unsigned line, const char* function) {
+  std::string where = c10::str(file, ":", line, " (", function, "), block [", blockIdx.x, ",", blockIdx.y, ",", blockIdx.z,
+                               "], thread [", threadIdx.x, ",", threadIdx.y, ",", threadIdx.z, "]");
+  Block& block = Block::of_this_thread();
+  if (!block.is_running()) throw std::runtime_error(c10::str(what, " at ", where));
+  c10::SourceLocation here{function, file, line};
+  block.fail(std::make_exception_ptr(c10::AcceleratorError(here, kAssert, c10::str("CUDA error: ", what, " at ", where))));
+}
+
+}  // namespace morph_cuda
+
+// What the translation of CUDA sources has in the place of the C library's, which would end the process.
+extern "C" [[noreturn]] void morph_cuda_assert_fail(const char* what, const char* file, unsigned line, const char* function) noexcept {
+  if (!morph_cuda::Block::of_this_thread().is_running()) __assert_fail(what, file, line, function);
+  morph_cuda::fail(("device-side assert triggered: " + std::string(what)).c_str(), file, line, function);
+}

@@ -1,0 +1,127 @@
+"""The compiler ``nvcc`` of the software device: it translates CUDA sources, and has g++ compile them.
+
+It imports neither torch nor morph's activation: a build calls it once for each source.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from morph.errors import MorphError
+from morph.kernels.extensions import options as nvcc_options
+from morph.kernels.extensions.options import Options
+from morph.kernels.extensions.source import SourceError
+from morph.kernels.extensions.translation import translate
+
+INCLUDE = pathlib.Path(__file__).parent / "include"
+_PREPROCESSOR = (
+    *("-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=800", "-D__CUDACC_EXTENDED_LAMBDA__"),
+    *("-include", "cuda_runtime.h"),
+)
+# reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
+_COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run as ``nvcc``.
+
+    Args:
+        words: The command line without the program's name.
+
+    Returns:
+        The exit status.
+    """
+    try:
+        return _run(nvcc_options.parse(sys.argv[1:] if words is None else words))
+    except (SourceError, MorphError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(options: Options) -> int:
+    if options.step == "version":
+        version = (_home() / "version.txt").read_text().strip()
+        print(
+            f"nvcc: morph's, for the software device\nCuda compilation tools, release {version}, V{version}.0"
+        )
+        return 0
+    if options.step == "device link":
+        return _call(
+            [_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
+        )
+    with tempfile.TemporaryDirectory(prefix="morph-nvcc-") as folder:
+        return _build(options, pathlib.Path(folder))
+
+
+def _build(options: Options, folder: pathlib.Path) -> int:
+    objects = []
+    for number, source in enumerate(options.sources):
+        chosen = options.output if options.step == "compile" else None
+        target = chosen or (
+            f"{pathlib.Path(source).stem}.o" if options.step == "compile" else str(folder / f"{number}.o")
+        )
+        status = _compile(source, target, options, folder / f"{number}.ii")
+        if status or options.step == "preprocess":
+            return status
+        objects.append(target)
+    if options.step == "compile":
+        return 0
+    libraries = ["-L" + str(_home() / "lib64"), "-lcudart"]
+    return _call([_compiler(), *objects, *options.linker, *libraries, "-o", options.output or "a.out"])
+
+
+def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
+    if not (options.cuda or source.endswith(".cu")):
+        words = [*_includes(), *options.preprocessor, *options.compiler, *_dependencies(options, target)]
+        return _call([_compiler(), *words, "-c", source, "-o", target])
+    status = _preprocess(source, target, options, scratch)
+    if status:
+        return status
+    scratch.write_text(translate(scratch.read_text(errors="surrogateescape")), errors="surrogateescape")
+    if options.step == "preprocess":
+        sys.stdout.write(scratch.read_text(errors="replace"))
+        return 0
+    words = [*_level(options), *options.compiler, *_COMPILER]
+    return _call([_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+
+
+def _preprocess(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
+    standard = [word for word in options.compiler if word.startswith("-f") or word.startswith("-m")]
+    words = [*_includes(), *_PREPROCESSOR, *options.preprocessor, *standard, *_dependencies(options, target)]
+    return _call([_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
+
+
+def _includes() -> list[str]:
+    return ["-I" + str(_home() / "include"), "-I" + str(INCLUDE)]
+
+
+def _dependencies(options: Options, target: str) -> list[str]:
+    if options.dependencies is None:
+        return []
+    return ["-MD", "-MF", options.dependencies or f"{target}.d", "-MT", target]
+
+
+def _level(options: Options) -> list[str]:
+    return [] if any(word.startswith("-O") for word in options.compiler) else ["-O2"]
+
+
+def _home() -> pathlib.Path:
+    """Return the toolkit's folder: this program lies in its ``bin``."""
+    return pathlib.Path(os.environ["MORPH_NVCC_HOME"])
+
+
+def _compiler() -> str:
+    return os.environ.get("CXX", "").split(" ")[0] or "c++"
+
+
+def _call(words: list[str]) -> int:
+    return subprocess.run(words, check=False).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,203 @@
+"""nvcc's options, as those of g++."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from morph.errors import MorphError
+
+SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+# options of g++ too, with a value in the next word
+_PASSED_WITH_VALUE = ("-I", "-isystem", "-include", "-D", "-U", "-L", "-l", "-iquote", "-idirafter")
+_LONG = {
+    "--include-path": "-I",
+    "--system-include": "-isystem",
+    "--pre-include": "-include",
+    "--define-macro": "-D",
+    "--undefine-macro": "-U",
+    "--library-path": "-L",
+    "--library": "-l",
+    "--output-file": "-o",
+    "--dependency-output": "-MF",
+    "--optimize": "-O",
+    "--std": "-std=",
+    "--x": "-x",
+}
+_FORWARDED = ("-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options")
+# of NVIDIA's machine code, its parser's warnings, and how nvcc runs: each has a value
+_IGNORED_WITH_VALUE = (
+    *("-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-maxrregcount"),
+    *("--maxrregcount", "-Xptxas", "--ptxas-options", "-Xcudafe", "-Xnvlink", "-Xfatbin", "-Xarchive"),
+    *("--threads", "-t", "-ccbin", "--compiler-bindir", "-diag-suppress", "--diag-suppress", "-diag-error"),
+    *("--diag-error", "-diag-warn", "--diag-warn", "-Werror", "--Werror", "-cudart", "--cudart", "--fmad"),
+    *("-fmad", "--ftz", "-ftz", "--prec-div", "-prec-div", "--prec-sqrt", "-prec-sqrt", "-rdc"),
+    *(
+        "--relocatable-device-code",
+        "--keep-dir",
+        "-keep-dir",
+        "--split-compile",
+        "--device-entity-has-hidden-visibility",
+    ),
+    *("--options-file-compression", "--default-stream", "-default-stream", "--objdir-as-tempdir"),
+)
+_IGNORED = re.compile(
+    r"--?(?:use_fast_math|expt-.*|extended-lambda|lineinfo|generate-line-info|device-debug|G|extra-device-vectorization"
+    r"|keep|compress-mode.*|dlto|dlink-time-opt|restrict|resource-usage|res-usage|Wno-deprecated-gpu-targets|w"
+    r"|allow-unsupported-compiler|use-local-env|no-compress|display-error-number|source-in-ptx|fatbin-options.*"
+    r"|disable-warnings|device-c|dc|forward-unknown-to-host-compiler|static-global-template-stub.*|jump-table-density.*)"
+)
+_REFUSED = {
+    **dict.fromkeys(("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin"), "NVIDIA's machine code"),
+    **dict.fromkeys(("-optix-ir", "--optix-ir"), "OptiX"),
+}
+
+
+class OptionError(MorphError):
+    """An option of nvcc that has no meaning on the software device."""
+
+
+@dataclasses.dataclass
+class Options:
+    """A command line of nvcc.
+
+    Attributes:
+        sources: The files to compile.
+        output: What to write; None where nvcc chooses.
+        step: ``"compile"``, ``"link"``, ``"preprocess"``, ``"device link"`` or ``"version"``.
+        dependencies: The file to list the headers in that a source includes.
+        preprocessor: Options for the preprocessor.
+        compiler: Options for the compiler.
+        linker: Objects, libraries and options for the linker.
+        cuda: Whether every source is CUDA's, whatever its name.
+    """
+
+    sources: list[str] = dataclasses.field(default_factory=list)
+    output: str | None = None
+    step: str = "link"
+    dependencies: str | None = None
+    preprocessor: list[str] = dataclasses.field(default_factory=list)
+    compiler: list[str] = dataclasses.field(default_factory=list)
+    linker: list[str] = dataclasses.field(default_factory=list)
+    cuda: bool = False
+
+
+def parse(words: Sequence[str]) -> Options:
+    """Return the options of a command line.
+
+    Args:
+        words: The command line without nvcc itself.
+
+    Raises:
+        OptionError: If it asks for what only NVIDIA's compiler can give, or an option lacks its value.
+    """
+    options, rest = Options(), iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word.startswith("--") and equals:
+            _take(_LONG.get(name, name), itertools.chain([value], rest), options)
+        else:
+            _take(_LONG.get(word, word), rest, options)
+    return options
+
+
+def _take(word: str, rest: Iterator[str], options: Options) -> None:
+    name, _, inside = word.partition("=")
+    if word in _REFUSED:
+        raise OptionError(
+            f"nvcc {word}: the software device does not run {_REFUSED[word]}; compile to an object"
+        )
+    if word in _FORWARDED or name in _FORWARDED:
+        _forward(word, inside or _value(word, rest), options)
+    elif word in _IGNORED_WITH_VALUE:
+        _value(word, rest)
+    elif name in _IGNORED_WITH_VALUE or _IGNORED.fullmatch(word):
+        pass
+    elif word in _STEPS:
+        options.step = _STEPS[word]
+    elif word in _TAKEN:
+        _TAKEN[word](options, _value(word, rest))
+    elif word in _PASSED_WITH_VALUE:
+        _pass(word + _value(word, rest) if len(word) == 2 else word, options, rest)
+    else:
+        _pass(word, options, rest)
+
+
+def _forward(word: str, value: str, options: Options) -> None:
+    values = [each.strip("'\"") for each in re.split(r"[,\s]+", value) if each]
+    if "inker" in word:
+        options.linker += [f"-Wl,{each}" for each in values]
+    else:
+        options.compiler += values
+
+
+def _pass(word: str, options: Options, rest: Iterator[str]) -> None:
+    if word in ("-isystem", "-include", "-iquote", "-idirafter"):
+        options.preprocessor += [word, _value(word, rest)]
+    elif word.startswith(("-I", "-D", "-U")):
+        options.preprocessor.append(word)
+    elif word.startswith("-std="):
+        options.preprocessor.append(word)
+        options.compiler.append(word)
+    elif word.startswith(("-L", "-l", "-Wl,", "-shared", "--shared")) or _is_object(word):
+        options.linker.append(word.replace("--shared", "-shared"))
+    elif os.path.splitext(word)[1] in SOURCES and not word.startswith("-"):
+        options.sources.append(word)
+    elif word in (
+        "-MD",
+        "-MMD",
+        "--generate-dependencies-with-compile",
+        "--generate-nonsystem-dependencies-with-compile",
+    ):
+        options.dependencies = options.dependencies or ""
+    else:
+        options.compiler.append(word)
+
+
+def _is_object(word: str) -> bool:
+    return not word.startswith("-") and re.search(r"\.(?:o|a|so)(?:[.\d]*)$", word) is not None
+
+
+def _value(word: str, rest: Iterator[str]) -> str:
+    for value in rest:
+        return value
+    raise OptionError(f"nvcc {word}: a value is missing")
+
+
+def _output(options: Options, value: str) -> None:
+    options.output = value
+
+
+def _dependencies(options: Options, value: str) -> None:
+    options.dependencies = value
+
+
+def _language(options: Options, value: str) -> None:
+    options.cuda = value == "cu"
+
+
+def _level(options: Options, value: str) -> None:
+    options.compiler.append(f"-O{value}")
+
+
+def _standard(options: Options, value: str) -> None:
+    _pass(f"-std={value}", options, iter(()))
+
+
+_STEPS = {
+    **dict.fromkeys(("-c", "--compile"), "compile"),
+    **dict.fromkeys(("-dlink", "--device-link"), "device link"),
+    **dict.fromkeys(("-E", "--preprocess"), "preprocess"),
+    **dict.fromkeys(("-V", "--version"), "version"),
+}
+_TAKEN: dict[str, Callable[[Options, str], None]] = {
+    "-o": _output,
+    "-MF": _dependencies,
+    "-x": _language,
+    "-O": _level,
+    "-std=": _standard,
+    "-std": _standard,
+}

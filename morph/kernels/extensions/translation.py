@@ -1,0 +1,152 @@
+"""CUDA C++ as C++: the tokens that only nvcc knows are replaced, and what cannot be right is refused.
+
+It works on the output of the preprocessor, which has neither comments nor macros, so that a launch in a macro
+or in a header is met like any other, and an error names the file and line that it is from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from morph.kernels.extensions import launches
+from morph.kernels.extensions.source import LEFT_OUT, Edits, Source
+
+_BARRIER = (
+    r"__syncthreads\s*\(|__syncthreads_(?:count|and|or)\s*\(|\.\s*sync\s*\(\s*\)|\bsync\s*\(\s*\w+\s*\)"
+)
+_EXTERNAL = (
+    r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
+    r"(?<!\w)(?P<name>\w+)\s*\[\s*\]\s*;"
+)
+_REFUSED = {
+    r"\b(?:__asm__|__asm|asm)\b": "inline PTX; write it in C++",
+    r"\bwmma\s*::": "tensor cores (wmma); use torch.matmul for the product",
+    r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b": "textures; read global memory",
+    r"\b__pipeline_memcpy_async\b": "asynchronous copies; copy with plain loads",
+}
+_NESTED = "a kernel that launches a kernel (dynamic parallelism); launch both from the host"
+_FAILURE = "morph_cuda_assert_fail"
+_HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
+_WORDS = {
+    r"static\s+__shared__\b|__shared__\s+static\b|__shared__\b": "static thread_local",
+    r"(?P<kept>\b(?:extern|static)\s+(?:const\s+)?)__constant__\b": r"\g<kept>",
+    r"__constant__(?P<kept>\s+(?:const\s+)?(?:static|extern)\b)": r"\g<kept>",
+    r"__constant__\b": "static",
+    r"__launch_bounds__\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)": "",
+    r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",
+    r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
+    r"__(?:global|device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
+}
+
+
+def translate(text: str) -> str:
+    """Return a preprocessed CUDA source as C++.
+
+    Raises:
+        SourceError: If it holds what the software device cannot run, with the file and line.
+    """
+    source = Source(text)
+    _refuse(source)
+    edits = Edits(source)
+    _take_turns(source, edits)
+    _find_dynamic_memory(source, edits)
+    launches.translate(source, edits)
+    result = edits.result()
+    for word, replacement in _WORDS.items():
+        result = re.sub(word, replacement, result)
+    headers = [_HEADER_WORDS.sub(_in_header, header) for header in source.headers]
+    return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
+
+
+def _in_header(word: re.Match[str]) -> str:
+    return _FAILURE if word[0] == "__assert_fail" else ""
+
+
+def _refuse(source: Source) -> None:
+    for pattern, what in _REFUSED.items():
+        for match in source.find(pattern):
+            if source.is_the_users(match.start()) and not _is_empty(source.text[match.end() :][:80]):
+                raise source.error(match.start(), f"the software device does not run {what}")
+    for match in source.find(launches.OPENING):
+        if _is_in_kernel(source, match.start()):
+            raise source.error(match.start(), f"the software device does not run {_NESTED}")
+
+
+def _is_empty(rest: str) -> bool:
+    """Return whether an ``asm`` has no instruction, as a barrier for the compiler has."""
+    return re.match(r'\s*(?:volatile|__volatile__)?\s*\(\s*""', rest) is not None
+
+
+def _is_in_kernel(source: Source, place: int) -> bool:
+    """Return whether a place is in the body of a function for the device."""
+    brace = source.enclosing(place)
+    while brace >= 0:
+        head = re.split(r"[;{}]", source.head(brace))[-1]
+        if "__global__" in head or ("__device__" in head and "__host__" not in head):
+            return True
+        brace = source.enclosing(brace)
+    return False
+
+
+def _take_turns(source: Source, edits: Edits) -> None:
+    """Let the threads take turns after each round of a loop with a barrier.
+
+    A kernel may read shared memory right after the last barrier of a round and write it in the next one
+    before the first: on a GPU all threads read long before one writes. Here one would run ahead.
+    """
+    last: dict[int, int] = {}
+    for match in source.find(_BARRIER):
+        last |= dict.fromkeys(_loops_around(source, match.start()), match.end())
+    for loop, barrier in last.items():
+        end = source.close(loop)
+        if source.code[barrier:end].strip(" \n;)"):  # something follows the last barrier
+            edits.replace(end, end, " ::morph_cuda::let_others_on(); ")
+
+
+def _loops_around(source: Source, place: int) -> Iterator[int]:
+    """Yield where the bodies of the loops around a place open, within its function."""
+    brace = source.enclosing(place)
+    while brace >= 0:
+        head = source.head(brace)
+        word = _word_before_parentheses(head) if head.endswith(")") else re.split(r"\W", head)[-1]
+        if word in ("for", "while", "do"):
+            yield brace
+        elif word not in ("if", "else", "constexpr", "switch"):
+            return
+        brace = source.enclosing(brace)
+
+
+def _word_before_parentheses(head: str) -> str:
+    depth = 0
+    for index in range(len(head) - 1, -1, -1):
+        depth += (head[index] == ")") - (head[index] == "(")
+        if not depth:
+            return re.split(r"\W", head[:index].rstrip())[-1]
+    return ""
+
+
+def _find_dynamic_memory(source: Source, edits: Edits) -> None:
+    for match in source.find(_EXTERNAL):
+        kind, name = _element_type(match["kind"], match[0]), match["name"]
+        declared = f"static const ::morph_cuda::DynamicShared<{kind}> {name};"
+        if _is_in_function(source, match.start()):
+            declared = f"{kind}* {name} = reinterpret_cast<{kind}*>(::morph_cuda::dynamic_shared());"
+        edits.replace(match.start(), match.end(), declared)
+
+
+def _element_type(after: str, declaration: str) -> str:
+    """Return the type of ``extern __shared__ T name[]``; it may stand on either side of ``__shared__``."""
+    between = re.match(r"extern\b(.*?)__shared__", declaration, re.DOTALL)
+    words = f"{between[1] if between else ''} {after}"
+    return re.sub(r"__attribute__\s*\(\(.*?\)\)+|\balignas\s*\([^)]*\)", "", words, flags=re.DOTALL).strip()
+
+
+def _is_in_function(source: Source, place: int) -> bool:
+    brace = source.enclosing(place)
+    while brace >= 0:
+        head = source.text[max(0, brace - 512) : brace].rstrip()
+        if not re.search(r'(?:\bnamespace(?:\s+[\w:]+)?|"C")$', head):
+            return True
+        brace = source.enclosing(brace)
+    return False

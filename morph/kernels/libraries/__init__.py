@@ -1,0 +1,17 @@
+"""CUDA's shared libraries for programs that load them themselves: libcudart, libcuda, NCCL, NVML and NVTX."""
+
+from __future__ import annotations
+
+from morph.backends import Backend
+from morph.journal import Journal
+from morph.kernels.libraries.interception import Interception
+
+
+def install(backend: Backend, journal: Journal) -> None:
+    """Serve CUDA's libraries to ``ctypes`` from now on; each is built and loaded at its first use.
+
+    Args:
+        backend: The backend that they serve.
+        journal: Records every change.
+    """
+    Interception(backend).install(journal)

@@ -1,0 +1,82 @@
+"""Functions of a C library that are written in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+Implementation = Callable[..., Any]
+
+
+class Callbacks:
+    """The functions of one library, by their exported names.
+
+    Args:
+        failed: Returns the library's code for an exception that a function raised.
+    """
+
+    def __init__(self, failed: Callable[[str, Exception], int]) -> None:
+        self._failed = failed
+        self._functions: dict[str, Any] = {}
+
+    def serve(
+        self, *names: str, result: Any = ctypes.c_int, takes: tuple[Any, ...] = ()
+    ) -> Callable[..., Any]:
+        """Make the decorated function serve exported names; one that returns None has succeeded.
+
+        Args:
+            *names: The exported names.
+            result: The C type of its result.
+            takes: The C types of its arguments.
+        """
+
+        def register(function: Implementation) -> Implementation:
+            for name in names:
+                self._functions[name] = ctypes.CFUNCTYPE(result, *takes)(self._guarded(name, function))
+            return function
+
+        return register
+
+    def serve_address(self, name: str, function: Any) -> None:
+        """Make a C function serve an exported name, whose arguments it takes as they are."""
+        self._functions[name] = function
+
+    def address(self, name: str) -> int | None:
+        """Return the address of the C function for a name, or None if there is none."""
+        function = self._functions.get(name)
+        return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._functions
+
+    def _guarded(self, name: str, function: Implementation) -> Implementation:
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            try:
+                return function(*arguments) or 0
+            except Exception as error:  # C code cannot receive it
+                return self._failed(name, error)
+
+        return call
+
+
+_kept: dict[bytes, Any] = {}
+
+
+def text(words: str) -> int:
+    """Return the address of a C string that stays as long as the process."""
+    encoded = words.encode()
+    if encoded not in _kept:
+        _kept[encoded] = ctypes.create_string_buffer(encoded)
+    return ctypes.addressof(_kept[encoded])
+
+
+def fill(buffer: int | None, size: int, words: str) -> bool:
+    """Write a C string to a buffer; return whether it fits."""
+    encoded = words.encode() + b"\0"
+    if not buffer or size < len(encoded):
+        return False
+    ctypes.memmove(buffer, encoded, len(encoded))
+    return True

@@ -1,0 +1,210 @@
+"""The functions of libnccl on the software device."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_int, c_size_t, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from morph.kernels.libraries.callbacks import Callbacks, text
+from morph.kernels.libraries.communicators import Communicator, view
+from morph.kernels.libraries.joining import add_groups, add_making
+from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
+from morph.kernels.libraries.reductions import DTYPES
+from morph.software.machine import is_started, started
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
+    from morph.kernels.libraries.loading import Loaded
+
+WORDS = (
+    "no error",
+    "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+    "unhandled system error (run with NCCL_DEBUG=INFO for details)",
+    "internal error - please report this issue to the NCCL developers",
+    "invalid argument (run with NCCL_DEBUG=WARN for details)",
+    "invalid usage (run with NCCL_DEBUG=WARN for details)",
+    "remote process exited or there was a network error",
+    "NCCL operation in progress",
+)
+CUDA_ERROR, INTERNAL, INVALID_ARGUMENT, REMOTE = 1, 3, 4, 6
+
+
+def functions(library: Loaded, backend: Backend) -> Callbacks:
+    """Return the functions.
+
+    Args:
+        library: libnccl.
+        backend: The backend that it serves.
+    """
+    thread, handles = Calls(), Handles()
+
+    def failed(name: str, error: Exception) -> int:
+        thread.error = f"{name}: {error}"
+        code = REMOTE if isinstance(error, RuntimeError) else INTERNAL
+        code = INVALID_ARGUMENT if isinstance(error, InvalidArgument) else code
+        library.say(code, thread.error)
+        return code
+
+    calls = Callbacks(failed)
+    _add_questions(calls, library, thread, handles)
+    if not is_started():
+        return calls
+    add_making(calls, thread, handles)
+    add_groups(calls, library, thread)
+    _add_collectives(calls, thread, handles)
+    _add_memory(calls, handles)
+    return calls
+
+
+def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Handles) -> None:
+    @calls.serve("ncclGetVersion", takes=(POINTER(c_int),))
+    def version(answer: Any) -> None:
+        major, minor, patch = torch.cuda.nccl.version()[:3]  # type: ignore[no-untyped-call]
+        answer[0] = major * 10000 + minor * 100 + patch
+
+    @calls.serve("ncclGetErrorString", result=c_void_p, takes=(c_int,))
+    def words_of(code: int) -> int:
+        words = WORDS[code] if 0 <= code < len(WORDS) else "unknown result code"
+        reason = library.reason(code) if code else ""
+        return text(f"{words}: {reason}" if reason else words)
+
+    @calls.serve("ncclGetLastError", result=c_void_p, takes=(c_void_p,))
+    def last(handle: int) -> int:
+        return text(thread.error)
+
+    @calls.serve("ncclCommCount", takes=(c_void_p, POINTER(c_int)))
+    def count(handle: int, answer: Any) -> None:
+        answer[0] = handles.communicator(handle).size
+
+    @calls.serve("ncclCommUserRank", takes=(c_void_p, POINTER(c_int)))
+    def rank(handle: int, answer: Any) -> None:
+        answer[0] = handles.communicator(handle).rank
+
+    @calls.serve("ncclCommCuDevice", takes=(c_void_p, POINTER(c_int)))
+    def device(handle: int, answer: Any) -> None:
+        answer[0] = handles.communicator(handle).device
+
+    @calls.serve("ncclCommGetAsyncError", takes=(c_void_p, POINTER(c_int)))
+    def asynchronous(handle: int, answer: Any) -> None:
+        handles.communicator(handle)
+        answer[0] = 0
+
+
+def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    do = thread.begin
+
+    def parts(handle: int, number: int) -> tuple[Communicator, torch.dtype]:
+        if number not in DTYPES:
+            raise InvalidArgument(f"no data type has the number {number}")
+        return handles.communicator(handle), DTYPES[number]
+
+    def peer_of(one: Communicator, peer: int) -> int:
+        if not 0 <= peer < one.size:
+            raise InvalidArgument(f"rank {peer} of {one.size}")
+        return peer
+
+    buffers, tail = (c_void_p, c_void_p, c_size_t, c_int), (c_void_p, c_void_p)
+
+    @calls.serve("ncclAllReduce", takes=(*buffers, c_int, *tail))
+    def all_reduce(source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        reduction = handles.reduction(op, dtype)
+        do(lambda: one.all_reduce(view(to, count, dtype), view(source, count, dtype), reduction))
+
+    @calls.serve("ncclReduce", takes=(*buffers, c_int, c_int, *tail))
+    def reduce(
+        source: int, to: int, count: int, kind: int, op: int, root: int, handle: int, stream: int
+    ) -> None:
+        one, dtype = parts(handle, kind)
+        reduction, root = handles.reduction(op, dtype), peer_of(one, root)
+        target = view(to, count, dtype) if one.rank == root else None
+        do(lambda: one.reduce(target, view(source, count, dtype), reduction, root))
+
+    @calls.serve("ncclReduceScatter", takes=(*buffers, c_int, *tail))
+    def reduce_scatter(
+        source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int
+    ) -> None:
+        one, dtype = parts(handle, kind)
+        reduction, whole = handles.reduction(op, dtype), view(source, count * one.size, dtype)
+        do(lambda: one.reduce_scatter(view(to, count, dtype), whole, reduction))
+
+    @calls.serve("ncclBroadcast", takes=(*buffers, c_int, *tail))
+    def broadcast(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        own = view(source, count, dtype) if one.rank == peer_of(one, root) else None
+        do(lambda: one.broadcast(view(to, count, dtype), own, root))
+
+    @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+    def bcast(buffer: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
+        broadcast(buffer, buffer, count, kind, root, handle, stream)
+
+    @calls.serve("ncclAllGather", takes=(*buffers, *tail))
+    def all_gather(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        do(lambda: one.all_gather(view(to, count * one.size, dtype), view(source, count, dtype)))
+
+    @calls.serve("ncclAlltoAll", takes=(*buffers, *tail))
+    def exchange(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        whole = count * one.size
+        do(lambda: one.exchange(view(to, whole, dtype), view(source, whole, dtype)))
+
+    @calls.serve("ncclGather", takes=(*buffers, c_int, *tail))
+    def gather(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        target = view(to, count * one.size, dtype) if one.rank == peer_of(one, root) else None
+        do(lambda: one.gather(target, view(source, count, dtype), root))
+
+    @calls.serve("ncclScatter", takes=(*buffers, c_int, *tail))
+    def scatter(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        own = view(source, count * one.size, dtype) if one.rank == peer_of(one, root) else None
+        do(lambda: one.scatter(view(to, count, dtype), own, root))
+
+    @calls.serve("ncclSend", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+    def send(source: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        peer = peer_of(one, peer)
+        do(lambda: one.send(view(source, count, dtype), peer))
+
+    @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+    def receive(to: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
+        one, dtype = parts(handle, kind)
+        peer = peer_of(one, peer)
+        do(lambda: one.receive(view(to, count, dtype), peer))
+
+    @calls.serve("ncclRedOpCreatePreMulSum", takes=(POINTER(c_int), c_void_p, c_int, c_int, c_void_p))
+    def create(answer: Any, scalar: int, kind: int, place: int, handle: int) -> None:
+        _, dtype = parts(handle, kind)
+        answer[0] = handles.add_factor(float(view(scalar, 1, dtype).to(torch.float64).item()))
+
+    @calls.serve("ncclRedOpDestroy", takes=(c_int, c_void_p))
+    def destroy(op: int, handle: int) -> None:
+        handles.drop_factor(op)
+
+
+def _add_memory(calls: Callbacks, handles: Handles) -> None:
+    functions = started().native.interface()
+    take = ctypes.CFUNCTYPE(c_void_p, c_int, c_size_t)(functions["take"])
+    give_back = ctypes.CFUNCTYPE(c_int, c_void_p)(functions["give_back"])
+
+    @calls.serve("ncclMemAlloc", takes=(POINTER(c_void_p), c_size_t))
+    def allocate(answer: Any, size: int) -> int:
+        answer[0] = take(torch.cuda.current_device(), size)
+        return 0 if answer[0] else CUDA_ERROR
+
+    @calls.serve("ncclMemFree", takes=(c_void_p,))
+    def free(pointer: int | None) -> int:
+        return INVALID_ARGUMENT if pointer and give_back(pointer) else 0
+
+    @calls.serve("ncclCommRegister", takes=(c_void_p, c_void_p, c_size_t, POINTER(c_void_p)))
+    def register(handle: int, buffer: int, size: int, answer: Any) -> None:
+        handles.communicator(handle)
+        answer[0] = buffer
+
+    @calls.serve("ncclCommWindowRegister", takes=(c_void_p, c_void_p, c_size_t, POINTER(c_void_p), c_int))
+    def register_window(handle: int, buffer: int, size: int, answer: Any, flags: int) -> None:
+        register(handle, buffer, size, answer)

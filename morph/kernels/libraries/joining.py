@@ -1,0 +1,124 @@
+"""The functions of libnccl that make communicators, and those that gather calls."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_int, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from morph.kernels.libraries.callbacks import Callbacks
+from morph.kernels.libraries.communicators import Communicator, new_address, store_at
+from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
+
+if TYPE_CHECKING:
+    from morph.kernels.libraries.loading import Loaded
+
+IDENTITY = 128  # bytes of an ncclUniqueId
+
+
+class UniqueId(ctypes.Structure):
+    """ncclUniqueId."""
+
+    _fields_ = [("internal", ctypes.c_byte * IDENTITY)]
+
+
+def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    """Serve what makes communicators and what ends them."""
+
+    def make(answer: Any, size: int, address: str, rank: int, device: int | None = None) -> None:
+        if not 0 <= rank < size:
+            raise InvalidArgument(f"rank {rank} of {size}")
+        place = torch.cuda.current_device() if device is None else device
+        made = Communicator(None, rank, size, place)
+        answer[0] = handles.add(made)
+
+        def join() -> None:
+            made.store = store_at(address)
+            made.join()
+
+        thread.join(join)
+
+    @calls.serve("ncclGetUniqueId", takes=(POINTER(UniqueId),))
+    def unique(answer: Any) -> None:
+        ctypes.memmove(answer, new_address().encode().ljust(IDENTITY, b"\0"), IDENTITY)
+
+    @calls.serve("ncclCommGetUniqueId", takes=(c_void_p, POINTER(UniqueId)))
+    def unique_of(handle: int, answer: Any) -> None:
+        handles.communicator(handle)
+        unique(answer)
+
+    @calls.serve("ncclCommInitRank", takes=(POINTER(c_void_p), c_int, UniqueId, c_int))
+    def init(answer: Any, size: int, identity: UniqueId, rank: int) -> None:
+        make(answer, size, _address(identity), rank)
+
+    @calls.serve("ncclCommInitRankConfig", takes=(POINTER(c_void_p), c_int, UniqueId, c_int, c_void_p))
+    def init_with(answer: Any, size: int, identity: UniqueId, rank: int, config: int) -> None:
+        make(answer, size, _address(identity), rank)
+
+    @calls.serve(
+        "ncclCommInitRankScalable",
+        takes=(POINTER(c_void_p), c_int, c_int, c_int, POINTER(UniqueId), c_void_p),
+    )
+    def init_scalable(answer: Any, size: int, rank: int, count: int, identities: Any, config: int) -> None:
+        make(answer, size, _address(identities[0]), rank)
+
+    @calls.serve("ncclCommInitAll", takes=(POINTER(c_void_p), c_int, POINTER(c_int)))
+    def init_all(answers: Any, size: int, devices: Any) -> None:
+        address = new_address()
+        thread.depth += 1
+        for rank in range(size):
+            place = ctypes.cast(ctypes.addressof(answers.contents) + 8 * rank, POINTER(c_void_p))
+            make(place, size, address, rank, devices[rank] if devices else rank)
+        thread.depth -= 1
+        if not thread.depth:
+            thread.flush()
+
+    @calls.serve("ncclCommSplit", takes=(c_void_p, c_int, c_int, POINTER(c_void_p), c_void_p))
+    def split(handle: int, color: int, key: int, answer: Any, config: int) -> None:
+        parent = handles.communicator(handle)
+        place = ctypes.cast(answer, c_void_p).value
+
+        def join() -> None:
+            made = parent.split(color, key)
+            if made is not None:
+                made.join()
+            c_void_p.from_address(place or 0).value = None if made is None else handles.add(made)
+
+        thread.join(join)
+
+    @calls.serve("ncclCommFinalize", takes=(c_void_p,))
+    def finalize(handle: int) -> None:
+        handles.communicator(handle).settle()
+
+    @calls.serve("ncclCommDestroy", takes=(c_void_p,))
+    def destroy(handle: int) -> None:
+        handles.drop(handle).settle()
+
+    @calls.serve("ncclCommAbort", takes=(c_void_p,))
+    def abort(handle: int) -> None:
+        handles.drop(handle)
+
+
+def add_groups(calls: Callbacks, library: Loaded, thread: Calls) -> None:
+    """Serve what gathers calls."""
+
+    @calls.serve("ncclGroupStart")
+    def start() -> None:
+        thread.depth += 1
+
+    @calls.serve("ncclGroupEnd")
+    def end() -> int:
+        if not thread.depth:
+            thread.error = "ncclGroupEnd: not in a group"
+            library.say(library.table.refusal, thread.error)
+            return library.table.refusal
+        thread.depth -= 1
+        if not thread.depth:
+            thread.flush()
+        return 0
+
+
+def _address(identity: UniqueId) -> str:
+    return bytes(identity.internal).rstrip(b"\0").decode()

@@ -1,0 +1,151 @@
+"""Building, loading and binding of the served libraries, each at its first use."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import importlib
+import os
+import pathlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from morph.announcement import report
+from morph.kernels.libraries import generation
+from morph.native.shared import build_shared
+from morph.tables.library import Library
+
+if TYPE_CHECKING:
+    from morph.backends import Backend
+    from morph.kernels.libraries.callbacks import Callbacks
+
+NATIVE = pathlib.Path(__file__).parent / "native"
+DEVICE = ("machine.cpp", "memory.cpp", "peers.cpp", "queues.cpp", "sharing.cpp", "transfers.cpp")
+DRIVER = ("contexts.cpp", "driver.cpp", "driver_memory.cpp", "pointers.cpp")
+# the files of each library that has functions of its own, and the module of those written in Python
+SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, *DRIVER)}
+MODULES = {
+    "libcudart": "runtime",
+    "libcuda": "driver",
+    "libnccl": "collectives",
+    "libnvidia-ml": "management",
+    "libnvToolsExt": "marks",
+}
+
+
+_kept: list[Loaded] = []  # a program may call what it has looked up, also after the activation
+
+
+class _Said(threading.local):
+    """The reasons for a thread's errors, by code."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[int, str] = {}
+
+
+class Loaded:
+    """One served library in this process.
+
+    Attributes:
+        table: Its table.
+        file: Its file name, ``"libcudart.so.12"``.
+        path: Its path.
+        handle: What ``dlopen`` gave.
+    """
+
+    def __init__(self, table: Library, file: str, backend: Backend) -> None:
+        self.table, self.file = table, file
+        self._backend = backend
+        self.path = str(_build(table, file, backend.name))
+        self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
+        self._own = ctypes.CDLL(self.path, handle=self.handle)
+        self._bound = False
+        self._said = _Said()
+        self._binding = threading.RLock()
+        _kept.append(self)
+
+    def bind(self) -> None:
+        """Put what serves each name into its slot, unless it is there."""
+        with self._binding:
+            if not self._bound:
+                self._bound = True
+                self._bind()
+
+    def reason(self, code: int) -> str:
+        """Return what is known of this thread's last call that gave an error code."""
+        if code == self.table.refusal and (refused := self._function("morph_refused", ctypes.c_char_p)()):
+            return str(refused.decode())
+        return self._said.reasons.get(code, "") if code else ""
+
+    def say(self, code: int, words: str) -> None:
+        """Keep the reason for an error code of this thread."""
+        self._said.reasons[code] = words
+        if code == self.table.refusal:
+            self._function("morph_forget", None)()
+
+    def noted(self, code: int) -> int:
+        """Keep an error code of this thread for the functions that ask for the last one, and return it."""
+        return int(self._function("morph_noted")(code))
+
+    def address(self, name: str) -> int | None:
+        """Return the address of an exported name."""
+        return ctypes.cast(getattr(self._own, name), ctypes.c_void_p).value
+
+    def _bind(self) -> None:
+        module: Any = importlib.import_module(f"morph.kernels.libraries.{MODULES[self.table.name]}")
+        self._callbacks: Callbacks = module.functions(self, self._backend)  # they live as long as the library
+        if self._is_software and self.table.name in SOURCES:
+            self._bind_machine()
+        for name in self.table.releases[self.file]:
+            entry = self.table.entry_on(self._backend.name, name)
+            if entry.is_served:
+                self._bind_name(name, entry.status)
+
+    @property
+    def _is_software(self) -> bool:
+        from morph.software.machine import is_started
+
+        return is_started()
+
+    def _bind_name(self, name: str, status: str) -> None:
+        address = next(filter(None, map(self._address, self.table.spellings(name))), None)
+        if address is None and status == "noop":
+            address = ctypes.cast(self._own.morph_nothing, ctypes.c_void_p).value
+        if address is None and not self._is_software:  # the vendor's release lacks it
+            return
+        assert address is not None, f"{name} of {self.file} is {status} in its table, and nothing serves it"
+        self._function("morph_bind")(name.encode(), ctypes.c_void_p(address))
+
+    def _address(self, name: str) -> int | None:
+        """Return the address of what serves a name: of Python's function, else of the library's own."""
+        address = self._callbacks.address(name)
+        if address is None and (self._is_software or self.table.is_everywhere(name)):
+            address = self._function("morph_own", ctypes.c_void_p)(name.encode())
+        return address
+
+    def _bind_machine(self) -> None:
+        from morph.software import distributed
+        from morph.software.machine import started
+
+        machine = started()
+        assert machine.count >= 0  # what the environment says now
+        for name, address in machine.native.interface().items():
+            self._function("morph_machine")(name.encode(), ctypes.c_void_p(address))
+        self._settle = ctypes.CFUNCTYPE(None)(distributed.settle)
+        self._function("morph_machine")(b"settle", ctypes.cast(self._settle, ctypes.c_void_p))
+
+    def _function(self, name: str, result: Any = ctypes.c_int) -> Any:
+        function = getattr(self._own, name)
+        function.restype = result
+        return function
+
+
+def _build(table: Library, file: str, backend: str) -> pathlib.Path:
+    refusals = {
+        name: f"{name} of {file} is not served: {entry.note}"
+        for name in table.releases[file]
+        if (entry := table.entry_on(backend, name)).status != "absent"
+    }
+    sources = [NATIVE / each for each in ("slots.cpp", *SOURCES.get(table.name, ()))]
+    generated = {"names.cpp": generation.source(table.name, table.refusal, refusals)}
+    return build_shared(file, sources, generated, report)

@@ -1,0 +1,120 @@
+// Memory of other processes: a handle names the memory file of the process that has it.
+#include "machine.h"
+#include "memory.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace memory {
+namespace {
+
+constexpr char kMark[8] = "morphip";
+
+struct Place {
+  char mark[8];
+  int process, file;
+  uint64_t identity, offset, bytes;  // of the file; of the block in it
+};
+static_assert(sizeof(Place) <= sizeof(Handle));
+
+struct Opened {
+  Place place;
+  int device, count;
+};
+
+std::mutex mutex;
+std::map<const char*, Opened>& opened = *new std::map<const char*, Opened>;
+
+std::map<const char*, Opened>::iterator opened_around(const void* pointer) {
+  auto after = opened.upper_bound(static_cast<const char*>(pointer));
+  if (after == opened.begin()) return opened.end();
+  auto found = std::prev(after);
+  return pointer < found->first + found->second.place.bytes ? found : opened.end();
+}
+
+uint64_t identity(int file) {
+  struct stat status {};
+  return fstat(file, &status) ? 0 : uint64_t(status.st_ino);
+}
+
+char* map(const Place& place) {
+  std::string path = "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.file);
+  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* start = MAP_FAILED;
+  if (identity(file) == place.identity)  // else the process is gone, and its number is another's
+    start = mmap(nullptr, place.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, off_t(place.offset));
+  ::close(file);
+  return start == MAP_FAILED ? nullptr : static_cast<char*>(start);
+}
+
+}  // namespace
+
+int share(Handle* handle, const void* pointer) {
+  if (!handle) return machine::kInvalidValue;
+  Place place{{}, int(getpid()), -1, 0, 0, 0};
+  std::memcpy(place.mark, kMark, sizeof kMark);
+  size_t bytes = 0;
+  if (!machine::segment(pointer, &bytes) || machine::place(pointer, &place.file, &place.offset))
+    return machine::kInvalidValue;
+  place.bytes = bytes, place.identity = identity(place.file);
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle, &place, sizeof place);
+  return 0;
+}
+
+int open(void** pointer, const Handle& handle) {
+  Place place{};
+  std::memcpy(&place, &handle, sizeof place);
+  if (!pointer || std::memcmp(place.mark, kMark, sizeof kMark)) return machine::kInvalidValue;
+  if (int code = machine::use()) return code;
+  if (place.process == getpid()) return machine::kDeviceUninitialized;  // as CUDA refuses it
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto& [start, each] : opened)
+    if (each.place.identity == place.identity && each.place.offset == place.offset) {
+      each.count++;
+      *pointer = const_cast<char*>(start);
+      return 0;
+    }
+  char* start = map(place);
+  if (!start) return machine::kInvalidValue;
+  opened[start] = {place, machine::get_device(), 1};
+  *pointer = start;
+  return 0;
+}
+
+int close(void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = opened.find(static_cast<char*>(pointer));
+  if (found == opened.end()) return machine::kInvalidValue;
+  if (--found->second.count) return 0;
+  munmap(pointer, found->second.place.bytes);
+  opened.erase(found);
+  return 0;
+}
+
+int device(const void* pointer) {
+  int owner = machine::owner(pointer);
+  if (owner >= 0) return owner;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = opened_around(pointer);
+  return found == opened.end() ? -2 : found->second.device;
+}
+
+int around(const void* pointer, const void** start, size_t* bytes) {
+  if ((*start = machine::segment(pointer, bytes))) return 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = opened_around(pointer);
+  if (found == opened.end()) return machine::kInvalidValue;
+  *start = found->first, *bytes = found->second.place.bytes;
+  return 0;
+}
+
+}  // namespace memory

@@ -1,0 +1,79 @@
+"""NCCL's reductions by those that gloo has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+SUM, PRODUCT, MAX, MIN, AVERAGE = range(5)
+# ncclDataType_t
+DTYPES = {
+    0: torch.int8,
+    1: torch.uint8,
+    2: torch.int32,
+    3: torch.uint32,
+    4: torch.int64,
+    5: torch.uint64,
+    6: torch.float16,
+    7: torch.float32,
+    8: torch.float64,
+    9: torch.bfloat16,
+    10: torch.float8_e4m3fn,
+    11: torch.float8_e5m2,
+}
+# what gloo does not reduce is carried in a type that holds all its values, or that wraps around as it does
+_CARRIED = {
+    torch.uint32: torch.int64,
+    torch.float8_e4m3fn: torch.float32,
+    torch.float8_e5m2: torch.float32,
+}
+_SIGN = -(1 << 63)  # exchanging the sign orders uint64 as int64
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A reduction of one data type.
+
+    Attributes:
+        kind: ``SUM``, ``PRODUCT``, ``MAX``, ``MIN`` or ``AVERAGE``.
+        dtype: The data type.
+        factor: What each rank's values are multiplied by first.
+    """
+
+    kind: int
+    dtype: torch.dtype
+    factor: float | None = None
+
+    @property
+    def operation(self) -> Any:
+        """The operation of torch.distributed's that carries it out."""
+        kinds = torch.distributed.ReduceOp
+        return [kinds.SUM, kinds.PRODUCT, kinds.MAX, kinds.MIN, kinds.SUM][self.kind]
+
+    def before(self, source: torch.Tensor) -> torch.Tensor:
+        """Return a copy of a rank's values for gloo."""
+        if self.factor is not None:
+            source = source.to(torch.float64).mul(self.factor).to(self.dtype)
+        if self.dtype is torch.uint64:
+            carried = source.view(torch.int64).clone()
+            return carried ^ _SIGN if self.kind in (MAX, MIN) else carried
+        return source.to(_CARRIED.get(self.dtype, self.dtype), copy=True)
+
+    def after(self, carried: torch.Tensor, size: int) -> torch.Tensor:
+        """Return the result of what gloo gave, for ``size`` ranks."""
+        if self.kind == AVERAGE and self.dtype is torch.uint64:
+            carried = _unsigned_quotient(carried, size)
+        elif self.kind == AVERAGE:
+            carried = carried.div(size, rounding_mode=None if carried.is_floating_point() else "trunc")
+        if self.dtype is torch.uint64:
+            return (carried ^ _SIGN if self.kind in (MAX, MIN) else carried).view(torch.uint64)
+        return carried.to(self.dtype)
+
+
+def _unsigned_quotient(bits: torch.Tensor, divisor: int) -> torch.Tensor:
+    """Return the quotients of numbers of 64 bits without a sign, which int64 carries."""
+    halved = (bits >> 1) & ((1 << 63) - 1)
+    quotient = halved.div(divisor, rounding_mode="trunc") * 2
+    return quotient + (bits - quotient * divisor >= divisor)

@@ -1,0 +1,108 @@
+"""The folder with ``nvidia-smi`` that child processes find on ``PATH``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, MutableMapping
+
+from morph import variables
+
+NAME = "nvidia-smi"
+_DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # on Linux, and in WSL
+
+_PROGRAM = """\
+import sys
+
+sys.path[:1] = {paths!r}
+from morph.kernels.nvidia_smi.command import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+_SCRIPT = """\
+#!/bin/sh
+PYTHONPATH= exec {python} -sS {program} "$@"
+"""
+
+
+def put_on_path(environment: MutableMapping[str, str]) -> None:
+    """Make the children of a process with this ``environment`` find morph's ``nvidia-smi``.
+
+    Where NVIDIA's driver is, nothing changes. NVIDIA's own program does not work without it: then morph's is
+    first.
+
+    Raises:
+        OSError: If no folder of the cache can be written.
+    """
+    if any(map(os.path.exists, _DRIVER)):
+        return
+    path = [each for each in environment.get("PATH", os.defpath).split(os.pathsep) if each]
+    own = str(folder())
+    others = [each for each in path if each != own]
+    real = shutil.which(NAME, path=os.pathsep.join(others))
+    environment["PATH"] = os.pathsep.join([*others, own] if real is None else [own, *others])
+
+
+def folder() -> pathlib.Path:
+    """Return the folder with ``nvidia-smi`` for this Python, which is created at the first call.
+
+    Raises:
+        OSError: If no folder of the cache can be written.
+    """
+    program = _PROGRAM.format(paths=_paths())
+    key = hashlib.sha256(f"{sys.executable}\n{program}".encode()).hexdigest()[:16]
+    problem: OSError | None = None
+    for root in _roots():
+        found = root / key
+        try:
+            if not _is_ours(found / NAME):
+                _write(found, program)
+        except OSError as error:
+            problem = error
+            continue
+        return found
+    assert problem is not None
+    raise problem
+
+
+def _is_ours(file: pathlib.Path) -> bool:
+    """Return whether the file is there, and nobody else can have written it."""
+    try:
+        entries = [os.lstat(each) for each in (file, file.parent, file.parent.parent)]
+    except OSError:
+        return False
+    return all(each.st_uid == os.getuid() and not each.st_mode & 0o022 for each in entries)
+
+
+def _roots() -> Iterator[pathlib.Path]:
+    """Yield the folders to keep programs in, the preferred one first; they may not exist."""
+    import platformdirs
+
+    yield pathlib.Path(variables.read(variables.CACHE) or platformdirs.user_cache_path("morph")) / "programs"
+    yield pathlib.Path(tempfile.gettempdir()) / f"morph-programs-{os.getuid()}"
+
+
+def _write(found: pathlib.Path, program: str) -> None:
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found.parent.chmod(0o700)
+    source = found / "nvidia_smi.py"
+    script = _SCRIPT.format(python=shlex.quote(sys.executable), program=shlex.quote(str(source)))
+    for file, text, mode in ((source, program, 0o600), (found / NAME, script, 0o700)):
+        new = file.with_name(f".{file.name}.{os.getpid()}")
+        new.write_text(text, encoding="utf-8")
+        new.chmod(mode)
+        new.replace(file)
+    if not _is_ours(found / NAME):
+        raise PermissionError(None, "others can write here", str(found))
+
+
+def _paths() -> list[str]:
+    """Return the folders that morph and what it needs are imported from."""
+    own = str(pathlib.Path(__file__).parents[3])
+    sites = [each for each in sys.path if os.path.basename(each) in ("site-packages", "dist-packages")]
+    return list(dict.fromkeys([own, *sites]))

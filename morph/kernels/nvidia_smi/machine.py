@@ -1,0 +1,119 @@
+"""Which devices a child process should report: those of the process that started it."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import morph
+from morph import variables
+
+if TYPE_CHECKING:
+    from morph.aliases.sensors.origin import Source
+    from morph.backends import Backend
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The devices of a process.
+
+    Attributes:
+        backend: The backend's name; empty if nobody has chosen it yet.
+        simulated: Whether the devices are simulated.
+        devices: The number of software devices, hidden ones included; 0 if there are none, or none yet.
+        memory: Bytes of each of these.
+        toolkit: The version of CUDA that torch reports.
+    """
+
+    backend: str = ""
+    simulated: bool = False
+    devices: int = 0
+    memory: int = 0
+    toolkit: str = ""
+
+    @classmethod
+    def of(cls, backend: Backend) -> Description:
+        """Return the description of this process's devices."""
+        if not backend.table.facts.software or backend.simulated:
+            return cls(backend.name, backend.simulated)
+        import torch
+
+        from morph.software.machine import started
+
+        machine = started()
+        return cls(backend.name, False, machine.total, machine.memory, torch.version.cuda or "")
+
+    @classmethod
+    def inherited(cls) -> Description:
+        """Return the description that the process left which started this one, or what its options say."""
+        text = os.environ.get(variables.MACHINE)
+        if text:
+            return cls(**json.loads(text))
+        rehearsed = os.environ.get(variables.REHEARSE, "")
+        return cls(rehearsed or os.environ.get(variables.BACKEND, ""), bool(rehearsed))
+
+    def to_text(self) -> str:
+        """Return what :meth:`inherited` reads."""
+        return json.dumps(asdict(self))
+
+
+def opened(description: Description) -> Source:
+    """Return the source of readings of the described devices.
+
+    Software devices are read without torch, which takes a second to import.
+
+    Raises:
+        MorphError: If the devices cannot be read.
+    """
+    name = description.backend or _likely()
+    if name == "cpu" and not description.simulated:
+        return _software(description)
+    from morph.aliases import sensors
+
+    morph.activate(name, simulated=description.simulated)
+    return sensors.source()
+
+
+def _software(description: Description) -> Source:
+    from morph.software.machine import Machine, set_started
+    from morph.software.settings import Size, settle
+    from morph.tables import table
+
+    facts = table.load("cpu").facts
+    size = settle(facts, Size(description.devices or None, description.memory or None))
+    assert size.devices is not None
+    assert size.memory is not None
+    unused: dict[str, None] = dict.fromkeys(("character", "native", "visible", "start"))
+    set_started(Machine(facts=facts, total=size.devices, memory=size.memory, **unused))  # type: ignore[arg-type]
+    from morph.aliases.sensors import cpu
+
+    source = cpu.Host()
+    source.toolkit = description.toolkit or source.toolkit
+    source.loads.update(dict.fromkeys(range(size.devices), cpu.Load()))  # which is of the same processor
+    return source
+
+
+def _likely() -> str:
+    """Return the backend that morph would choose, as far as the drivers' files tell."""
+    from morph.tables import table
+
+    facts = [table.load(name).facts for name in table.backend_names()]
+    for each in sorted(facts, key=lambda facts: facts.order):
+        if any(glob.glob(pattern) for pattern in each.device_files):
+            return each.name
+    return "cpu"
+
+
+def capability(index: int) -> str:
+    """Return the compute capability of a device, ``"8.0"``."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return ".".join(map(str, torch.cuda.get_device_capability(index)))
+    from morph.software import properties
+
+    found = properties.of_number(index)
+    return f"{found.major}.{found.minor}"

@@ -1,0 +1,56 @@
+// A subset of CUB.
+#include <cub/cub.cuh>
+#include <cuda_runtime.h>
+
+template <int THREADS, int ITEMS>
+__global__ void scan(const int* in, int* out, int* total) {
+  using Load = cub::BlockLoad<int, THREADS, ITEMS, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+  using Store = cub::BlockStore<int, THREADS, ITEMS, cub::BLOCK_STORE_WARP_TRANSPOSE>;
+  using Scan = cub::BlockScan<int, THREADS>;
+  using Reduce = cub::BlockReduce<int, THREADS>;
+  __shared__ union {
+    typename Load::TempStorage load;
+    typename Store::TempStorage store;
+    typename Scan::TempStorage scan;
+    typename Reduce::TempStorage reduce;
+  } storage;
+  int items[ITEMS], first;
+  Load(storage.load).Load(in, items);
+  __syncthreads();
+  first = items[0];
+  Scan(storage.scan).InclusiveSum(items, items);
+  __syncthreads();
+  Store(storage.store).Store(out, items);
+  __syncthreads();
+  int sum = Reduce(storage.reduce).Sum(first);
+  if (threadIdx.x == 0) *total = sum;
+}
+
+__global__ void warps(const float* in, float* out) {
+  using Reduce = cub::WarpReduce<float>;
+  __shared__ typename Reduce::TempStorage storage[2];
+  int warp = threadIdx.x / 32;
+  float most = Reduce(storage[warp]).Reduce(in[threadIdx.x], cub::Max());
+  if (threadIdx.x % 32 == 0) out[warp] = most;
+}
+
+extern "C" {
+void launch_scan(const int* in, int* out, int* total) { scan<32, 4><<<1, 32>>>(in, out, total); }
+void launch_warps(const float* in, float* out) { warps<<<1, 64>>>(in, out); }
+void device_sort(const float* keys, float* sorted, const int* values, int* sorted_values, int n) {
+  void* storage = nullptr;
+  size_t bytes = 0;
+  cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted, values, sorted_values, n);
+  cudaMalloc(&storage, bytes);
+  cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted, values, sorted_values, n);
+  cudaFree(storage);
+}
+void device_sum(const float* in, float* out, int n) {
+  void* storage = nullptr;
+  size_t bytes = 0;
+  cub::DeviceReduce::Sum(storage, bytes, in, out, n);
+  cudaMalloc(&storage, bytes);
+  cub::DeviceReduce::Sum(storage, bytes, in, out, n);
+  cudaFree(storage);
+}
+}

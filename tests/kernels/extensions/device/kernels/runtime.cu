@@ -1,0 +1,62 @@
+// The functions of CUDA's runtime, errors, and what a kernel can do wrong.
+#include <cuda_runtime.h>
+
+__global__ void fill(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+__global__ void racing(int* out) {
+  __shared__ int kept;
+  if (threadIdx.x == 0) kept = 1;
+  out[threadIdx.x] = kept;  // without a barrier
+  __syncthreads();
+  kept = 0;
+}
+
+extern "C" {
+int round_trip(const int* in, int* out, int n) {
+  int *device, *host, copied = 0;
+  if (cudaMalloc(&device, n * sizeof(int)) != cudaSuccess) return -1;
+  if (cudaMallocHost(&host, n * sizeof(int)) != cudaSuccess) return -2;
+  cudaMemcpy(device, in, n * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemcpyAsync(host, device, n * sizeof(int), cudaMemcpyDeviceToHost, 0);
+  cudaStreamSynchronize(0);
+  cudaPointerAttributes attributes;
+  cudaPointerGetAttributes(&attributes, device);
+  copied = attributes.type == cudaMemoryTypeDevice;
+  for (int i = 0; i < n; i++) out[i] = host[i];
+  cudaMemset(device, 0xff, n * sizeof(int));
+  cudaMemcpy(out + n, device, sizeof(int), cudaMemcpyDefault);
+  return cudaFree(device) == cudaSuccess && cudaFreeHost(host) == cudaSuccess ? copied : -3;
+}
+float timed(int* out) {
+  cudaEvent_t start, stop;
+  cudaStream_t stream;
+  cudaEventCreate(&start), cudaEventCreate(&stop), cudaStreamCreate(&stream);
+  cudaEventRecord(start, stream);
+  fill<<<4, 64, 0, stream>>>(out, 7);
+  cudaEventRecord(stop, stream);
+  cudaEventSynchronize(stop);
+  float milliseconds = -1;
+  cudaEventElapsedTime(&milliseconds, start, stop);
+  cudaEventDestroy(start), cudaEventDestroy(stop), cudaStreamDestroy(stream);
+  return cudaGetLastError() == cudaSuccess ? milliseconds : -1;
+}
+int errors(char* text) {
+  int* pointer;
+  if (cudaMalloc(&pointer, size_t(1) << 50) != cudaErrorMemoryAllocation) return 1;
+  if (cudaPeekAtLastError() != cudaErrorMemoryAllocation) return 2;
+  if (cudaGetLastError() != cudaErrorMemoryAllocation || cudaGetLastError() != cudaSuccess) return 3;
+  if (cudaSetDevice(100) != cudaErrorInvalidDevice) return 4;
+  const char* name = cudaGetErrorName(cudaGetLastError());
+  for (int i = 0; (text[i] = name[i]); i++) {
+  }
+  return 0;
+}
+void properties(char* name, int* values) {
+  cudaDeviceProp found;
+  cudaGetDeviceProperties(&found, 0);
+  for (int i = 0; (name[i] = found.name[i]); i++) {
+  }
+  values[0] = found.multiProcessorCount, values[1] = found.major * 10 + found.minor;
+  cudaDeviceGetAttribute(values + 2, cudaDevAttrMaxThreadsPerBlock, 0);
+}
+void launch_racing(int* out) { racing<<<1, 64>>>(out); }
+}

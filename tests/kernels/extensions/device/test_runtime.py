@@ -1,0 +1,41 @@
+"""CUDA's runtime functions, and errors in kernels."""
+
+import ctypes
+
+import torch
+
+from tests.kernels.extensions.device.corpus import library
+
+
+def test_memory():
+    values, out = torch.arange(50, dtype=torch.int32), torch.zeros(51, dtype=torch.int32)
+    before = torch.cuda.memory_allocated()
+    done = library("runtime").round_trip(
+        ctypes.c_void_p(values.data_ptr()), ctypes.c_void_p(out.data_ptr()), 50
+    )
+    assert done == 1
+    assert torch.equal(out[:50], values)
+    assert int(out[50]) == -1
+    assert torch.cuda.memory_allocated() == before
+
+
+def test_streams_and_events():
+    timed = library("runtime").timed
+    timed.restype = ctypes.c_float
+    out = torch.zeros(256, device="cuda", dtype=torch.int32)
+    assert timed(ctypes.c_void_p(out.data_ptr())) >= 0
+    assert set(out.tolist()) == {7}
+
+
+def test_errors_are_remembered():
+    name = ctypes.create_string_buffer(64)
+    assert library("runtime").errors(name) == 0
+    assert name.value == b"cudaErrorInvalidDevice"
+
+
+def test_properties_are_torchs():
+    name, values = ctypes.create_string_buffer(256), torch.zeros(3, dtype=torch.int32)
+    library("runtime").properties(name, ctypes.c_void_p(values.data_ptr()))
+    expected = torch.cuda.get_device_properties(0)
+    assert name.value.decode() == expected.name
+    assert values.tolist() == [expected.multi_processor_count, expected.major * 10 + expected.minor, 1024]

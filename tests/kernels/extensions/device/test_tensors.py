@@ -1,0 +1,74 @@
+"""An extension with torch's headers for CUDA: its tensors are CUDA's, and its errors torch's."""
+
+import ctypes
+
+import pytest
+import torch
+
+from tests.kernels.extensions.device.corpus import cuda, library
+
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_operator_of_cuda(dtype):
+    library("tensors")
+    x = cuda(20, 33, dtype=torch.float32).round().to(dtype)
+    result = torch.ops.morph_corpus.sum_of_rows(x)
+    assert result.is_cuda
+    torch.testing.assert_close(result, x.sum(0))
+
+
+def test_it_is_cudas_alone():
+    library("tensors")
+    with pytest.raises(NotImplementedError, match=r"morph_corpus::sum_of_rows.*'CPU' backend"):
+        torch.ops.morph_corpus.sum_of_rows(torch.ones(2, 2))
+
+
+def test_device_and_stream_of_the_caller():
+    library("tensors")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        assert torch.ops.morph_corpus.place(torch.zeros(2, device="cuda", dtype=torch.int64)).tolist() == [
+            0,
+            stream.stream_id,
+        ]
+
+
+def test_a_failed_assertion_is_an_error_of_the_launch():
+    library("tensors")
+    x = torch.zeros(1, device="cuda")
+    torch.ops.morph_corpus.check_limit(x, 64, 64)
+    with pytest.raises(RuntimeError, match=r"device-side assert triggered: .*thread \[40,0,0\]"):
+        torch.ops.morph_corpus.check_limit(x, 64, 40)
+    torch.ops.morph_corpus.check_limit(x, 64, 64)
+
+
+def test_too_large_a_block_is_an_error_of_the_launch():
+    library("tensors")
+    with pytest.raises(RuntimeError, match="CUDA error: invalid configuration argument"):
+        torch.ops.morph_corpus.check_limit(torch.zeros(1, device="cuda"), 2048, 4096)
+
+
+def test_a_graph_holds_an_operator():
+    library("tensors")
+    x, graph = cuda(4, 4), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = torch.ops.morph_corpus.sum_of_rows(x)
+    x.fill_(2)
+    graph.replay()
+    assert torch.equal(result, torch.full((4,), 8.0, device="cuda"))
+
+
+def test_a_graph_refuses_a_launch_that_it_would_not_hold():
+    fill, out = library("tensors").fill_raw, torch.zeros(4, device="cuda", dtype=torch.int64)
+    arguments = ctypes.c_void_p(out.data_ptr()), ctypes.c_int64(3)
+    assert fill(*arguments) == 0
+    assert out.tolist() == [3] * 4
+    refused = []
+    with (
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
+        refused.append(fill(*arguments))
+    assert refused == [1]

@@ -1,0 +1,93 @@
+"""The compiler ``nvcc`` of the toolkit: what it refuses, its options, and its place in errors."""
+
+import pathlib
+import subprocess
+
+import pytest
+import torch
+
+from morph.kernels.extensions import toolkit
+from morph.kernels.extensions.options import OptionError, parse
+
+KERNEL = "#include <cuda_runtime.h>\n__global__ void kernel(int* out) {\n  %s\n}\n"
+REFUSED = {
+    'asm volatile("mov.u32 %0, %%laneid;" : "=r"(out[0]));': "inline PTX",
+    "kernel<<<1, 1>>>(out);": "dynamic parallelism",
+    "out[0] = tex1Dfetch<int>(0, 1);": "textures",
+    "nvcuda::wmma::fill_fragment(out, 0);": "tensor cores",
+}
+
+
+@pytest.fixture(scope="module")
+def nvcc() -> pathlib.Path:
+    return toolkit.assemble().home / "bin" / "nvcc"
+
+
+def compile_source(nvcc: pathlib.Path, folder: pathlib.Path, source: str, *options: str) -> tuple[int, str]:
+    (folder / "kernel.cu").write_text(source)
+    command = [nvcc, "-c", "kernel.cu", "-o", "kernel.o", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, statement):
+    status, said = compile_source(nvcc, tmp_path, KERNEL % statement)
+    assert status == 1
+    assert said.startswith("kernel.cu:3: error: the software device does not run ")
+    assert REFUSED[statement] in said
+
+
+@pytest.mark.parametrize(
+    "header", ["mma.h", "cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "thrust/sort.h"]
+)
+def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
+    theirs = tmp_path / "include" / header  # a program may bring CUTLASS itself
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    status, said = compile_source(nvcc, tmp_path, f"#include <{header}>\n", "-I", "include")
+    assert status == 1
+    assert "kernel.cu:1" in said
+    assert f"morph: {header}: the software device has no " in said
+
+
+def test_an_error_of_the_user_keeps_its_line(nvcc, tmp_path):
+    status, said = compile_source(nvcc, tmp_path, KERNEL % "out[0] = missing;")
+    assert status == 1
+    assert "kernel.cu:3:12: error: " in said
+
+
+def test_a_macro_that_launches_and_an_empty_asm_compile(nvcc, tmp_path):
+    source = KERNEL % 'out[threadIdx.x] = 1; asm volatile("" ::: "memory");'
+    source += "#define RUN(NAME, ...) NAME<<<dim3(1), dim3(32), 0, nullptr>>>(__VA_ARGS__)\n"
+    source += 'extern "C" const char* run(int* out) { RUN(kernel, out); return "<<< >>>"; }\n'
+    assert compile_source(nvcc, tmp_path, source, "-O3", "--use_fast_math", "-Xptxas", "-v") == (0, "")
+
+
+def test_version_is_that_of_torch(nvcc):
+    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
+    assert f"release {torch.version.cuda or '12.8'}, V" in said
+
+
+def test_options_of_nvcc_become_those_of_gxx():
+    words = (
+        "-MD -MF a.d -DNAME=1 -isystem inc -Iother --expt-relaxed-constexpr -lineinfo "
+        "-gencode=arch=compute_80,code=sm_80 --compiler-options '-fPIC' -Xcompiler -fopenmp,-g -std=c++17 "
+        "-O3 --threads 4 -maxrregcount=64 -c a.cu -o a.o -U__CUDA_NO_HALF_OPERATORS__ --ptxas-options=-v "
+        "-ccbin g++ -Xcudafe --diag_suppress=1"
+    )
+    options = parse(words.split())
+    assert (options.sources, options.output, options.step) == (["a.cu"], "a.o", "compile")
+    assert options.dependencies == "a.d"
+    expected = ["-DNAME=1", "-isystem", "inc", "-Iother", "-std=c++17", "-U__CUDA_NO_HALF_OPERATORS__"]
+    assert options.preprocessor == expected
+    assert options.compiler == ["-fPIC", "-fopenmp", "-g", "-std=c++17", "-O3"]
+
+
+def test_machine_code_is_refused_by_name():
+    with pytest.raises(
+        OptionError, match=r"nvcc --ptx: the software device does not run NVIDIA's machine code"
+    ):
+        parse(["--ptx", "a.cu"])
+    with pytest.raises(OptionError, match="a value is missing"):
+        parse(["a.cu", "-o"])

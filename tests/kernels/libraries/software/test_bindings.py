@@ -1,0 +1,102 @@
+"""cuda-python's bindings on the software device."""
+
+import importlib
+import importlib.metadata
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.platforms("cpu")
+
+
+def bindings():
+    from cuda.bindings import driver, runtime  # which only the worker has
+
+    return driver, runtime
+
+
+def checked(result):
+    driver, runtime = bindings()
+    error, *values = result
+    assert error in (driver.CUresult.CUDA_SUCCESS, runtime.cudaError_t.cudaSuccess)
+    return values[0] if len(values) == 1 else values
+
+
+def test_it_is_cuda_pythons_distribution():
+    from cuda import cudart
+
+    _, runtime = bindings()
+    assert importlib.metadata.version("cuda-bindings") == importlib.import_module("cuda.bindings").__version__
+    assert importlib.metadata.version("cuda-python")
+    assert cudart.cudaMalloc is runtime.cudaMalloc
+
+
+def test_memory_by_the_driver():
+    driver, _ = bindings()
+    checked(driver.cuInit(0))
+    device = checked(driver.cuDeviceGet(0))
+    checked(driver.cuCtxPushCurrent(checked(driver.cuDevicePrimaryCtxRetain(device))))
+    pointer = checked(driver.cuMemAlloc(1024))
+    sent, back = bytes(range(256)) * 4, bytearray(1024)
+    checked(driver.cuMemcpyHtoD(pointer, sent, 1024))
+    checked(driver.cuMemcpyDtoH(back, pointer, 1024))
+    assert bytes(back) == sent
+    host = torch.zeros(1024, dtype=torch.uint8)
+    checked(driver.cuMemcpyDtoH(host.data_ptr(), int(pointer) + 256, 256))
+    assert host[:256].tolist() == [*range(256)]
+    checked(driver.cuMemFree(pointer))
+    checked(driver.cuCtxPopCurrent())
+    assert driver.cuMemFree(pointer) == (driver.CUresult.CUDA_ERROR_INVALID_VALUE,)
+
+
+def test_memory_by_the_runtime():
+    _, runtime = bindings()
+    tensor = torch.arange(16, dtype=torch.float32, device="cuda")
+    pointer = checked(runtime.cudaMalloc(64))
+    kinds = runtime.cudaMemcpyKind
+    checked(runtime.cudaMemcpy(pointer, tensor.data_ptr(), 64, kinds.cudaMemcpyDeviceToDevice))
+    host = torch.zeros(16)
+    checked(runtime.cudaMemcpy(host.data_ptr(), pointer, 64, kinds.cudaMemcpyDeviceToHost))
+    assert host.tolist() == tensor.tolist()
+    found = checked(runtime.cudaPointerGetAttributes(pointer))
+    assert found.type == runtime.cudaMemoryType.cudaMemoryTypeDevice
+    assert len(checked(runtime.cudaIpcGetMemHandle(pointer)).reserved) == 64
+    checked(runtime.cudaFree(pointer))
+    assert checked(runtime.cudaMemGetInfo()) == [*torch.cuda.mem_get_info()]
+
+
+def test_devices_streams_and_errors():
+    driver, runtime = bindings()
+    properties = checked(runtime.cudaGetDeviceProperties(1))
+    own = torch.cuda.get_device_properties(1)
+    assert (properties.name.decode(), properties.totalGlobalMem) == (own.name, own.total_memory)
+    assert (properties.major, properties.multiProcessorCount) == (own.major, own.multi_processor_count)
+    attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_WARP_SIZE
+    assert checked(driver.cuDeviceGetAttribute(attribute, 0)) == 32
+    assert checked(driver.cuDeviceGetName(64, 0)).rstrip(b"\0").decode() == own.name
+    stream, event = checked(runtime.cudaStreamCreate()), checked(runtime.cudaEventCreate())
+    checked(runtime.cudaEventRecord(event, stream))
+    checked(runtime.cudaStreamSynchronize(stream))
+    assert torch.cuda.ExternalStream(int(stream)).query()
+    checked(runtime.cudaEventDestroy(event))
+    error, value = runtime.cudaDeviceGetAttribute(runtime.cudaDeviceAttr.cudaDevAttrWarpSize, 9)
+    assert (error.name, value) == ("cudaErrorInvalidDevice", None)
+    assert checked(runtime.cudaGetErrorString(error)) == b"invalid device ordinal"
+    assert checked(driver.cuGetErrorName(driver.CUresult(1))) == b"CUDA_ERROR_INVALID_VALUE"
+    with pytest.raises(TypeError, match="cudaMalloc.. takes 1 arguments .size., not 2"):
+        runtime.cudaMalloc(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "reason"),
+    [
+        ("nvrtc", "nvrtcCreateProgram", "makes PTX"),
+        ("driver", "cuModuleLoadData", "build the CUDA source"),
+        ("runtime", "cudaGraphCreate", "torch.cuda.graph"),
+    ],
+)
+def test_what_is_missing_is_refused_by_name(module, name, reason):
+    module = importlib.import_module(f"cuda.bindings.{module}")
+    with pytest.raises(AttributeError, match=f"{name} does not exist.*{reason}"):
+        getattr(module, name)
+    assert not hasattr(module, name)

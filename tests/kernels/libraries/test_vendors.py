@@ -1,0 +1,90 @@
+"""libcudart over the real torch_npu and the soft CANN."""
+
+import ctypes
+from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_void_p
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.platforms("npu")
+
+
+@pytest.fixture(autouse=True)
+def on_ascend(worker):
+    """Runs the tests of this file on Ascend, under morph."""
+
+
+def runtime():
+    torch.zeros(1, device="cuda")  # the vendor's package sets its runtime up at its first use
+    library = ctypes.CDLL("libcudart.so.12")
+    library.cudaGetErrorString.restype = library.cudaGetErrorName.restype = c_char_p
+    return library
+
+
+def test_memory_is_ascends():
+    library, pointer = runtime(), c_void_p()
+    free, total = c_size_t(), c_size_t()
+    assert library.cudaMemGetInfo(byref(free), byref(total)) == 0
+    assert total.value == torch.cuda.mem_get_info()[1]
+    numbers, size = torch.arange(256, dtype=torch.int32), c_size_t(1024)
+    assert library.cudaMalloc(byref(pointer), size) == 0
+    assert library.cudaMemcpy(pointer, c_void_p(numbers.data_ptr()), size, 1) == 0
+    tensor = torch.zeros(256, dtype=torch.int32, device="cuda")
+    assert library.cudaMemcpy(c_void_p(tensor.data_ptr()), pointer, size, 3) == 0
+    assert torch.equal(tensor.cpu(), numbers)
+    assert library.cudaMemset(c_void_p(tensor.data_ptr()), 0, size) == 0
+    assert library.cudaDeviceSynchronize() == 0
+    assert tensor.sum() == 0
+    assert library.cudaFree(pointer) == 0
+
+
+def test_the_current_device_is_torchs():
+    library, index, count = runtime(), c_int(), c_int()
+    assert library.cudaGetDeviceCount(byref(count)) == 0
+    assert count.value == torch.cuda.device_count() == 2
+    with torch.cuda.device(1):
+        assert library.cudaGetDevice(byref(index)) == 0
+        assert index.value == 1
+
+
+def test_streams_and_events():
+    library, ms = runtime(), c_float(-1)
+    stream, start, end = c_void_p(), c_void_p(), c_void_p()
+    assert library.cudaStreamCreate(byref(stream)) == 0
+    for event in (start, end):
+        assert library.cudaEventCreate(byref(event)) == 0
+        assert library.cudaEventRecord(event, stream) == 0
+    assert library.cudaStreamSynchronize(stream) == library.cudaEventSynchronize(end) == 0
+    assert library.cudaStreamQuery(stream) == library.cudaEventQuery(end) == 0
+    assert library.cudaEventElapsedTime(byref(ms), start, end) == 0
+    assert ms.value >= 0
+    assert library.cudaEventDestroy(start) == library.cudaEventDestroy(end) == 0
+    assert library.cudaStreamDestroy(stream) == 0
+
+
+def test_the_vendors_errors_are_cudas():
+    library = runtime()
+    code = library.cudaSetDevice(77)
+    assert code == library.cudaGetLastError() == 101
+    assert b"aclrtSetDevice of libascendcl.so returned" in library.cudaGetErrorString(101)
+    assert library.cudaGetErrorName(101) == b"cudaErrorInvalidDevice"
+    assert library.cudaGetLastError() == 0
+
+
+def test_what_has_no_counterpart_is_refused_by_name():
+    library = runtime()
+    assert library.cudaIpcGetMemHandle(None, None) == 801
+    assert b"cudaIpcGetMemHandle of libcudart.so.12 is not served" in library.cudaGetErrorString(801)
+    nccl = ctypes.CDLL("libnccl.so.2")
+    nccl.ncclGetErrorString.restype = c_char_p
+    assert nccl.ncclCommCount(None, None) == 5
+    assert b"use torch.distributed" in nccl.ncclGetErrorString(5)
+    assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 801
+
+
+def test_marks_and_readings_are_there_too():
+    count = c_int()
+    assert ctypes.CDLL("libnvToolsExt.so.1").nvtxRangePop() == -2
+    nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    assert nvml.nvmlInit_v2() == nvml.nvmlDeviceGetCount_v2(byref(count)) == 0
+    assert count.value == 2

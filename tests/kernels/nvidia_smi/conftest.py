@@ -1,0 +1,12 @@
+"""Runs the tests of this folder that run under morph on the CPU, unless they name platforms."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Restricts tests that name no platforms to the CPU."""
+    if metafunc.definition.get_closest_marker("platforms") is None:
+        metafunc.definition.add_marker(pytest.mark.platforms("cpu"))

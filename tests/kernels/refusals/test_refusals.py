@@ -1,0 +1,94 @@
+"""What compiles CUDA kernels of its own is refused by name, with the way out."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+
+def run(code: str, *paths: pathlib.Path, **variables: str) -> str:
+    """Return what a program prints under morph on the CPU."""
+    path = os.pathsep.join([*map(str, paths), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    words = [sys.executable, "-m", "morph", "--backend", "cpu", "-c", f"import torch\n{code}"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+CAUGHT = """
+for name in ("cupy", "cupyx", "pycuda"):
+    try:
+        __import__(name)
+    except ImportError as error:
+        print(type(error).__name__, error)
+    import importlib.util
+    print(importlib.util.find_spec(name) is not None)
+"""
+
+
+def test_not_installed():
+    lines = run(CAUGHT).splitlines()
+    assert [line.startswith("ModuleNotFoundError No module named") for line in lines[::2]] == [True] * 3
+    assert "use torch's tensors" in lines[0]
+    assert "use torch, or SciPy" in lines[2]
+    assert "in Triton" in lines[4]
+    assert lines[1::2] == ["False"] * 3
+
+
+def test_installed(tmp_path: pathlib.Path):
+    for file in ("cupy/_core/core.so", "cupyx/scipy/__init__.py", "pycuda/_driver.so"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+        (tmp_path / file.split("/")[0] / "__init__.py").touch()
+    lines = run(CAUGHT, tmp_path).splitlines()
+    assert [line.partition(":")[0] for line in lines[::2]] == [
+        f"ImportError {name} is installed but cannot be used" for name in ("cupy", "cupyx", "pycuda")
+    ]
+    assert lines[1::2] == ["True"] * 3
+
+
+def test_a_programs_own_module_of_this_name_is_imported(tmp_path: pathlib.Path):
+    (tmp_path / "cupy.py").write_text("zeros = 'its own'")
+    assert run("import cupy; print(cupy.zeros)", tmp_path) == "its own"
+
+
+def test_deactivated_it_is_python_that_refuses():
+    code = "import morph\nmorph.deactivate()\ntry: import cupy\nexcept ImportError as error: print(error)"
+    assert run(code) == "No module named 'cupy'"
+
+
+NUMBA = """
+from numba import cuda
+import numpy
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+x = numpy.zeros(4)
+print(cuda.is_available())
+try:
+    increment[1, 32](x)
+except cuda.cudadrv.error.CudaSupportError as error:
+    print(error)
+print(x)
+"""
+
+
+def test_numba_is_imported_and_a_launch_is_refused():
+    pytest.importorskip("numba")
+    available, *said, x = run(NUMBA).splitlines()
+    assert (available, x) == ("False", "[0. 0. 0. 0.]")
+    assert "write the kernel in Triton or with torch's operators; NUMBA_ENABLE_CUDASIM=1" in " ".join(said)
+
+
+def test_numbas_simulator_is_left_alone():
+    pytest.importorskip("numba")
+    assert run(NUMBA, NUMBA_ENABLE_CUDASIM="1").splitlines() == ["True", "[1. 1. 1. 1.]"]

@@ -1,0 +1,102 @@
+"""Reference attention with the full score matrix in float64, and biases of every kind for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def reference(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return output and log-sum-exp for tensors (batch, length, heads, size), with 0 where no key is seen."""
+    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores + mask
+    blind = (scores == -math.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+    return (weights @ v).transpose(1, 2), scores.logsumexp(-1)
+
+
+def visible(queries: int, keys: int, left: float, right: float, from_start: bool = False) -> Tensor:
+    """Return a mask of 0 and minus infinity, of shape (queries, keys), from the definition of a window."""
+    shift = 0 if from_start else keys - queries
+    mask = torch.full((queries, keys), -math.inf, dtype=torch.float64)
+    for row in range(queries):
+        for column in range(keys):
+            if row + shift - left <= column <= row + shift + right:
+                mask[row, column] = 0
+    return mask
+
+
+def packed(lengths: list[int], places: list[tuple[int, int]], keys: int, window: Any) -> Tensor:
+    """Return the mask of sequences whose keys are at ``places``; ``window(queries, keys)`` is that of one."""
+    mask = torch.full((sum(lengths), keys), -math.inf, dtype=torch.float64)
+    first = 0
+    for length, (start, end) in zip(lengths, places, strict=True):
+        mask[first : first + length, start:end] = window(length, end - start)
+        first += length
+    return mask
+
+
+def differentiable(bias: Any, dtype: torch.dtype) -> bool:
+    """Return whether the original computes gradients with `bias` in `dtype`."""
+    from xformers.ops import fmha
+
+    operators = [fmha.cutlass.BwOp, *([] if dtype == torch.float32 else [fmha.flash.BwOp])]
+    return any(type(bias) in each.SUPPORTED_ATTN_BIAS_TYPES for each in operators)
+
+
+def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]:
+    """Yield biases of a batch of sequences of one length, and what they should be."""
+    from xformers.ops.fmha import attn_bias as of
+
+    inf = math.inf
+    yield None, None
+    yield of.LowerTriangularMask(), visible(queries, keys, inf, 0, from_start=True)
+    yield of.LowerTriangularFromBottomRightMask(), visible(queries, keys, inf, 0)
+    yield of.LowerTriangularFromBottomRightMask().make_local_attention(4), visible(queries, keys, 3, 0)
+    yield of.LocalAttentionFromBottomRightMask(2, 3), visible(queries, keys, 2, 3)
+
+
+def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
+    """Yield biases of sequences of different lengths, their numbers of queries and keys, and their masks."""
+    from xformers.ops.fmha import attn_bias as of
+
+    inf, queries, keys = math.inf, [3, 1, 6], [5, 4, 7]
+    places, padded = [(0, 5), (5, 9), (9, 16)], [(0, 5), (8, 12), (16, 23)]
+    gappy = [(1, 6), (9, 13), (16, 23)]
+
+    def near(left: float, right: float, from_start: bool = False) -> Any:
+        return lambda *shape: visible(*shape, left, right, from_start)
+
+    block = of.BlockDiagonalMask.from_seqlens(queries, keys)
+    for bias, window in (
+        (block, near(inf, inf)),
+        (block.make_causal(), near(inf, 0, True)),
+        (block.make_causal_from_bottomright(), near(inf, 0)),
+        (block.make_local_attention(3), near(2, 0, True)),
+        (block.make_local_attention_from_bottomright(3), near(2, 0)),
+    ):
+        yield bias, 10, 16, packed(queries, places, 16, window)
+    pad = of.BlockDiagonalPaddedKeysMask.from_seqlens(queries, 8, keys)
+    offset = of.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens(queries, 8, keys)
+    local = of.BlockDiagonalCausalLocalAttentionPaddedKeysMask.from_seqlens_local(queries, 8, keys, 3)
+    for bias, window in (
+        (pad, near(inf, inf)),
+        (offset, near(inf, 0)),
+        (pad.make_local_attention(2, 1), near(2, 1)),
+        (local, near(2, 0)),
+    ):
+        yield bias, 10, 24, packed(queries, padded, 24, window)
+    starts = [*(start for start, _ in gappy), 24]
+    for kind, window in (
+        (of.BlockDiagonalGappyKeysMask, near(inf, inf)),
+        (of.BlockDiagonalCausalWithOffsetGappyKeysMask, near(inf, 0)),
+    ):
+        yield kind.from_seqlens(queries, starts, keys), 10, 24, packed(queries, gappy, 24, window)
