@@ -17,7 +17,7 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names; nothing is done unless it is the software device.
         journal: Records every change.
     """
-    if not backend.table.facts.software:
+    if not backend.table.facts.software or backend.simulated:
         return
 
     def register(module: ModuleType) -> None:

@@ -82,7 +82,7 @@ def _lowered(module: Any, metadata: Metadata) -> str:
     try:
         source = lower_module(module.str_nodebug())
     except UnsupportedOperationError as error:
-        metadata["unsupported"] = [*error.__reduce__()[1]]
+        metadata["unsupported"] = [error.operation, error.reason]
         return f"// {error}\n"
     metadata["frame"] = source.frame
     return source.text

@@ -52,7 +52,7 @@ class Utilities:
 
     def get_device_properties(self, device: int) -> dict[str, int]:
         """Return what kernels are tuned by."""
-        properties = torch.cuda.get_device_properties(device)
+        properties: Any = torch.cuda.get_device_properties(device)
         return {
             "max_shared_mem": properties.shared_memory_per_block_optin,
             "multiprocessor_count": properties.multi_processor_count,

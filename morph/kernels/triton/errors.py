@@ -10,15 +10,15 @@ class UnsupportedOperationError(MorphError, NotImplementedError):
 
     Attributes:
         operation: The operation's name, such as ``tt.elementwise_inline_asm``.
+        reason: Why it is not.
     """
 
     def __init__(self, operation: str, reason: str) -> None:
         super().__init__(f"{operation} in a Triton kernel on the software device: {reason}")
-        self.operation = operation
+        self.operation, self.reason = operation, reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        reason = str(self).partition("software device: ")[2]
-        return UnsupportedOperationError, (self.operation, reason)
+        return UnsupportedOperationError, (self.operation, self.reason)
 
 
 class KernelFailedError(MorphError, RuntimeError):

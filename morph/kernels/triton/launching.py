@@ -37,7 +37,9 @@ class Launcher:
         self._unsupported = metadata.unsupported
         types = list(_types(self._signature))
         self._converters = [_converter(type, number) for number, type in enumerate(types)]
-        self._layout = struct.Struct("@" + "".join("P" if type[0] == "*" else FORMATS[type] for type in types))
+        self._layout = struct.Struct(
+            "@" + "".join("P" if type[0] == "*" else FORMATS[type] for type in types)
+        )
         self._is_plain = list(self._signature) == types
 
     def __call__(
@@ -87,7 +89,9 @@ class Launcher:
 
     def _pack(self, arguments: Sequence[Any]) -> bytes:
         values = arguments if self._is_plain else _flattened(self._signature, arguments)
-        return self._layout.pack(*(convert(value) for convert, value in zip(self._converters, values, strict=True)))
+        return self._layout.pack(
+            *(convert(value) for convert, value in zip(self._converters, values, strict=True))
+        )
 
     def _run(self, grid: tuple[int, int, int], function: Any, packed: bytes) -> None:
         count = grid[0] * grid[1] * grid[2]

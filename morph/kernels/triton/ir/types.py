@@ -24,7 +24,18 @@ C_TYPES = {
     "f8E4M3FN": "f8e4m3fn",
     "f8E4M3FNUZ": "f8e4m3fnuz",
 }
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+WIDTHS = {
+    "i1": 1,
+    "i8": 8,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "index": 64,
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+}
 POINTER = re.compile(r'!tt\.ptr<(.*?)(?:, (?:\d+|"\w+"))*>')
 TENSOR = re.compile(r"tensor<((?:\d+x)*)(.*?)(?:, #.*)?>")
 

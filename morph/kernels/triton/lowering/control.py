@@ -63,7 +63,7 @@ def _for(kernel: Kernel, operation: Operation) -> None:
 class _Carried:
     """What a loop carries from one turn to the next.
 
-    A tensor that only moves by a scalar each turn, as pointers do, is not stored: only how far it has moved is.
+    A tensor that only moves by a scalar each turn, as pointers do, is not stored; its distance is.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ def _if(kernel: Kernel, operation: Operation) -> None:
 
 
 def _body(block: Block) -> tuple[list[Operation], list[str]]:
-    """Return the operations of a block and what it yields; TTIR leaves out the end of one that yields nothing."""
+    """Return the operations of a block and what it yields; TTIR leaves out a yield of nothing."""
     if block.operations and block.operations[-1].name == "scf.yield":
         return block.operations[:-1], block.operations[-1].operands
     return block.operations, []
@@ -197,5 +197,3 @@ def _region(kernel: Kernel, operation: Operation) -> None:
     kernel.lower(operations)
     for name, each in zip(operation.results, yielded, strict=True):
         kernel.set(name, kernel.value(each))
-
-

@@ -24,7 +24,7 @@ def _assert(kernel: Kernel, operation: Operation) -> None:
 def _print(kernel: Kernel, operation: Operation) -> None:
     prefix, writer = _string(operation.words), kernel.writer
     signs = operation.integers("isSigned") if "isSigned" in operation.attributes else []
-    base = "true" if operation.flag("hex") else "false"
+    base, operands = "true" if operation.flag("hex") else "false", len(operation.operands)
     if not operation.operands:
         writer.write(f"print_line(instance, {prefix});")
     for number, value in enumerate(kernel.operands(operation)):
@@ -35,7 +35,7 @@ def _print(kernel: Kernel, operation: Operation) -> None:
             with writer.scope(""):
                 writer.write(f"const int places[] = {places if index else '{0}'};")
                 writer.write(
-                    f"print_element(instance, {prefix}, places, {len(index)}, {number}, {len(operation.operands)}, "
+                    f"print_element(instance, {prefix}, places, {len(index)}, {number}, {operands}, "
                     f"{element}, {base}, {signed});"
                 )
 
@@ -44,4 +44,4 @@ def _string(words: str) -> str:
     """Return a string of TTIR as C++ spells it."""
     match = STRING.search(words)
     text = match[1] if match else ""
-    return '"' + BYTE.sub(lambda byte: f'\\{int(byte[1], 16):03o}', text).replace("?", "\\?") + '"'
+    return '"' + BYTE.sub(lambda byte: f"\\{int(byte[1], 16):03o}", text).replace("?", "\\?") + '"'

@@ -70,7 +70,7 @@ class Kernel:
         self._values[name] = value
 
     def bind(self, name: str, value: Value) -> None:
-        """Bind a name to a value: a scalar is computed now, a tensor later unless that would repeat much work."""
+        """Bind a name to a value: a scalar now, a tensor where it is used unless that repeats much work."""
         if value.type.shape is None:
             self._values[name] = self.writer.constant(value.type, value.element(()))
         elif value.cost > CHEAP and not value.is_uniform and self.uses.is_repeated(name):
@@ -113,7 +113,12 @@ class Kernel:
         return self.stored(value) if value.cost > CHEAP and not value.is_uniform else value
 
     def elementwise(
-        self, operation: Operation, type: Type, compute: Callable[..., str], cost: int = 1, operands: int | None = None
+        self,
+        operation: Operation,
+        type: Type,
+        compute: Callable[..., str],
+        cost: int = 1,
+        operands: int | None = None,
     ) -> None:
         """Bind the result of an operation that computes each element on its own.
 
@@ -130,7 +135,9 @@ class Kernel:
             return compute(*(self.writer.at(value, index) for value in values))
 
         total = cost + sum(value.cost for value in values)
-        self.bind(operation.results[0], Value(type, element, total, all(value.is_uniform for value in values)))
+        self.bind(
+            operation.results[0], Value(type, element, total, all(value.is_uniform for value in values))
+        )
 
 
 class Scoped:

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 _OF_C = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh"),
-    *("erf", "erfc", "expm1", "floor", "fmod", "hypot", "ilogb", "ldexp", "lgamma", "llrint", "llround", "log"),
+    *(
+        "erf",
+        "erfc",
+        "expm1",
+        "floor",
+        "fmod",
+        "hypot",
+        "ilogb",
+        "ldexp",
+        "lgamma",
+        "llrint",
+        "llround",
+        "log",
+    ),
     *("log10", "log1p", "log2", "logb", "nearbyint", "nextafter", "pow", "remainder", "round", "sin", "sinh"),
     *("sqrt", "tan", "tanh", "tgamma", "trunc"),
 )
 _OWN = (
-    *("erfcinv", "erfcx", "erfinv", "exp", "exp10", "exp2", "j0", "j1", "normcdf", "normcdfinv", "rcbrt", "rhypot"),
+    *(
+        "erfcinv",
+        "erfcx",
+        "erfinv",
+        "exp",
+        "exp10",
+        "exp2",
+        "j0",
+        "j1",
+        "normcdf",
+        "normcdfinv",
+        "rcbrt",
+        "rhypot",
+    ),
     *("norm3d", "rnorm3d", "rsqrt", "saturate", "sinpi", "cospi", "y0", "y1"),
 )
 _ROUNDED = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
@@ -17,7 +43,10 @@ _ROUNDED = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 FUNCTIONS = {
     **{name: f"std::{name}" for name in _OF_C},
     **{name: f"math::{name}" for name in _OWN},
-    **{f"fast_{name}": f"std::{name}" for name in ("cos", "sin", "tan", "tanh", "log", "log2", "log10", "pow")},
+    **{
+        f"fast_{name}": f"std::{name}"
+        for name in ("cos", "sin", "tan", "tanh", "log", "log2", "log10", "pow")
+    },
     **{f"fast_{name}": f"math::{name}" for name in ("exp", "exp10")},
     **{f"f{kind}_rn": f"math::{function}" for kind, function in _ROUNDED.items()},
     **{f"d{kind}_rn": f"math::{function}" for kind, function in _ROUNDED.items()},

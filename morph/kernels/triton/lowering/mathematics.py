@@ -24,8 +24,36 @@ MATH = {
     **{
         name: f"std::{name}"
         for name in (
-            *("log", "log2", "log10", "log1p", "expm1", "sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh"),
-            *("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "round"),
+            *(
+                "log",
+                "log2",
+                "log10",
+                "log1p",
+                "expm1",
+                "sqrt",
+                "cbrt",
+                "sin",
+                "cos",
+                "tan",
+                "tanh",
+                "sinh",
+                "cosh",
+            ),
+            *(
+                "asin",
+                "acos",
+                "atan",
+                "atan2",
+                "asinh",
+                "acosh",
+                "atanh",
+                "erf",
+                "erfc",
+                "floor",
+                "ceil",
+                "trunc",
+                "round",
+            ),
         )
     },
 }
@@ -46,7 +74,9 @@ def _absolute(kernel: Kernel, operation: Operation) -> None:
 @lowers("math.ctpop")
 def _population(kernel: Kernel, operation: Operation) -> None:
     type = operation.outputs[0]
-    kernel.elementwise(operation, type, lambda a: f"{type.c_type}(math::population(int64_t(u{type.c_type}({a}))))")
+    kernel.elementwise(
+        operation, type, lambda a: f"{type.c_type}(math::population(int64_t(u{type.c_type}({a}))))"
+    )
 
 
 @lowers("tt.mulhiui")
@@ -59,8 +89,12 @@ def _libdevice(kernel: Kernel, operation: Operation) -> None:
     symbol = operation.attributes["symbol"].strip('"')
     match = SYMBOL.fullmatch(symbol)
     name = match[1] if match else ""
-    function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f")) or FUNCTIONS.get(name.removesuffix("ll"))
+    function = (
+        FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f")) or FUNCTIONS.get(name.removesuffix("ll"))
+    )
     if function is None:
-        raise UnsupportedOperationError(f"tt.extern_elementwise {symbol}", "there is no such function for the CPU")
+        raise UnsupportedOperationError(
+            f"tt.extern_elementwise {symbol}", "there is no such function for the CPU"
+        )
     type = operation.outputs[0]
     kernel.elementwise(operation, type, lambda *a: f"{type.c_type}({function}({', '.join(a)}))", COST)

@@ -80,9 +80,7 @@ def _text(fields: list[str], lines: list[str]) -> str:
     )
 
 
-def lower_blocks(
-    kernel: Kernel, region: Region, returning: Returning, ending: str = "tt.return"
-) -> None:
+def lower_blocks(kernel: Kernel, region: Region, returning: Returning, ending: str = "tt.return") -> None:
     """Write the blocks of a function: each one for every way that leads to it.
 
     Triton makes blocks of a ``return`` within a branch only, so that they form no loops.
@@ -182,7 +180,10 @@ def _map(kernel: Kernel, operation: Operation) -> None:
             for (name, type), element in zip(region[0].arguments, elements, strict=True):
                 kernel.set(name, writer.constant(type, element))
             lower_blocks(
-                kernel, region, lambda returned: assign(kernel, targets, returned), "tt.map_elementwise.return"
+                kernel,
+                region,
+                lambda returned: assign(kernel, targets, returned),
+                "tt.map_elementwise.return",
             )
     for name, result in zip(operation.results, results, strict=True):
         kernel.set(name, result)

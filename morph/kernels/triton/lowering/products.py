@@ -10,7 +10,6 @@ from morph.kernels.triton.lowering.conversions import converted
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
 from morph.kernels.triton.lowering.values import Index, Stored, Value
 
-
 SCALED = re.compile(r"(%\S+?)(?: scale (%\S+?))?, (%\S+?)(?: scale (%\S+?))?, (%\S+) lhs = (\w+) rhs = (\w+)")
 
 
@@ -43,7 +42,7 @@ def _scaled_dot(kernel: Kernel, operation: Operation) -> None:
 
 
 def _unpacked(kernel: Kernel, value: Value, kind: str, axis: int) -> Value:
-    """Return an operand in float32; two numbers of four bits lie in a byte, the first one in the lower bits."""
+    """Return an operand in float32; of two numbers in a byte, the first has the lower bits."""
     shape = list(value.type.shape or ())
     if kind != "e2m1":
         return _conversion(kernel, value, value.type.of("f32"))

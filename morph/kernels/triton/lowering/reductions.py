@@ -47,7 +47,7 @@ def _reduce(kernel: Kernel, operation: Operation) -> None:
 def _reduce_rows(
     kernel: Kernel, region: Region, values: list[Value], results: list[Stored], shape: tuple[int, ...]
 ) -> None:
-    """Reduce along the last axis: in lanes side by side, then the halves of the lanes, as a GPU's warps do."""
+    """Reduce along the last axis: in lanes side by side, then the halves of the lanes, as warps do."""
     lanes = min(LANES, shape[-1])
     types = [value.type.shaped(None) for value in values]
     with kernel.writer.loops(shape[:-1]) as index, kernel.writer.scope(""):
@@ -62,9 +62,7 @@ def _reduce_rows(
             kernel.writer.write(f"{result.element(index)} = {sum.name}[0];")
 
 
-def _in_lanes(
-    kernel: Kernel, region: Region, values: list[Value], index: Index, lanes: int
-) -> list[Stored]:
+def _in_lanes(kernel: Kernel, region: Region, values: list[Value], index: Index, lanes: int) -> list[Stored]:
     """Write the reduction of every ``lanes``-th element."""
     writer, size = kernel.writer, (values[0].type.shape or ())[-1]
     types = [value.type.shaped(None) for value in values]
@@ -117,7 +115,8 @@ def _scan(kernel: Kernel, operation: Operation) -> None:
     first, step = (str(size - 1), -1) if backwards else ("0", 1)
     with writer.loops(shape[:axis] + shape[axis + 1 :]) as index, writer.scope(""):
         for result, value in zip(results, values, strict=True):
-            writer.write(f"{result.element(_inserted(index, axis, first))} = {value.element(_inserted(index, axis, first))};")
+            begin = _inserted(index, axis, first)
+            writer.write(f"{result.element(begin)} = {value.element(begin)};")
         count = writer.name("n")
         with writer.scope(f"for (int {count} = 1; {count} < {size}; ++{count})"):
             place, previous = writer.name("k"), writer.name("k")

@@ -37,7 +37,9 @@ def _splat(kernel: Kernel, operation: Operation) -> None:
 def _unsplat(kernel: Kernel, operation: Operation) -> None:
     value = kernel.value(operation.operands[0])
     zeros = ("0",) * len(value.type.shape or ())
-    kernel.bind(operation.results[0], Value(operation.outputs[0], lambda index: kernel.writer.at(value, zeros)))
+    kernel.bind(
+        operation.results[0], Value(operation.outputs[0], lambda index: kernel.writer.at(value, zeros))
+    )
 
 
 @lowers("tt.addptr")
@@ -45,9 +47,7 @@ def _address(kernel: Kernel, operation: Operation) -> None:
     kernel.elementwise(operation, operation.outputs[0], lambda pointer, offset: f"({pointer} + {offset})")
 
 
-def _rearranged(
-    kernel: Kernel, operation: Operation, value: Value, source: Callable[[Index], Index]
-) -> None:
+def _rearranged(kernel: Kernel, operation: Operation, value: Value, source: Callable[[Index], Index]) -> None:
     """Bind the result to ``value``'s elements at the indices that ``source`` returns."""
 
     def element(index: Index) -> str:
@@ -117,7 +117,11 @@ def _join(kernel: Kernel, operation: Operation) -> None:
 def _split(kernel: Kernel, operation: Operation) -> None:
     value = kernel.stored(kernel.value(operation.operands[0]))
     for half, name in enumerate(operation.results):
-        kernel.bind(name, Value(operation.outputs[0], lambda index, half=half: value.element((*index, str(half)))))
+        kernel.bind(name, Value(operation.outputs[0], _half(value, half)))
+
+
+def _half(value: Value, half: int) -> Callable[[Index], str]:
+    return lambda index: value.element((*index, str(half)))
 
 
 @lowers("tt.cat")

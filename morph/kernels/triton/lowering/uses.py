@@ -9,7 +9,15 @@ from morph.kernels.triton.ir.operations import Block, Function, Operation, every
 
 REPEATING = ("tt.broadcast", "tt.expand_dims")
 # through these, an offset that overflows makes an address that no program can mean
-LINEAR = ("arith.addi", "arith.subi", "arith.muli", "arith.extsi", "tt.splat", "tt.expand_dims", "tt.broadcast")
+LINEAR = (
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+    "arith.extsi",
+    "tt.splat",
+    "tt.expand_dims",
+    "tt.broadcast",
+)
 
 
 class Uses:

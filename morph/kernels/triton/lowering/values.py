@@ -52,4 +52,3 @@ def flat(index: Index, shape: tuple[int, ...]) -> str:
         step = "0" if size == 1 else each
         place = f"({place}) * {size} + {step}" if place not in ("", "0") else step
     return place or "0"
-

@@ -19,9 +19,9 @@ class Scope:
     """The inside of braces.
 
     Attributes:
-        is_loop_of_elements: Whether it runs for each element: what does not depend on its index may be computed outside.
+        is_loop_of_elements: Whether it runs for each element: what does not depend on its index may move out.
         lines: The lines so far.
-        known: The names that hold elements: for a value and an index. The values are kept alive by their presence.
+        known: The names that hold elements: for a value, which is kept alive here, and an index.
     """
 
     is_loop_of_elements: bool
@@ -68,7 +68,7 @@ class Writer:
 
     @contextlib.contextmanager
     def loop(self, size: int, letter: str = "i") -> Iterator[str]:
-        """Write a loop over ``size`` elements; yield the index, which is "0" without a loop for one element."""
+        """Write a loop over ``size`` elements; yield the index, which is "0" for one element."""
         if size == 1:
             yield "0"
             return
@@ -122,7 +122,7 @@ class Writer:
         return name
 
     def _level(self, expression: str) -> int:
-        """Return the outermost scope in which an expression can be computed, out of loops over elements only."""
+        """Return the outermost scope in which an expression can be computed."""
         level = max((self._levels.get(name, 0) for name in IDENTIFIER.findall(expression)), default=0)
         fixed = max((n for n, scope in enumerate(self._scopes) if not scope.is_loop_of_elements), default=0)
         return max(level, fixed)
