@@ -7,7 +7,7 @@ namespace math {
 // 2^x within about one unit of the last place; results below the normal numbers are zero, as on a GPU.
 static inline float exp2(float x) {
   float clamped = x < -126.f ? -126.f : x > 128.f ? 128.f : x;
-  float whole = std::nearbyint(clamped), rest = clamped - whole;
+  float whole = math::nearbyint(clamped), rest = clamped - whole;
   float p = 1.5403530393381609e-4f;
   p = p * rest + 1.3333558146428443e-3f;
   p = p * rest + 9.6181291076284772e-3f;
@@ -23,7 +23,7 @@ static inline float exp2(float x) {
 
 static inline float exp(float x) {
   float clamped = x < -87.33654f ? -87.33654f : x > 88.72284f ? 88.72284f : x;
-  float whole = std::nearbyint(clamped * 1.44269504088896341f);
+  float whole = math::nearbyint(clamped * 1.44269504088896341f);
   float rest = clamped - whole * 0.693359375f;
   rest = rest + whole * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -39,11 +39,8 @@ static inline float exp(float x) {
   return x != x ? x : y;
 }
 
-static inline double exp2(double x) { return std::exp2(x); }
-static inline double exp(double x) { return std::exp(x); }
-
-static inline float rsqrt(float x) { return 1.f / std::sqrt(x); }
-static inline double rsqrt(double x) { return 1. / std::sqrt(x); }
+static inline float rsqrt(float x) { return 1.f / math::sqrt(x); }
+static inline double rsqrt(double x) { return 1. / math::sqrt(x); }
 template <class T> static inline T multiply_add(T a, T b, T c) { return a * b + c; }
 template <class T> static inline T absolute(T x) { return x < 0 ? T(-x) : x; }
 
@@ -61,33 +58,29 @@ template <class T> static inline T add(T a, T b) { return a + b; }
 template <class T> static inline T subtract(T a, T b) { return a - b; }
 template <class T> static inline T multiply(T a, T b) { return a * b; }
 template <class T> static inline T reciprocal(T x) { return T(1) / x; }
-template <class T> static inline T rcbrt(T x) { return T(1) / std::cbrt(x); }
-template <class T> static inline T exp10(T x) { return std::pow(T(10), x); }
-template <class T> static inline T sinpi(T x) { return std::sin(T(M_PI) * std::fmod(x, T(2))); }
-template <class T> static inline T cospi(T x) { return std::cos(T(M_PI) * std::fmod(x, T(2))); }
+template <class T> static inline T rcbrt(T x) { return T(1) / math::cbrt(x); }
+template <class T> static inline T exp10(T x) { return math::pow(T(10), x); }
+template <class T> static inline T sinpi(T x) { return math::sin(T(kPi) * math::fmod(x, T(2))); }
+template <class T> static inline T cospi(T x) { return math::cos(T(kPi) * math::fmod(x, T(2))); }
 template <class T> static inline T erfinv(T y) {
-  double w = -std::log1p(-double(y) * y), x = 0, a = 0.147, t = 2 / (M_PI * a) - w / 2;
-  x = std::copysign(std::sqrt(std::sqrt(t * t + w / a) - t), double(y));
-  if (std::fabs(y) >= 1) return std::fabs(y) == 1 ? std::copysign(T(INFINITY), y) : T(NAN);
-  for (int step = 0; step < 3; ++step) x -= (std::erf(x) - y) / (M_2_SQRTPI * std::exp(-x * x));
+  double w = -math::log1p(-double(y) * y), x = 0, a = 0.147, t = 2 / (kPi * a) - w / 2;
+  x = math::copysign(math::sqrt(math::sqrt(t * t + w / a) - t), double(y));
+  if (math::fabs(y) >= 1) return math::fabs(y) == 1 ? math::copysign(T(kInfinity), y) : T(kNan);
+  for (int step = 0; step < 3; ++step) x -= (math::erf(x) - y) / ((2 / math::sqrt(kPi)) * math::exp(-x * x));
   return T(y == 0 ? y : x);
 }
 template <class T> static inline T erfcinv(T y) { return erfinv(T(1) - y); }
-template <class T> static inline T erfcx(T x) { return T(std::exp(double(x) * x) * std::erfc(double(x))); }
-template <class T> static inline T normcdf(T x) { return T(0.5 * std::erfc(-double(x) * M_SQRT1_2)); }
-template <class T> static inline T normcdfinv(T y) { return T(M_SQRT2 * erfinv(2 * double(y) - 1)); }
-template <class T> static inline T j0(T x) { return T(::j0(double(x))); }
-template <class T> static inline T j1(T x) { return T(::j1(double(x))); }
-template <class T> static inline T y0(T x) { return T(::y0(double(x))); }
-template <class T> static inline T y1(T x) { return T(::y1(double(x))); }
-template <class T> static inline T rhypot(T a, T b) { return T(1) / std::hypot(a, b); }
-template <class T> static inline T norm3d(T a, T b, T c) { return std::sqrt(a * a + b * b + c * c); }
+template <class T> static inline T erfcx(T x) { return T(math::exp(double(x) * x) * math::erfc(double(x))); }
+template <class T> static inline T normcdf(T x) { return T(0.5 * math::erfc(-double(x) * math::sqrt(0.5))); }
+template <class T> static inline T normcdfinv(T y) { return T(math::sqrt(2.) * erfinv(2 * double(y) - 1)); }
+template <class T> static inline T rhypot(T a, T b) { return T(1) / math::hypot(a, b); }
+template <class T> static inline T norm3d(T a, T b, T c) { return math::sqrt(a * a + b * b + c * c); }
 template <class T> static inline T rnorm3d(T a, T b, T c) { return T(1) / norm3d(a, b, c); }
-template <class T> static inline int is_finite(T x) { return std::isfinite(x); }
-template <class T> static inline int is_infinite(T x) { return std::isinf(x); }
+template <class T> static inline int is_finite(T x) { return __builtin_isfinite(x); }
+template <class T> static inline int is_infinite(T x) { return __builtin_isinf(x); }
 template <class T> static inline int is_nan(T x) { return x != x; }
-template <class T> static inline int sign_bit(T x) { return std::signbit(x); }
-template <class T> static inline T positive_difference(T a, T b) { return std::fdim(a, b); }
+template <class T> static inline int sign_bit(T x) { return __builtin_signbit(x); }
+template <class T> static inline T positive_difference(T a, T b) { return math::fdim(a, b); }
 static inline int32_t population(int32_t x) { return __builtin_popcount(uint32_t(x)); }
 static inline int32_t population(int64_t x) { return __builtin_popcountll(uint64_t(x)); }
 static inline int32_t leading_zeros(int32_t x) { return x ? __builtin_clz(uint32_t(x)) : 32; }

@@ -1,11 +1,11 @@
 // The numbers of a kernel: half, bfloat16 and the formats of eight bits; arithmetic is done in float.
 #pragma once
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include "functions.h"
 
 template <class To, class From>
 static inline To bits(From from) {
@@ -38,22 +38,22 @@ struct f8 {
   explicit f8(float value) : raw(rounded(value, true)) {}
   operator float() const {
     int magnitude = raw & 0x7f, exponent = magnitude >> Mantissa, mantissa = magnitude & ((1 << Mantissa) - 1);
-    if (UnsignedZero ? raw == 0x80 : Finite ? magnitude == 0x7f : magnitude > kLargest + 1) return NAN;
-    if (!Finite && magnitude == kLargest + 1) return raw & 0x80 ? -INFINITY : INFINITY;
+    if (UnsignedZero ? raw == 0x80 : Finite ? magnitude == 0x7f : magnitude > kLargest + 1) return math::kNan;
+    if (!Finite && magnitude == kLargest + 1) return raw & 0x80 ? -math::kInfinity : math::kInfinity;
     float whole = exponent ? 1.f : 0.f;
-    float value = std::ldexp(whole + float(mantissa) / (1 << Mantissa), (exponent ? exponent : 1) - Bias);
+    float value = math::ldexp(whole + float(mantissa) / (1 << Mantissa), (exponent ? exponent : 1) - Bias);
     return raw & 0x80 ? -value : value;
   }
   static uint8_t rounded(float value, bool to_nearest) {
     uint8_t sign = bits<uint32_t>(value) >> 31 ? 0x80 : 0;
     if (value != value) return UnsignedZero ? kNan : sign | kNan;
-    float magnitude = std::fabs(value);
+    float magnitude = math::fabs(value);
     float largest = bits_of(kLargest);
     if (magnitude >= largest) return sign | kLargest;
     int exponent = int(bits<uint32_t>(magnitude) >> 23) - 127;
     if (exponent < 1 - Bias) exponent = 1 - Bias;
-    float steps = std::ldexp(magnitude, Mantissa - exponent);
-    int count = int(to_nearest ? std::nearbyint(steps) : std::trunc(steps));
+    float steps = math::ldexp(magnitude, Mantissa - exponent);
+    int count = int(to_nearest ? math::nearbyint(steps) : math::trunc(steps));
     int result = ((exponent + Bias - 1) << Mantissa) + count;
     if (result > kLargest) result = kLargest;
     return result == 0 && UnsignedZero ? 0 : sign | uint8_t(result);
@@ -79,7 +79,7 @@ static inline float four_bits(int pattern) {
 // A scale: an exponent of eight bits.
 static inline float power_of_two(int8_t exponent) {
   uint8_t raw = uint8_t(exponent);
-  return raw == 255 ? NAN : raw ? bits<float>(uint32_t(raw) << 23) : bits<float>(0x00400000u);
+  return raw == 255 ? math::kNan : raw ? bits<float>(uint32_t(raw) << 23) : bits<float>(0x00400000u);
 }
 
 // Rounding towards zero, where the usual rounding is to the nearest.
@@ -91,7 +91,7 @@ static inline To toward_zero(float value) {
     return number;
   } else if constexpr (std::is_same_v<To, f16>) {
     f16 number = f16(value);
-    bool is_away = std::fabs(float(number)) > std::fabs(value);
+    bool is_away = math::fabs(float(number)) > math::fabs(value);
     return is_away ? bits<f16>(uint16_t(bits<uint16_t>(number) - 1)) : number;
   } else {
     To number;

@@ -100,7 +100,7 @@ CHOICES = {
     "arith.minnumf": "smaller",
     "arith.maximumf": "larger_or_nan",
     "arith.minimumf": "smaller_or_nan",
-    "arith.remf": "std::fmod",
+    "arith.remf": "math::fmod",
 }
 
 

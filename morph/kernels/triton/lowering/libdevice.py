@@ -41,10 +41,10 @@ _OWN = (
 _ROUNDED = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 
 FUNCTIONS = {
-    **{name: f"std::{name}" for name in _OF_C},
+    **{name: f"math::{name}" for name in _OF_C},
     **{name: f"math::{name}" for name in _OWN},
     **{
-        f"fast_{name}": f"std::{name}"
+        f"fast_{name}": f"math::{name}"
         for name in ("cos", "sin", "tan", "tanh", "log", "log2", "log10", "pow")
     },
     **{f"fast_{name}": f"math::{name}" for name in ("exp", "exp10")},
@@ -54,20 +54,20 @@ FUNCTIONS = {
     "fdivide": "math::divide",
     "frcp_rn": "math::reciprocal",
     "drcp_rn": "math::reciprocal",
-    "fsqrt_rn": "std::sqrt",
-    "dsqrt_rn": "std::sqrt",
+    "fsqrt_rn": "math::sqrt",
+    "dsqrt_rn": "math::sqrt",
     "frsqrt_rn": "math::rsqrt",
     "fmaf_rn": "math::multiply_add",
     "fma_rn": "math::multiply_add",
     "fma": "math::multiply_add",
-    "fabs": "std::fabs",
+    "fabs": "math::fabs",
     "abs": "math::absolute",
     "llabs": "math::absolute",
     "fmax": "math::larger",
     "fmin": "math::smaller",
     "fdim": "math::positive_difference",
-    "rint": "std::nearbyint",
-    "powi": "std::pow",
+    "rint": "math::nearbyint",
+    "powi": "math::pow",
     "isnan": "math::is_nan",
     "isinf": "math::is_infinite",
     "isnand": "math::is_nan",

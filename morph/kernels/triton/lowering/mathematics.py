@@ -16,13 +16,13 @@ MATH = {
     "exp": "math::exp",
     "exp2": "math::exp2",
     "rsqrt": "math::rsqrt",
-    "absf": "std::fabs",
+    "absf": "math::fabs",
     "fma": "math::multiply_add",
-    "powf": "std::pow",
-    "copysign": "std::copysign",
-    "roundeven": "std::nearbyint",
+    "powf": "math::pow",
+    "copysign": "math::copysign",
+    "roundeven": "math::nearbyint",
     **{
-        name: f"std::{name}"
+        name: f"math::{name}"
         for name in (
             *(
                 "log",
