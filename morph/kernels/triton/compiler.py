@@ -42,9 +42,9 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
         own = {"supported_fp8_dtypes": FLOAT8, "max_num_imprecise_acc_default": 0}
         return dataclasses.replace(chosen, **{name: own[name] for name in own if name not in options})
 
-    def add_stages(self, stages: dict[str, Any], options: CUDAOptions, language: Language) -> None:
+    def add_stages(self, stages: dict[str, Any], options: CUDAOptions, language: Any = None) -> None:
         """Enter the steps from the front end's IR to a shared library."""
-        if language != Language.TRITON:
+        if language not in (None, Language.TRITON):
             raise UnsupportedOperationError("gluon", "it is written for the layouts of a GPU")
         stages["ttir"] = _simplified
         stages["cpp"] = _lowered

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from triton.backends.driver import decompose_descriptor, expand_signature
 
+from morph.kernels.triton import descriptors
 from morph.kernels.triton.errors import KernelFailedError, UnsupportedOperationError
 from morph.software import capture
 
@@ -125,8 +125,8 @@ def _types(signature: Sequence[Any]) -> Iterator[str]:
     for type in signature:
         if isinstance(type, tuple):
             yield from _types(type)
-        elif type.startswith("tensordesc"):
-            yield from expand_signature([type], None, "*i8")
+        elif descriptors.is_descriptor(type):
+            yield from descriptors.types(type)
         elif type != "constexpr":
             yield type
 
@@ -135,8 +135,8 @@ def _flattened(signature: Sequence[Any], arguments: Sequence[Any]) -> Iterator[A
     for type, argument in zip(signature, arguments, strict=True):
         if isinstance(type, tuple):
             yield from _flattened(type, argument)
-        elif type.startswith("tensordesc"):
-            yield from decompose_descriptor(argument)
+        elif descriptors.is_descriptor(type):
+            yield from descriptors.values(argument)
         elif type != "constexpr":
             yield argument
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from morph.kernels.triton.ir.operations import Operation, Region
 from morph.kernels.triton.ir.types import Type
@@ -106,24 +107,64 @@ def _inserted(index: Index, axis: int, place: str) -> Index:
 
 @lowers("tt.scan")
 def _scan(kernel: Kernel, operation: Operation) -> None:
-    axis, backwards = operation.integer("axis"), operation.flag("reverse")
-    values = [kernel.stored(value) for value in kernel.operands(operation)]
-    results = [kernel.writer.variable(value.type) for value in values]
-    shape, writer = values[0].type.shape or (), kernel.writer
-    types = [value.type.shaped(None) for value in values]
-    size = shape[axis]
-    first, step = (str(size - 1), -1) if backwards else ("0", 1)
-    with writer.loops(shape[:axis] + shape[axis + 1 :]) as index, writer.scope(""):
-        for result, value in zip(results, values, strict=True):
-            begin = _inserted(index, axis, first)
-            writer.write(f"{result.element(begin)} = {value.element(begin)};")
-        count = writer.name("n")
-        with writer.scope(f"for (int {count} = 1; {count} < {size}; ++{count})"):
-            place, previous = writer.name("k"), writer.name("k")
-            writer.write(f"int const {place} = {first} + {step} * {count}, {previous} = {place} - {step};")
-            before = [result.element(_inserted(index, axis, previous)) for result in results]
-            following = [value.element(_inserted(index, axis, place)) for value in values]
-            targets = [result.element(_inserted(index, axis, place)) for result in results]
-            _assign(kernel, targets, combine(kernel, operation.regions[0], before, following), types)
-    for name, result in zip(operation.results, results, strict=True):
-        kernel.set(name, result)
+    """Combine each element with the one before it, then with the one two before, four before, and so on.
+
+    The rounding errors grow as little as on a GPU, and the elements of a step do not depend on each other.
+    """
+    axis, is_reverse = operation.integer("axis"), operation.flag("reverse")
+    writer, kept = kernel.writer, [kernel.copied(value) for value in kernel.operands(operation)]
+    if not kept:
+        return
+    types, size = [value.type for value in kept], (kept[0].type.shape or ())[axis]
+    spare = [writer.variable(type) for type in types]
+    distance = writer.name("n")
+    with writer.scope(f"for (int {distance} = 1; {distance} < {size}; {distance} *= 2)"):
+        sources, targets = (_pointers(kernel, arrays) for arrays in (kept, spare))
+        _combine_at(kernel, operation.regions[0], sources, targets, axis, distance, is_reverse)
+        for first, second in zip(kept, spare, strict=True):
+            writer.write(f"std::memcpy({first.name}, {second.name}, sizeof {first.name});")
+    for name, value in zip(operation.results, kept, strict=True):
+        kernel.set(name, value)
+
+
+def _pointers(kernel: Kernel, arrays: Sequence[Stored]) -> list[Stored]:
+    """Return the same values, said to share no memory."""
+    names = [kernel.writer.name("p") for _ in arrays]
+    for name, array in zip(names, arrays, strict=True):
+        kernel.writer.write(f"{array.type.c_type}* __restrict__ const {name} = {array.name};")
+    return [stored(array.type, name) for name, array in zip(names, arrays, strict=True)]
+
+
+def _combine_at(
+    kernel: Kernel,
+    region: Region,
+    sources: list[Stored],
+    targets: list[Stored],
+    axis: int,
+    distance: str,
+    is_reverse: bool,
+) -> None:
+    """Write the combination of each element with the one that lies a distance before it, if there is one."""
+    writer, shape = kernel.writer, sources[0].type.shape or ()
+    end, types = shape[axis], [source.type.shaped(None) for source in sources]
+    kept, changed = ("0", distance), (distance, str(end))
+    if is_reverse:
+        kept, changed = (f"{end} - {distance}", str(end)), ("0", f"{end} - {distance}")
+    with writer.loops(shape[:axis]) as outer:
+        with _span(kernel, *kept) as place, writer.loops(shape[axis + 1 :]) as inner:
+            for source, target in zip(sources, targets, strict=True):
+                index = (*outer, place, *inner)
+                writer.write(f"{target.element(index)} = {source.element(index)};")
+        with _span(kernel, *changed) as place, writer.loops(shape[axis + 1 :]) as inner, writer.scope(""):
+            at = (*outer, place, *inner)
+            before = (*outer, f"({place} {'+' if is_reverse else '-'} {distance})", *inner)
+            first, second = ([source.element(index) for source in sources] for index in (before, at))
+            results = combine(kernel, region, first, second)
+            _assign(kernel, [target.element(at) for target in targets], results, types)
+
+
+@contextlib.contextmanager
+def _span(kernel: Kernel, begin: str, end: str) -> Iterator[str]:
+    place = kernel.writer.name("k")
+    with kernel.writer.scope(f"for (int {place} = {begin}; {place} < {end}; ++{place})"):
+        yield place

@@ -19,7 +19,7 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         inside = k < K - step * BK
         left = tl.load(at, mask=(i < M)[:, None] & inside[None, :], other=0.0)
         right = tl.load(bt, mask=inside[:, None] & (j < N)[None, :], other=0.0)
-        total = tl.dot(left, right, total, input_precision="ieee")
+        total = tl.dot(left, right, total, input_precision="ieee", out_dtype=total.dtype)
         at += BK
         bt += BK * N
     tl.store(c + i[:, None] * N + j[None, :], total, mask=(i < M)[:, None] & (j < N)[None, :])

@@ -75,7 +75,7 @@ def order(x, out, bins, N: tl.constexpr):
     a = tl.load(x + i)
     tl.store(out + i, tl.sort(a))
     tl.store(out + N + i, tl.sort(a, descending=True))
-    tl.store(out + 2 * N + i, tl.flip(a))
+    tl.store(out + 2 * N + i, tl.flip(a, 0))
     tl.store(bins + tl.arange(0, 16), tl.histogram(a & 15, 16))
 
 
