@@ -45,11 +45,11 @@ template <class T> static inline T multiply_add(T a, T b, T c) { return a * b + 
 template <class T> static inline T absolute(T x) { return x < 0 ? T(-x) : x; }
 
 // The larger or smaller number; NaN only if both are.
-template <class T> static inline T larger(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b; }
-template <class T> static inline T smaller(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; }
+template <class T> static inline T larger(T a, T b) { return (a > b) | (b != b) ? a : b; }
+template <class T> static inline T smaller(T a, T b) { return (a < b) | (b != b) ? a : b; }
 // NaN if one is.
-template <class T> static inline T larger_or_nan(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-template <class T> static inline T smaller_or_nan(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+template <class T> static inline T larger_or_nan(T a, T b) { return (a > b) | (a != a) ? a : b; }
+template <class T> static inline T smaller_or_nan(T a, T b) { return (a < b) | (a != a) ? a : b; }
 
 // libdevice's, where the C library has no function of that kind
 template <class T> static inline T saturate(T x) { return x > T(0) ? (x < T(1) ? x : T(1)) : T(0); }

@@ -15,15 +15,41 @@ static inline To bits(From from) {
   return to;
 }
 
-using f16 = _Float16;
+static constexpr int smaller_of(int a, int b) { return a < b ? a : b; }
+static inline int clamped(int64_t count, int most) { return count < 0 ? 0 : count > most ? most : int(count); }
+
+// Half precision, converted by whole numbers, which the compiler can do for many elements at once.
+struct f16 {
+  uint16_t raw;
+  f16() = default;
+  explicit f16(float value) {
+    uint32_t word = bits<uint32_t>(value), magnitude = word & 0x7fffffffu;
+    uint32_t normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
+    uint32_t subnormal = bits<uint32_t>(bits<float>(magnitude) + 0.5f) - 0x3f000000u;
+    uint32_t chosen = magnitude < 0x38800000u ? subnormal : normal;
+    chosen = magnitude >= 0x477ff000u ? 0x7c00u : chosen;
+    chosen = magnitude > 0x7f800000u ? 0x7e00u : chosen;
+    raw = uint16_t(chosen | (word >> 16 & 0x8000u));
+  }
+  explicit f16(double value) : raw(bits<uint16_t>(_Float16(value))) {}
+  template <class T> explicit f16(T value) : f16(float(value)) {}
+  operator float() const {
+    uint32_t magnitude = uint32_t(raw & 0x7fff) << 13;
+    uint32_t word = bits<uint32_t>(bits<float>(magnitude) * 0x1p112f);
+    word |= magnitude >= 0x0f800000u ? 0x7f800000u : 0;
+    return bits<float>(word | uint32_t(raw & 0x8000) << 16);
+  }
+};
 
 struct bf16 {
   uint16_t raw;
   bf16() = default;
   explicit bf16(float value) {
     uint32_t word = bits<uint32_t>(value);
-    raw = value != value ? 0x7fc0 : uint16_t((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+    uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
+    raw = uint16_t(value != value ? 0x7fc0u : rounded);
   }
+  template <class T> explicit bf16(T value) : bf16(float(value)) {}
   operator float() const { return bits<float>(uint32_t(raw) << 16); }
 };
 

@@ -7,6 +7,8 @@ from morph.kernels.triton.ir.types import Type
 from morph.kernels.triton.lowering.arithmetic import unsigned
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
 
+COSTS = {"f64": 0, "f32": 0, "bf16": 1, "f16": 3}  # of a conversion, in additions
+
 
 @lowers("arith.extf", "arith.truncf", "tt.fp_to_fp")
 def _between_floats(kernel: Kernel, operation: Operation) -> None:
@@ -14,7 +16,8 @@ def _between_floats(kernel: Kernel, operation: Operation) -> None:
     if "rtz" in operation.words and target.is_narrow_float:
         kernel.elementwise(operation, target, lambda a: f"toward_zero<{target.c_type}>(float({a}))", 3)
     else:
-        kernel.elementwise(operation, target, lambda a: converted(a, source, target))
+        cost = sum(COSTS.get(type.element, 20) for type in (source, target))
+        kernel.elementwise(operation, target, lambda a: converted(a, source, target), cost)
 
 
 @lowers("arith.extsi", "arith.trunci", "arith.index_cast", "arith.sitofp")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from morph.kernels.triton.errors import UnsupportedOperationError
 from morph.kernels.triton.ir.operations import Operation
+from morph.kernels.triton.ir.types import Type
 from morph.kernels.triton.lowering.constants import zero
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
-from morph.kernels.triton.lowering.values import Index, Value
+from morph.kernels.triton.lowering.spans import Count, chosen
+from morph.kernels.triton.lowering.values import Index, Stored
 
 ATOMICS = {"and": "and_", "or": "or_", "xor": "xor_"}
 
@@ -17,33 +21,65 @@ def _load(kernel: Kernel, operation: Operation) -> None:
     pointer, *rest = kernel.operands(operation)
     volatile = operation.flag("isVolatile")
 
+    def loaded(index: Index) -> str:
+        place = kernel.writer.at(pointer, index)
+        return f"*({type.c_type} const volatile*)({place})" if volatile else f"*{place}"
+
+    def other(index: Index) -> str:
+        return kernel.writer.at(rest[1], index) if len(rest) > 1 else zero(type)
+
     def element(index: Index) -> str:
-        at = kernel.writer.at
-        place = at(pointer, index)
-        loaded = f"*({type.c_type} const volatile*)({place})" if volatile else f"*{place}"
         if not rest:
-            return loaded
-        other = at(rest[1], index) if len(rest) > 1 else zero(type)
-        return f"({at(rest[0], index)} ? {loaded} : {other})"
+            return loaded(index)
+        return f"({kernel.writer.at(rest[0], index)} ? {loaded(index)} : {other(index)})"
 
-    value = Value(type, element)
-    kernel.set(operation.results[0], _now(kernel, value))
+    if type.shape is None:
+        kernel.set(operation.results[0], kernel.writer.constant(type, element(())))
+        return
+    result, count = kernel.writer.variable(type), chosen(kernel, operation.operands[1]) if rest else None
+    kernel.set(operation.results[0], result)
+    if count is None:
+        _fill(kernel, result, type.shape, element)
+    else:
+        _fill_row(kernel, result, type.shape, count, loaded, other)
 
 
-def _now(kernel: Kernel, value: Value) -> Value:
-    if value.type.shape is None:
-        return kernel.writer.constant(value.type, value.element(()))
-    result = kernel.writer.variable(value.type)
-    with kernel.writer.loops(value.type.shape) as index:
-        kernel.writer.write(f"{result.element(index)} = {value.element(index)};")
-    return result
+def _fill(kernel: Kernel, result: Stored, shape: tuple[int, ...], element: Callable[[Index], str]) -> None:
+    with kernel.writer.loops(shape) as index:
+        kernel.writer.write(f"{result.element(index)} = {element(index)};")
+
+
+def _fill_row(
+    kernel: Kernel,
+    result: Stored,
+    shape: tuple[int, ...],
+    count: Count,
+    loaded: Callable[[Index], str],
+    other: Callable[[Index], str],
+) -> None:
+    """Write the elements that a mask chooses, and then the others."""
+    writer = kernel.writer
+    with writer.loops(shape[:-1]) as row:
+        limit = writer.at(writer.constant(Type("i32"), count(row)))
+        for begin, end, element in (("0", limit, loaded), (limit, str(shape[-1]), other)):
+            with writer.span(begin, end) as place:
+                index = (*row, place)
+                writer.write(f"{result.element(index)} = {element(index)};")
 
 
 @lowers("tt.store")
 def _store(kernel: Kernel, operation: Operation) -> None:
     pointer, value, *rest = kernel.operands(operation)
-    writer = kernel.writer
-    with writer.loops(pointer.type.shape or ()) as index:
+    writer, shape = kernel.writer, pointer.type.shape or ()
+    count = chosen(kernel, operation.operands[2]) if rest else None
+    if count is not None:
+        with writer.loops(shape[:-1]) as row:
+            limit = writer.at(writer.constant(Type("i32"), count(row)))
+            with writer.span("0", limit) as place:
+                index = (*row, place)
+                writer.write(f"*{writer.at(pointer, index)} = {writer.at(value, index)};")
+        return
+    with writer.loops(shape) as index:
         condition = f"if ({writer.at(rest[0], index)}) " if rest else ""
         writer.write(f"{condition}*{writer.at(pointer, index)} = {writer.at(value, index)};")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from morph.kernels.triton.ir.operations import Operation, Region
 from morph.kernels.triton.ir.types import Type
@@ -119,20 +118,11 @@ def _scan(kernel: Kernel, operation: Operation) -> None:
     spare = [writer.variable(type) for type in types]
     distance = writer.name("n")
     with writer.scope(f"for (int {distance} = 1; {distance} < {size}; {distance} *= 2)"):
-        sources, targets = (_pointers(kernel, arrays) for arrays in (kept, spare))
-        _combine_at(kernel, operation.regions[0], sources, targets, axis, distance, is_reverse)
+        _combine_at(kernel, operation.regions[0], kept, spare, axis, distance, is_reverse)
         for first, second in zip(kept, spare, strict=True):
             writer.write(f"std::memcpy({first.name}, {second.name}, sizeof {first.name});")
     for name, value in zip(operation.results, kept, strict=True):
         kernel.set(name, value)
-
-
-def _pointers(kernel: Kernel, arrays: Sequence[Stored]) -> list[Stored]:
-    """Return the same values, said to share no memory."""
-    names = [kernel.writer.name("p") for _ in arrays]
-    for name, array in zip(names, arrays, strict=True):
-        kernel.writer.write(f"{array.type.c_type}* __restrict__ const {name} = {array.name};")
-    return [stored(array.type, name) for name, array in zip(names, arrays, strict=True)]
 
 
 def _combine_at(
@@ -151,20 +141,13 @@ def _combine_at(
     if is_reverse:
         kept, changed = (f"{end} - {distance}", str(end)), ("0", f"{end} - {distance}")
     with writer.loops(shape[:axis]) as outer:
-        with _span(kernel, *kept) as place, writer.loops(shape[axis + 1 :]) as inner:
+        with writer.span(*kept) as place, writer.loops(shape[axis + 1 :]) as inner:
             for source, target in zip(sources, targets, strict=True):
                 index = (*outer, place, *inner)
                 writer.write(f"{target.element(index)} = {source.element(index)};")
-        with _span(kernel, *changed) as place, writer.loops(shape[axis + 1 :]) as inner, writer.scope(""):
+        with writer.span(*changed) as place, writer.loops(shape[axis + 1 :]) as inner, writer.scope(""):
             at = (*outer, place, *inner)
             before = (*outer, f"({place} {'+' if is_reverse else '-'} {distance})", *inner)
             first, second = ([source.element(index) for source in sources] for index in (before, at))
             results = combine(kernel, region, first, second)
             _assign(kernel, [target.element(at) for target in targets], results, types)
-
-
-@contextlib.contextmanager
-def _span(kernel: Kernel, begin: str, end: str) -> Iterator[str]:
-    place = kernel.writer.name("k")
-    with kernel.writer.scope(f"for (int {place} = {begin}; {place} < {end}; ++{place})"):
-        yield place

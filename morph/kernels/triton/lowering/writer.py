@@ -78,6 +78,14 @@ class Writer:
             yield index
 
     @contextlib.contextmanager
+    def span(self, begin: str, end: str) -> Iterator[str]:
+        """Write a loop over the elements from ``begin`` to before ``end``; yield the index."""
+        index = f"i{next(self._numbers)}"
+        self._levels[index] = len(self._scopes)
+        with self.scope(f"for (int {index} = {begin}; {index} < {end}; ++{index})", True):
+            yield index
+
+    @contextlib.contextmanager
     def loops(self, shape: tuple[int, ...]) -> Iterator[Index]:
         """Write nested loops over the elements of a shape; yield the index."""
         with contextlib.ExitStack() as stack:

@@ -119,3 +119,26 @@ def test_shapes():
     total = x.sum(1, keepdim=True).int().expand(16, 32)
     expected = [x.t(), x + 1, halves, x, x.roll(-1, 1), total]
     assert torch.equal(out, torch.stack([each.reshape(-1) for each in expected]))
+
+
+@triton.jit
+def first_largest(a, i, b, j):
+    return tl.where(a >= b, a, b), tl.where(a >= b, i, j)
+
+
+@triton.jit
+def places_so_far(x, out, R: tl.constexpr, C: tl.constexpr, REVERSE: tl.constexpr):
+    i, j = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    rows = tl.broadcast_to(i.to(tl.int64), [R, C])
+    a = tl.load(x + i * C + j)
+    tl.store(out + i * C + j, tl.associative_scan((a, rows), 0, first_largest, reverse=REVERSE)[1])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("columns", [1, 4, 32])
+def test_scans_of_pairs(columns, reverse):
+    x = numbers(8, columns)
+    out = torch.empty(8, columns, dtype=torch.int64, device="cuda")
+    places_so_far[(1,)](x, out, R=8, C=columns, REVERSE=reverse)
+    expected = (x.flip(0) if reverse else x).cummax(0).indices
+    assert torch.equal(out, 7 - expected.flip(0) if reverse else expected)
