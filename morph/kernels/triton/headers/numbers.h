@@ -18,10 +18,17 @@ static inline To bits(From from) {
 static constexpr int smaller_of(int a, int b) { return a < b ? a : b; }
 static inline int clamped(int64_t count, int most) { return count < 0 ? 0 : count > most ? most : int(count); }
 
+// The copying of these types is spelled out: GCC vectorises no loop that copies a structure.
+
 // Half precision, converted by whole numbers, which the compiler can do for many elements at once.
 struct f16 {
   uint16_t raw;
   f16() = default;
+  f16(const f16& other) : raw(other.raw) {}
+  f16& operator=(const f16& other) {
+    raw = other.raw;
+    return *this;
+  }
   explicit f16(float value) {
     uint32_t word = bits<uint32_t>(value), magnitude = word & 0x7fffffffu;
     uint32_t normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
@@ -44,6 +51,11 @@ struct f16 {
 struct bf16 {
   uint16_t raw;
   bf16() = default;
+  bf16(const bf16& other) : raw(other.raw) {}
+  bf16& operator=(const bf16& other) {
+    raw = other.raw;
+    return *this;
+  }
   explicit bf16(float value) {
     uint32_t word = bits<uint32_t>(value);
     uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
@@ -61,6 +73,11 @@ struct f8 {
   static constexpr int kLargest = UnsignedZero ? 0x7f : Finite ? 0x7e : ((1 << Exponent) - 1) * (1 << Mantissa) - 1;
   static constexpr int kNan = UnsignedZero ? 0x80 : 0x7f;
   f8() = default;
+  f8(const f8& other) : raw(other.raw) {}
+  f8& operator=(const f8& other) {
+    raw = other.raw;
+    return *this;
+  }
   explicit f8(float value) : raw(rounded(value, true)) {}
   operator float() const {
     int magnitude = raw & 0x7f, exponent = magnitude >> Mantissa, mantissa = magnitude & ((1 << Mantissa) - 1);

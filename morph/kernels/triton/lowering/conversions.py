@@ -7,7 +7,7 @@ from morph.kernels.triton.ir.types import Type
 from morph.kernels.triton.lowering.arithmetic import unsigned
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
 
-COSTS = {"f64": 0, "f32": 0, "bf16": 1, "f16": 3}  # of a conversion, in additions
+COSTS = {"f64": 0, "f32": 0, "bf16": 1, "f16": 9}  # of a conversion, in additions
 
 
 @lowers("arith.extf", "arith.truncf", "tt.fp_to_fp")

@@ -10,6 +10,7 @@ from morph.kernels.triton.lowering.kernel import Kernel, lowers, only_block
 from morph.kernels.triton.lowering.values import Index, Stored, Value, stored
 
 LANES = 16
+MANY_LANES = 64  # for long rows: a lane waits for its last addition
 
 
 def combine(kernel: Kernel, region: Region, first: Sequence[str], second: Sequence[str]) -> list[str]:
@@ -48,7 +49,7 @@ def _reduce_rows(
     kernel: Kernel, region: Region, values: list[Value], results: list[Stored], shape: tuple[int, ...]
 ) -> None:
     """Reduce along the last axis: in lanes side by side, then the halves of the lanes, as warps do."""
-    lanes = min(LANES, shape[-1])
+    lanes = MANY_LANES if shape[-1] >= 4 * MANY_LANES else min(LANES, shape[-1])
     types = [value.type.shaped(None) for value in values]
     with kernel.writer.loops(shape[:-1]) as index, kernel.writer.scope(""):
         sums = _in_lanes(kernel, region, values, index, lanes)
