@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -44,11 +45,21 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
 
     def add_stages(self, stages: dict[str, Any], options: CUDAOptions, language: Any = None) -> None:
         """Enter the steps from the front end's IR to a shared library."""
+        _refuse_ahead_of_time()
         if language not in (None, Language.TRITON):
             raise UnsupportedOperationError("gluon", "it is written for the layouts of a GPU")
         stages["ttir"] = _simplified
         stages["cpp"] = _lowered
         stages["so"] = _built(options)
+
+
+def _refuse_ahead_of_time() -> None:
+    """Refuse what ``python -m triton.tools.compile`` does: its C code loads a GPU's binary."""
+    program = sys.modules["__main__"].__spec__
+    if program is not None and program.name == "triton.tools.compile":
+        raise UnsupportedOperationError(
+            "triton.tools.compile", "its output is for a GPU; launch the kernel from Python"
+        )
 
 
 def _simplified(module: Any, metadata: Metadata) -> Any:

@@ -14,7 +14,7 @@ class UnsupportedOperationError(MorphError, NotImplementedError):
     """
 
     def __init__(self, operation: str, reason: str) -> None:
-        super().__init__(f"{operation} in a Triton kernel on the software device: {reason}")
+        super().__init__(f"{operation} is not available to Triton kernels on the software device: {reason}")
         self.operation, self.reason = operation, reason
 
     def __reduce__(self) -> tuple[object, ...]:

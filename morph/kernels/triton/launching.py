@@ -104,10 +104,11 @@ class Launcher:
 
 def _order(count: int) -> ctypes.Array[ctypes.c_longlong] | None:
     """Return a shuffled order of the instances if the user asks for one, to look for races."""
-    if os.environ.get(SHUFFLE, "0") in ("", "0"):
+    seed = os.environ.get(SHUFFLE, "0")
+    if seed in ("", "0"):
         return None
     order = array.array("q", range(count))
-    random.shuffle(order)
+    random.Random(seed).shuffle(order)
     return (ctypes.c_longlong * count).from_buffer(order)
 
 

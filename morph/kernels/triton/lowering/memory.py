@@ -130,6 +130,9 @@ def _poll(kernel: Kernel, operation: Operation) -> None:
     kernel.set(operation.results[0], result)
 
 
-@lowers("gpu.barrier", "ttg.barrier", "tt.debug_barrier", "llvm.intr.assume")
+@lowers(
+    *("gpu.barrier", "ttg.barrier", "tt.debug_barrier", "llvm.intr.assume"),
+    *("tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"),
+)
 def _nothing(kernel: Kernel, operation: Operation) -> None:
     """An instance is one thread, which has nobody to wait for."""
