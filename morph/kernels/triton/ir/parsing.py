@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 
 from morph.kernels.triton.errors import UnsupportedOperationError
+from morph.kernels.triton.ir.names import STRING, Names
 from morph.kernels.triton.ir.operations import Block, Function, Operation, Region
 from morph.kernels.triton.ir.types import Type, parse_type
 
@@ -14,8 +14,6 @@ FUNCTION = re.compile(r'tt\.func (?:(public|private) )?@("[^"]*"|[\w.$-]+)(\(.*)
 RESULTS = re.compile(r"((?:%[\w$.-]+(?::\d+)?(?:, )?)+) = (.*)", re.DOTALL)
 NAME = re.compile(r'"?([A-Za-z_][\w.]*)"?(.*)', re.DOTALL)
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-STRING_OR_SIGN = re.compile(STRING.pattern + "|%")
 BLOCK = re.compile(r"(\^\w+)(?:\((.*)\))?:")
 OPENING, CLOSING = "<([{", ">)]}"
 
@@ -36,26 +34,18 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._lines = [line.strip() for line in text.split("\n") if line.strip()]
         self._at = 0
-        self._prefix = "%"
+        self._names = Names()
 
     def functions(self) -> Iterator[Function]:
-        for number in itertools.count():
-            self._prefix = f"%f{number}." if number else "%"
-            match = None
-            while match is None:
-                if self._at == len(self._lines):
-                    return
-                match = FUNCTION.match(self._next())
-            arguments = _arguments(_group(match[3]))
-            yield Function(match[2].strip('"'), match[1] != "private", arguments, self._region())
+        while self._at < len(self._lines):
+            match = FUNCTION.match(self._next())
+            if match:
+                arguments = _arguments(_group(match[3]))
+                yield Function(match[2].strip('"'), match[1] != "private", arguments, self._region())
 
     def _next(self) -> str:
-        """Return the next line, with names that no other function has."""
         self._at += 1
-        line = self._lines[self._at - 1]
-        if self._prefix == "%":
-            return line
-        return STRING_OR_SIGN.sub(lambda match: self._prefix if match[0] == "%" else match[0], line)
+        return self._names.unique(self._lines[self._at - 1])
 
     def _region(self) -> Region:
         blocks = [Block("", [])]
