@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from morph.kernels.triton.ir.types import Type
-from morph.kernels.triton.lowering.values import Index, Stored, Value, stored
+from morph.kernels.triton.lowering.values import Index, Stored, Value, stored, unflattened
 
+MOST_NESTED = 3  # loops: compilers take long for more
 IDENTIFIER = re.compile(r"\b[a-z]\d+\b")
 
 
@@ -87,7 +89,11 @@ class Writer:
 
     @contextlib.contextmanager
     def loops(self, shape: tuple[int, ...]) -> Iterator[Index]:
-        """Write nested loops over the elements of a shape; yield the index."""
+        """Write nested loops over the elements of a shape, or one loop for many axes; yield the index."""
+        if sum(size > 1 for size in shape) > MOST_NESTED:
+            with self.loop(math.prod(shape)) as place:
+                yield unflattened(place, shape)
+            return
         with contextlib.ExitStack() as stack:
             yield tuple(stack.enter_context(self.loop(size)) for size in shape)
 
