@@ -157,7 +157,8 @@ def compare_with_interpreter() -> None:
     import morph
 
     morph.activate("cpu")
-    command = [sys.executable, "-c", "from benchmarks import kernels as k; print(k.json.dumps(k.measured()))"]
+    code = "from benchmarks import kernels as k; print(k.json.dumps(k.measured()))"
+    command = [sys.executable, "-m", "morph", "--backend", "cpu", "-c", code]
     done = subprocess.run(
         command, env={**os.environ, INTERPRETED: "1"}, capture_output=True, text=True, check=True
     )
