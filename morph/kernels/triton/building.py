@@ -26,6 +26,7 @@ class KernelBuildError(MorphError):
     """The compiler refused the C++ of a kernel."""
 
 
+@functools.lru_cache(maxsize=128)  # tuning tries options that change nothing here, such as num_warps
 def build(source: str, fuse: bool) -> bytes:
     """Return the shared library of a kernel.
 

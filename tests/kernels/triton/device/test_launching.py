@@ -27,6 +27,16 @@ def test_tuning():
     assert tuned.best_config.kwargs["BLOCK"] in (64, 128)
 
 
+def test_options_that_change_nothing_are_not_compiled_again():
+    from morph.kernels.triton import building
+
+    x = torch.randn(77, device="cuda")
+    before = building.build.cache_info().misses
+    for warps in (1, 2, 8):
+        scale.warmup(x, x, 77, 0.5, BLOCK=32, num_warps=warps, grid=(1,)).asm["so"]
+    assert building.build.cache_info().misses <= before + 1
+
+
 def test_heuristics():
     x = torch.randn(200, device="cuda")
     out = torch.empty_like(x)
