@@ -16,10 +16,11 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    from morph.kernels import bitsandbytes, extensions, libraries, nvidia_smi, refusals
+    from morph.kernels import bitsandbytes, extensions, libraries, nvidia_smi, refusals, triton
 
     extensions.install(backend, journal)
     libraries.install(backend, journal)
     nvidia_smi.install(backend, journal)
     refusals.install(backend, journal)
+    triton.install(backend, journal)
     bitsandbytes.install(backend, journal)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_iter, tree_map
 
 from morph.software import generators
@@ -107,6 +107,22 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._record(func, args, kwargs, result)
         return result
 
+    def add(self, work: Callable[[], object], tensors: Iterable[torch.Tensor]) -> None:
+        """Run and record work that is no operation of torch's, such as the launch of a kernel.
+
+        Args:
+            work: Does it.
+            tensors: All that it may write to.
+        """
+
+        def run() -> None:
+            work()
+
+        for tensor in tensors:
+            self._keep(tensor)
+        run()
+        self.steps.append(Step(run, (), {}, (None,), None, False))
+
     def finish(self) -> None:
         """Put back what the capture changed outside of it."""
         with torch.inference_mode():
@@ -167,6 +183,12 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         devices = (tensor.device for tensor in _tensors(result))
         index = next(device.index for device in devices if device.type == self._device_type)
         return self._registered(generators.get_default_generator(index))
+
+
+def current() -> Capture | None:
+    """Return the capture that this thread's work goes into, if any."""
+    modes = reversed(_get_current_dispatch_mode_stack())
+    return next((mode for mode in modes if isinstance(mode, Capture)), None)
 
 
 def replay(steps: Iterable[Step]) -> None:

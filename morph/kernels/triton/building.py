@@ -1,0 +1,70 @@
+"""Compiling the C++ of kernels for this machine."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pathlib
+import platform
+import shutil
+import subprocess
+import tempfile
+
+from morph.errors import MorphError
+from morph.native.compiling import compiler
+
+HEADERS = pathlib.Path(__file__).parent / "headers"
+FLAGS = (
+    # -O3 unrolls short inner loops first, and GCC 12 then vectorises some of them wrongly
+    *("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-march=native", "-std=c++20"),
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-w", "-pthread"),
+    *("-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition"),
+)
+
+
+class KernelBuildError(MorphError):
+    """The compiler refused the C++ of a kernel."""
+
+
+@functools.lru_cache(maxsize=128)  # tuning tries options that change nothing here, such as num_warps
+def build(source: str, fuse: bool) -> bytes:
+    """Return the shared library of a kernel.
+
+    Args:
+        source: Its C++.
+        fuse: Whether a product and a sum may become one operation, rounded once.
+
+    Raises:
+        BuildError: If there is no compiler.
+        KernelBuildError: If the compiler refuses it.
+    """
+    with tempfile.TemporaryDirectory(prefix="morph-triton-") as folder:
+        file, library = pathlib.Path(folder, "kernel.cpp"), pathlib.Path(folder, "kernel.so")
+        file.write_text(source)
+        contraction = f"-ffp-contract={'fast' if fuse else 'off'}"
+        words = [*compiler(), *FLAGS, contraction, f"-I{HEADERS}", str(file), "-o", str(library)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            reason = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:300])
+            raise KernelBuildError(f"a Triton kernel does not compile: {reason}; please report its code")
+        return library.read_bytes()
+
+
+@functools.cache
+def version() -> str:
+    """Return a name of the way kernels are compiled: of these sources, the compiler and the processor."""
+    files = sorted(each for each in HEADERS.parent.rglob("*") if each.suffix in (".py", ".h"))
+    parts = [file.read_bytes() for file in files]
+    command = compiler()
+    binary = pathlib.Path(shutil.which(command[0]) or command[0]).resolve()
+    parts += [" ".join([*command, *FLAGS, str(binary)]).encode(), str(binary.stat().st_mtime_ns).encode()]
+    return hashlib.sha256(b"\0".join([*parts, _processor().encode()])).hexdigest()
+
+
+def _processor() -> str:
+    """Return what the processor can do; a library built for one may not run on another."""
+    file = pathlib.Path("/proc/cpuinfo")
+    lines = file.read_text().splitlines() if file.exists() else []
+    wanted = ("flags", "Features", "model name", "CPU part")
+    found = {line.partition("\t")[0].strip(): line for line in lines if line.startswith(wanted)}
+    return "\n".join([platform.machine(), *found.values()])

@@ -1,0 +1,25 @@
+"""What a kernel cannot do on the software device."""
+
+from __future__ import annotations
+
+from morph.errors import MorphError
+
+
+class UnsupportedOperationError(MorphError, NotImplementedError):
+    """A kernel contains an operation that is not lowered.
+
+    Attributes:
+        operation: The operation's name, such as ``tt.elementwise_inline_asm``.
+        reason: Why it is not.
+    """
+
+    def __init__(self, operation: str, reason: str) -> None:
+        super().__init__(f"{operation} is not available to Triton kernels on the software device: {reason}")
+        self.operation, self.reason = operation, reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnsupportedOperationError, (self.operation, self.reason)
+
+
+class KernelFailedError(MorphError, RuntimeError):
+    """A kernel stopped: an assertion of the device failed, or its instances wait for each other."""

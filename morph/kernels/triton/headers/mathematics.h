@@ -1,0 +1,102 @@
+// The mathematics of a kernel. What a loop often calls is written so that the compiler can vectorise it.
+#pragma once
+#include "numbers.h"
+
+namespace math {
+
+// 2^x within about one unit of the last place; results below the normal numbers are zero, as on a GPU.
+static inline float exp2(float x) {
+  float clamped = x < -126.f ? -126.f : x > 128.f ? 128.f : x;
+  float whole = math::nearbyint(clamped), rest = clamped - whole;
+  float p = 1.5403530393381609e-4f;
+  p = p * rest + 1.3333558146428443e-3f;
+  p = p * rest + 9.6181291076284772e-3f;
+  p = p * rest + 5.5504108664821580e-2f;
+  p = p * rest + 2.4022650695910071e-1f;
+  p = p * rest + 6.9314718055994531e-1f;
+  p = p * rest + 1.f;
+  float y = p * bits<float>((int32_t(whole) + 126) << 23) * 2.f;
+  y = x < -126.f ? 0.f : y;
+  y = x >= 128.f ? std::numeric_limits<float>::infinity() : y;
+  return x != x ? x : y;
+}
+
+static inline float exp(float x) {
+  float clamped = x < -87.33654f ? -87.33654f : x > 88.72284f ? 88.72284f : x;
+  float whole = math::nearbyint(clamped * 1.44269504088896341f);
+  float rest = clamped - whole * 0.693359375f;
+  rest = rest + whole * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * rest + 1.3981999507e-3f;
+  p = p * rest + 8.3334519073e-3f;
+  p = p * rest + 4.1665795894e-2f;
+  p = p * rest + 1.6666665459e-1f;
+  p = p * rest + 5.0000001201e-1f;
+  p = p * rest * rest + rest + 1.f;
+  float y = p * bits<float>((int32_t(whole) + 126) << 23) * 2.f;
+  y = x < -87.33654f ? 0.f : y;
+  y = x > 88.72284f ? std::numeric_limits<float>::infinity() : y;
+  return x != x ? x : y;
+}
+
+static inline float rsqrt(float x) { return 1.f / math::sqrt(x); }
+static inline double rsqrt(double x) { return 1. / math::sqrt(x); }
+template <class T> static inline T multiply_add(T a, T b, T c) { return a * b + c; }
+template <class T> static inline T absolute(T x) { return x < 0 ? T(-x) : x; }
+
+// The larger or smaller number; NaN only if both are.
+template <class T> static inline T larger(T a, T b) { return (a > b) | (b != b) ? a : b; }
+template <class T> static inline T smaller(T a, T b) { return (a < b) | (b != b) ? a : b; }
+// NaN if one is.
+template <class T> static inline T larger_or_nan(T a, T b) { return (a > b) | (a != a) ? a : b; }
+template <class T> static inline T smaller_or_nan(T a, T b) { return (a < b) | (a != a) ? a : b; }
+
+// libdevice's, where the C library has no function of that kind
+template <class T> static inline T saturate(T x) { return x > T(0) ? (x < T(1) ? x : T(1)) : T(0); }
+template <class T> static inline T divide(T a, T b) { return a / b; }
+template <class T> static inline T add(T a, T b) { return a + b; }
+template <class T> static inline T subtract(T a, T b) { return a - b; }
+template <class T> static inline T multiply(T a, T b) { return a * b; }
+template <class T> static inline T reciprocal(T x) { return T(1) / x; }
+template <class T> static inline T rcbrt(T x) { return T(1) / math::cbrt(x); }
+template <class T> static inline T exp10(T x) { return math::pow(T(10), x); }
+template <class T> static inline T sinpi(T x) { return math::sin(T(kPi) * math::fmod(x, T(2))); }
+template <class T> static inline T cospi(T x) { return math::cos(T(kPi) * math::fmod(x, T(2))); }
+template <class T> static inline T erfinv(T y) {
+  double w = -math::log1p(-double(y) * y), x = 0, a = 0.147, t = 2 / (kPi * a) - w / 2;
+  x = math::copysign(math::sqrt(math::sqrt(t * t + w / a) - t), double(y));
+  if (math::fabs(y) >= 1) return math::fabs(y) == 1 ? math::copysign(T(kInfinity), y) : T(kNan);
+  for (int step = 0; step < 3; ++step) x -= (math::erf(x) - y) / ((2 / math::sqrt(kPi)) * math::exp(-x * x));
+  return T(y == 0 ? y : x);
+}
+template <class T> static inline T erfcinv(T y) { return erfinv(T(1) - y); }
+template <class T> static inline T erfcx(T x) { return T(math::exp(double(x) * x) * math::erfc(double(x))); }
+template <class T> static inline T normcdf(T x) { return T(0.5 * math::erfc(-double(x) * math::sqrt(0.5))); }
+template <class T> static inline T normcdfinv(T y) { return T(math::sqrt(2.) * erfinv(2 * double(y) - 1)); }
+template <class T> static inline T rhypot(T a, T b) { return T(1) / math::hypot(a, b); }
+template <class T> static inline T norm3d(T a, T b, T c) { return math::sqrt(a * a + b * b + c * c); }
+template <class T> static inline T rnorm3d(T a, T b, T c) { return T(1) / norm3d(a, b, c); }
+template <class T> static inline int is_finite(T x) { return __builtin_isfinite(x); }
+template <class T> static inline int is_infinite(T x) { return __builtin_isinf(x); }
+template <class T> static inline int is_nan(T x) { return x != x; }
+template <class T> static inline int sign_bit(T x) { return __builtin_signbit(x); }
+template <class T> static inline T positive_difference(T a, T b) { return math::fdim(a, b); }
+static inline int32_t population(int32_t x) { return __builtin_popcount(uint32_t(x)); }
+static inline int32_t population(int64_t x) { return __builtin_popcountll(uint64_t(x)); }
+static inline int32_t leading_zeros(int32_t x) { return x ? __builtin_clz(uint32_t(x)) : 32; }
+static inline int32_t leading_zeros(int64_t x) { return x ? __builtin_clzll(uint64_t(x)) : 64; }
+static inline int32_t first_set(int32_t x) { return __builtin_ffs(x); }
+static inline int32_t first_set(int64_t x) { return __builtin_ffsll(x); }
+static inline int32_t reversed(int32_t x) {
+  uint32_t y = uint32_t(x);
+  y = (y >> 1 & 0x55555555u) | (y & 0x55555555u) << 1;
+  y = (y >> 2 & 0x33333333u) | (y & 0x33333333u) << 2;
+  y = (y >> 4 & 0x0f0f0f0fu) | (y & 0x0f0f0f0fu) << 4;
+  return int32_t(__builtin_bswap32(y));
+}
+static inline int64_t reversed(int64_t x) {
+  uint64_t low = uint32_t(reversed(int32_t(x))), high = uint32_t(reversed(int32_t(uint64_t(x) >> 32)));
+  return int64_t(low << 32 | high);
+}
+
+}  // namespace math

@@ -1,0 +1,72 @@
+"""Triton's kernels in processes of their own: printing, refusals, and what deactivation restores."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.platforms import Platform, complete
+
+pytest.importorskip("triton")
+pytestmark = pytest.mark.platforms("cpu")
+
+KERNEL = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def show(x, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.device_print("value", tl.load(x + i))
+    tl.atomic_add(x, 1)
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A file with a kernel: triton reads the source."""
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL)
+    return file
+
+
+def append(file: pathlib.Path, text: str) -> pathlib.Path:
+    file.write_text(file.read_text() + text)
+    return file
+
+
+def test_printing(platform: Platform, kernel: pathlib.Path) -> None:
+    program = append(kernel, "show[(1,)](torch.tensor([7, 9], dtype=torch.int32).cuda(), BLOCK=2)\n")
+    lines = platform.run(program).stdout.splitlines()
+    assert [line.split() for line in lines] == [
+        ["pid", "(0,", "0,", "0)", "idx", f"({i})", "value:", value] for i, value in ((0, "7"), (1, "9"))
+    ]
+
+
+def test_shuffled_instances(platform: Platform, kernel: pathlib.Path) -> None:
+    program = append(kernel, "show[(4,)](torch.tensor([0], dtype=torch.int32).cuda(), BLOCK=1)\n")
+    orders = {
+        tuple(line.split()[1] for line in platform.run(program, environment=shuffled).stdout.splitlines())
+        for shuffled in ({"MORPH_SHUFFLE": "0"}, {"MORPH_SHUFFLE": "1"}, {"MORPH_SHUFFLE": "1"})
+    }
+    assert len(orders) == 2
+    assert ("(0,", "(1,", "(2,", "(3,") in orders
+
+
+def test_compiling_ahead_of_time_is_refused(platform: Platform, kernel: pathlib.Path) -> None:
+    words = ["-m", "triton.tools.compile", str(kernel), "-n", "show", "-s", "*i32, 2", "-g", "1,1,1"]
+    command = [*platform.command(morph=True), *words]
+    done = complete(command, env=platform.environment, cwd=kernel.parent, timeout=60)
+    assert "triton.tools.compile is not available to Triton kernels on the software device" in done.stderr
+    assert done.returncode
+
+
+def test_deactivation_restores_triton(platform: Platform) -> None:
+    code = (
+        "import triton, morph, torch\n"
+        "from triton.backends import backends\n"
+        "assert backends['nvidia'].driver.__module__.startswith('morph.')\n"
+        "morph.deactivate()\n"
+        "assert backends['nvidia'].driver.__module__.startswith('triton.')"
+    )
+    platform.run(code)
