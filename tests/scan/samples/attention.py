@@ -82,6 +82,7 @@ getattr(torch.cuda, input())()  #: torch.cuda, getattr(torch.cuda, ...) computed
 @triton.autotune([triton.Config({"BLOCK": 1}, num_ctas=2)], key=[])  #: triton.autotune triton-kernel, triton.Config(num_ctas=...) triton-launch
 @triton.jit  #: triton.jit triton-kernel
 def kernel(x):
+    tl.math.libdevice.tanh(x)  #: triton.language.math.libdevice.tanh triton-library
     tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.int32, True, 1)  #: triton.language.inline_asm_elementwise triton-cuda
     tl.load(x)
 
