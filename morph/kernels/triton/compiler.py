@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from triton._C.libtriton import ir, passes
-from triton.backends.compiler import GPUTarget, Language
+from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend, CUDAOptions
 
 from morph.kernels.triton import building
@@ -46,7 +46,7 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
     def add_stages(self, stages: dict[str, Any], options: CUDAOptions, language: Any = None) -> None:
         """Enter the steps from the front end's IR to a shared library."""
         _refuse_ahead_of_time()
-        if language not in (None, Language.TRITON):
+        if getattr(language, "name", "TRITON") != "TRITON":
             raise UnsupportedOperationError("gluon", "it is written for the layouts of a GPU")
         stages["ttir"] = _simplified
         stages["cpp"] = _lowered
@@ -66,9 +66,9 @@ def _simplified(module: Any, metadata: Metadata) -> Any:
     manager = ir.pass_manager(module.context)
     manager.enable_debug()
     passes.common.add_inliner(manager)
-    passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
-    if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # until triton 3.5
-        passes.ttir.add_rewrite_tensor_pointer(manager)
+    for name in ("add_rewrite_tensor_descriptor_to_pointer", "add_rewrite_tensor_pointer"):
+        if hasattr(passes.ttir, name):  # since triton 3.4, and until 3.5
+            getattr(passes.ttir, name)(manager)
     steps: list[Callable[[Any], None]] = [
         passes.common.add_canonicalizer,
         passes.ttir.add_combine,
@@ -81,17 +81,24 @@ def _simplified(module: Any, metadata: Metadata) -> Any:
     ]
     for step in steps:
         step(manager)
-    manager.run(module, "make_ttir")
+    _run(manager, module)
     metadata["name"] = module.get_entry_func_name()
     metadata["shared"] = SHARED
     return module
+
+
+def _run(manager: Any, module: Any) -> None:
+    try:
+        manager.run(module, "make_ttir")
+    except TypeError:  # until triton 3.5 it has no name
+        manager.run(module)
 
 
 def _lowered(module: Any, metadata: Metadata) -> str:
     """Return a kernel's C++; one that is not lowered is interpreted, or refused, when it is launched."""
     metadata["frame"], metadata["unsupported"] = 0, None
     try:
-        source = lower_module(module.str_nodebug())
+        source = lower_module(module.str_nodebug() if hasattr(module, "str_nodebug") else str(module))
     except UnsupportedOperationError as error:
         metadata["unsupported"] = [error.operation, error.reason]
         return f"// {error}\n"

@@ -23,3 +23,16 @@ class UnsupportedOperationError(MorphError, NotImplementedError):
 
 class KernelFailedError(MorphError, RuntimeError):
     """A kernel stopped: an assertion of the device failed, or its instances wait for each other."""
+
+
+class UnsupportedReleaseError(MorphError, RuntimeError):
+    """Kernels of this release of triton are not compiled.
+
+    Args:
+        release: The installed release.
+    """
+
+    def __init__(self, release: str) -> None:
+        super().__init__(
+            f"the software device compiles no kernels of triton {release}; install triton 3.4 or newer"
+        )

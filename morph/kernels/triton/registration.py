@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
+from typing import Any
 
 from morph.journal import Journal
+from morph.kernels.triton.errors import UnsupportedReleaseError
+
+OLDEST = 3, 4  # whose front end makes the IR that is lowered
 
 
 def register(module: ModuleType, journal: Journal) -> None:
@@ -17,9 +22,22 @@ def register(module: ModuleType, journal: Journal) -> None:
     from triton.backends import Backend, backends
     from triton.runtime import driver
 
+    if tuple(map(int, module.__version__.split(".")[:2])) < OLDEST:
+        _refuse(module.__version__, driver, journal)
+        return
+
     from morph.kernels.triton.compiler import HostBackend
     from morph.kernels.triton.driver import HostDriver
 
     journal.set_item(backends, "nvidia", Backend(compiler=HostBackend, driver=HostDriver))
     journal.set_attribute(driver, "_default", None)
     journal.set_attribute(driver, "_active", None)
+
+
+def _refuse(release: str, driver: Any, journal: Journal) -> None:
+    def create_driver() -> None:
+        raise UnsupportedReleaseError(release)
+
+    proxy = importlib.import_module("triton.runtime.driver").LazyProxy(create_driver)
+    journal.set_attribute(driver, "default", proxy)
+    journal.set_attribute(driver, "active", proxy)
