@@ -11,7 +11,6 @@ import os
 import pathlib
 import shlex
 import shutil
-import sysconfig
 from collections.abc import Callable, Sequence
 
 import torch
@@ -121,6 +120,8 @@ def _remedied(error: CommandError) -> str:
 
 
 def _include_folders() -> list[pathlib.Path]:
+    import sysconfig  # takes 3 ms, which each activation would pay
+
     python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
     return [*torch_includes(_torch_folder() / "include"), *map(pathlib.Path, sorted(python))]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.machinery
 import pathlib
 import re
-import sysconfig
 from collections.abc import Sequence
 
 import torch
@@ -38,7 +38,7 @@ class Target:
             release(torch.__version__),
             str(torch.version.git_version),
             torch.compiled_with_cxx11_abi(),
-            sysconfig.get_config_var("EXT_SUFFIX"),
+            importlib.machinery.EXTENSION_SUFFIXES[0],
         )
 
     def library_name(self, name: str, sources: Sequence[pathlib.Path], options: Sequence[str]) -> str:

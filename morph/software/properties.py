@@ -10,8 +10,6 @@ import re
 import uuid
 from typing import Any
 
-import psutil
-
 from morph.software import visible
 from morph.software.machine import started
 
@@ -100,6 +98,8 @@ def of_number(number: int) -> DeviceProperties:
 
 @functools.cache
 def _processor() -> dict[str, Any]:
+    import psutil  # takes 10 ms, which each activation would pay
+
     frequency, name = psutil.cpu_freq(), f"CPU: {_model()}"
     return {
         "name": name,
