@@ -55,7 +55,8 @@ def outcomes(platform: Platform, subject: str, command: list[str] | None = None)
     Returns:
         For each idiom None if it holds, or the end of its failure.
     """
-    return _collect(platform, command or platform.command(morph=True), subject, idioms(subject))
+    script = FOLDER / f"{subject}.py"
+    return collect(platform, command or platform.command(morph=True), script, idioms(subject))
 
 
 def outcomes_together(platform: Platform, subjects: Iterable[str] = SUBJECTS) -> dict[str, str | None]:
@@ -69,12 +70,20 @@ def outcomes_together(platform: Platform, subjects: Iterable[str] = SUBJECTS) ->
         As `outcomes`, keyed by file and idiom: `"streams.pool_of_graphs"`.
     """
     names = [f"{subject}.{idiom}" for subject in subjects for idiom in idioms(subject)]
-    return _collect(platform, platform.command(morph=True), "together", names)
+    return collect(platform, platform.command(morph=True), FOLDER / "together.py", names)
 
 
-def _collect(
-    platform: Platform, command: list[str], script: str, waiting: list[str]
+def collect(
+    platform: Platform, command: list[str], script: pathlib.Path, waiting: list[str]
 ) -> dict[str, str | None]:
+    """Runs idioms in one process, and those after one that kills it in another; returns as `outcomes`.
+
+    Args:
+        platform: The platform to run them on.
+        command: The command that runs a script.
+        script: The file that holds the idioms.
+        waiting: Their names.
+    """
     known: dict[str, str | None] = {}
     with tempfile.TemporaryDirectory() as folder:
         while waiting:
@@ -91,9 +100,11 @@ def _collect(
     return known
 
 
-def _run(platform: Platform, command: list[str], script: str, results: pathlib.Path, names: list[str]) -> str:
+def _run(
+    platform: Platform, command: list[str], script: pathlib.Path, results: pathlib.Path, names: list[str]
+) -> str:
     """Runs one process and returns how it ended, with the end of its output."""
-    whole = [*command, str(FOLDER / f"{script}.py"), str(results), *names]
+    whole = [*command, str(script), str(results), *names]
     variables, output = dict(platform.environment), results.with_suffix(".txt")
     with output.open("w") as log:
         try:
