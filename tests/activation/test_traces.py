@@ -21,6 +21,7 @@ KEPT = {
     r"torch\.jit\._builtins _builtin_table \[\d+\]": "likewise",
     r"weakref finalize _registry \[.*\]": "what is done once they are collected",
     r"torch\.ops( \w+)? (flash_attn|npu|_is_mkldnn_fp16_supported|_dir \[\d+\])": "what was looked for",
+    r"torch(\.ops|\.library| _TritonLibrary) .*triton.*": "torch's own operators written in Triton",
     r"torch\.utils\.checkpoint SAC_IGNORED_OPS .* _(namespace|opname)": "likewise",
     r"torch(\.|_npu\.)npu _cached_device_count": "the vendor's own, from the first use of its device",
 }

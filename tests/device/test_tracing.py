@@ -97,7 +97,7 @@ def test_export_and_fx() -> None:
         assert result.item() == 2
 
 
-@pytest.mark.platforms("npu", "simulated-npu", "simulated-mlu", "simulated-musa")
+@pytest.mark.platforms("simulated-npu", "simulated-mlu", "simulated-musa")  # torch_npu has its own search
 def test_torch_finds_no_device_of_tritons_own(platform: Platform) -> None:
     program = """
         import sys, torch._inductor, types
