@@ -67,6 +67,7 @@ def newcomer(tmp_path: pathlib.Path) -> Newcomer:
     return Newcomer(tmp_path)
 
 
+@pytest.mark.long
 def test_a_backend_is_rehearsed_and_an_alias_is_one_line(newcomer: Newcomer) -> None:
     (commands,) = blocks("Add a backend", "sh")
     stopped = newcomer.shell(f"{commands.strip()} --epochs 1")

@@ -65,6 +65,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.platforms("npu", "cpu")
 def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> None:
     done = platform.run(PROGRAM, tmp_path)
@@ -77,6 +78,7 @@ def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> N
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 @pytest.mark.parametrize(
     "name", ["accelerate", "transformers", "pytorch_lightning", "lightning_fabric", "deepspeed"]

@@ -77,6 +77,7 @@ print(torch.cuda is own, sys.modules["torch.cuda"] is own, morph.status().active
 """
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_a_thousand_activations_leave_nothing_behind(platform: Platform) -> None:
     done = platform.run(GROWTH.replace("BACKEND", '"cpu"'), morph=False, timeout=400)

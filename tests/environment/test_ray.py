@@ -49,6 +49,7 @@ ray.shutdown()
 SETTINGS = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
 
 
+@pytest.mark.long
 def test_tasks_and_actors(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     if importlib.util.find_spec("ray") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("ray is not installed (extra test-ray)")

@@ -7,6 +7,8 @@ import pathlib
 import sysconfig
 import warnings
 
+import pytest
+
 from morph.finders.rewriting.comparisons import rewrite
 from morph.finders.rewriting.mentions import mentions_cuda
 from tests.finders.rewriting import NPU, written
@@ -17,6 +19,7 @@ def library() -> list[pathlib.Path]:
     return [file for file in files if "site-packages" not in file.parts and "lib2to3" not in file.parts]
 
 
+@pytest.mark.long
 def test_the_rewriter_leaves_every_file_as_it_is() -> None:
     compiled = 0
     for file in library():

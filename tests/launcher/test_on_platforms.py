@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+
 from tests.platforms import Platform
 
 PROGRAM = """
@@ -76,6 +78,7 @@ def test_modules_beside_the_program(platform: Platform, tmp_path: pathlib.Path) 
     assert platform.run(program, cwd=tmp_path).stdout == f"{[True, True, True]}\n" * 2
 
 
+@pytest.mark.long
 def test_eager_compiled_and_in_workers(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -84,6 +87,7 @@ def test_eager_compiled_and_in_workers(platform: Platform, tmp_path: pathlib.Pat
     assert lines == ["[1.0, 1.0] [1.0, 1.0] True", str(answers), str(answers)]
 
 
+@pytest.mark.long
 def test_torchrun(platform: Platform, tmp_path: pathlib.Path) -> None:
     (tmp_path / "rank.py").write_text(RANK)
     run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "rank.py"]

@@ -56,6 +56,7 @@ DAMAGES: dict[str, Callable[[pathlib.Path], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_what_is_damaged_is_built_again(
     platform: Platform, source: pathlib.Path, damage: Callable[[pathlib.Path], object]

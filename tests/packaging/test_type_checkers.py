@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.installation import FreshEnvironment
 from tests.platforms import REPOSITORY
 from tests.pynvml.stub import FILE, stub
@@ -67,6 +69,7 @@ def expect_errors(python: pathlib.Path, folder: pathlib.Path, *more: pathlib.Pat
     assert [line.rpartition("[")[2].rstrip("]") for line in told] == [*WRONG.values()]
 
 
+@pytest.mark.long
 def test_in_a_checkout(tmp_path: pathlib.Path) -> None:
     expect_errors(pathlib.Path(sys.executable), tmp_path, REPOSITORY)
 

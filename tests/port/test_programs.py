@@ -35,6 +35,7 @@ print("[" + ", ".join(numbers) + "]")
 """
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_numbers_are_those_of_the_hand_ported_programs(platform: Platform, tmp_path: pathlib.Path) -> None:
     runs = []

@@ -138,6 +138,7 @@ def test_program_gives_the_numbers_of_the_hand_ported_one(
     assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
+@pytest.mark.long
 @pytest.mark.platforms(*ACCELERATORS)
 def test_accelerators_give_the_numbers_of_the_hand_ported_programs(
     platform: Platform, twin: Twin, tmp_path: pathlib.Path
@@ -150,6 +151,7 @@ def test_accelerators_give_the_numbers_of_the_hand_ported_programs(
         assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
+@pytest.mark.long
 @pytest.mark.platforms(*PARALLEL)
 def test_two_processes_give_the_numbers_of_the_hand_ported_program(
     platform: Platform, twin: Twin, tmp_path: pathlib.Path
@@ -161,6 +163,7 @@ def test_two_processes_give_the_numbers_of_the_hand_ported_program(
         assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_resumed_training_ends_where_the_whole_one_does(platform: Platform, tmp_path: pathlib.Path) -> None:
     whole = run(platform, "digits.py", morph=True, cwd=tmp_path)

@@ -40,6 +40,7 @@ print(model.weight.grad.tolist())
 """
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_compiled_code_is_found_again(platform: Platform, tmp_path: pathlib.Path) -> None:
     environment = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
@@ -49,6 +50,7 @@ def test_compiled_code_is_found_again(platform: Platform, tmp_path: pathlib.Path
     assert other.stdout.split() == ["0"], "what another morph, or a GPU, has left is not taken"
 
 
+@pytest.mark.long
 @pytest.mark.platforms("npu", "simulated-npu", "simulated-xpu")
 def test_without_a_compiler_graphs_run_as_they_are(platform: Platform) -> None:
     done = platform.run(WITHOUT_COMPILER)

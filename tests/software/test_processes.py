@@ -111,6 +111,7 @@ BACKENDS = "hccl", "cpu:gloo,npu:hccl"
 VISIBLE = ("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("machine", "backend"),
     [*itertools.product(MACHINES, BACKENDS), ("simulated-xpu", "xccl")],

@@ -74,6 +74,7 @@ def load(environment: FreshEnvironment, tmp_path: pathlib.Path, program: str = L
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_an_installed_library_is_loaded_without_a_compiler(
     environment: FreshEnvironment, tmp_path: pathlib.Path
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_launch_says_which_triton_to_install(platform: Platform, tmp_path: pat
     assert [line.startswith(f"NoDriverError {ADVICE[platform.name]}") for line in lines[:2]] == [True, True]
 
 
+@pytest.mark.long
 @needs_triton
 @pytest.mark.platforms("npu")
 def test_a_triton_without_a_driver_is_no_compiler_for_inductor(platform: Platform) -> None:

@@ -11,6 +11,7 @@ from tests.platforms import Platform
 FOLDER = pathlib.Path(__file__).parent
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 @pytest.mark.parametrize("name", ["collectives", "parallelism", "hand_over"])
 def test_four_devices(platform: Platform, name: str) -> None:
