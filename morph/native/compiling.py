@@ -17,7 +17,7 @@ import torch
 
 from morph.errors import MorphError
 from morph.native.commands import CommandError, run_together
-from morph.native.target import Target
+from morph.native.target import PYBIND11_ABI, Target
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
@@ -82,10 +82,14 @@ def compiler() -> list[str]:
     raise BuildError(f"no C++ compiler: {missing} not found; install g++")
 
 
-def options(name: str, cxx11_abi: bool, includes: Sequence[pathlib.Path]) -> list[str]:
+def options(name: str, target: Target, includes: Sequence[pathlib.Path]) -> list[str]:
     """Return the options that a compiler gets for a source file of the module ``name``."""
-    definitions = [f"-D_GLIBCXX_USE_CXX11_ABI={int(cxx11_abi)}", f"-DTORCH_EXTENSION_NAME={name}"]
-    return [*FLAGS, *definitions, *(f"-I{folder}" for folder in includes)]
+    definitions = {"_GLIBCXX_USE_CXX11_ABI": int(target.cxx11_abi), "TORCH_EXTENSION_NAME": name}
+    if target.pybind11_abi:
+        whole = dict.fromkeys(PYBIND11_ABI, '""') | {PYBIND11_ABI[0]: f'"{target.pybind11_abi}"'}
+        definitions |= {f"PYBIND11_{part}": value for part, value in whole.items()}
+    defined = [f"-D{key}={value}" for key, value in definitions.items()]
+    return [*FLAGS, *defined, *(f"-I{folder}" for folder in includes)]
 
 
 def torch_includes(torch_include: pathlib.Path) -> list[pathlib.Path]:
@@ -94,7 +98,7 @@ def torch_includes(torch_include: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _compile(command: list[str], name: str, sources: list[pathlib.Path], library: pathlib.Path) -> None:
-    words = options(name, Target.installed().cxx11_abi, _include_folders())
+    words = options(name, Target.installed(), _include_folders())
     objects = [library.with_name(source.stem + ".o") for source in sources]
     steps = [[*command, *words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
     run_together(steps, library.parent)

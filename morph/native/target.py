@@ -13,6 +13,8 @@ import torch
 
 UPSTREAM_BUILD = re.compile(r"\+(cpu|cu\d+)$")  # of one revision: the same C++ interface for CPU and CUDA
 
+PYBIND11_ABI = ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")
+
 
 @dataclasses.dataclass(frozen=True)
 class Target:
@@ -23,12 +25,15 @@ class Target:
             their local label, ``"2.9.1+rocm6.4"``.
         revision: The commit that this torch was built from.
         cxx11_abi: Whether it was built with the C++11 ABI of libstdc++.
+        pybind11_abi: What a module must have in common with torch to derive from torch's classes by pybind11,
+            ``"_gcc_libstdcpp_cxxabi1016"``; empty from torch 2.9 on, where compilers do not differ in it.
         suffix: The file name extension of this Python's extension modules, which names the platform, too.
     """
 
     torch: str
     revision: str
     cxx11_abi: bool
+    pybind11_abi: str
     suffix: str
 
     @classmethod
@@ -38,12 +43,14 @@ class Target:
             release(torch.__version__),
             str(torch.version.git_version),
             torch.compiled_with_cxx11_abi(),
+            "".join(getattr(torch._C, f"_PYBIND11_{part}", "") for part in PYBIND11_ABI),
             importlib.machinery.EXTENSION_SUFFIXES[0],
         )
 
     def library_name(self, name: str, sources: Sequence[pathlib.Path], options: Sequence[str]) -> str:
         """Return the file name of a library, which differs for each target, source and compiler option."""
-        identity = [self.torch, self.revision, str(self.cxx11_abi), self.suffix, *options]
+        abi = f"{self.cxx11_abi}{self.pybind11_abi}"
+        identity = [self.torch, self.revision, abi, self.suffix, *options]
         digest = hashlib.sha256("\0".join(identity).encode())
         folders = {source.parent for source in sources}
         for file in [*sources, *sorted(header for folder in folders for header in folder.glob("*.h"))]:

@@ -89,9 +89,10 @@ class PythonSeam:
     def _replace_kernels(self, key: str) -> None:
         """Replace the kernels of a torch that was built for CUDA, which come before a fallback."""
         for name in torch._C._dispatch_get_registrations_for_dispatch_key(key):
-            operator = _operator(name)
-            if operator is not None and _takes_device(operator):
-                library = self._library(name.partition("::")[0], key)
+            operator, (namespace, _, rest) = _operator(name), name.partition("::")
+            in_python = f"{namespace}/{rest}/{key}" in torch.library._impls  # which torch replaces nowhere
+            if operator is not None and _takes_device(operator) and not in_python:
+                library = self._library(namespace, key)
                 library.impl(operator, functools.partial(self._dispatch_again, operator), key)
 
     def _replace(self, owner: Any, name: str, value: object) -> None:

@@ -95,9 +95,7 @@ class Builder:
         Raises:
             WheelError: If the compiler fails.
         """
-        suffix = python.suffix(self._machine)
-        target = Target(release(self._torch.version), self._torch.revision, True, suffix)
-        library = self._folder / target.library_name(part.name, part.sources, compiling.FLAGS)
+        library = self._folder / self._target(python).library_name(part.name, part.sources, compiling.FLAGS)
         try:
             self._link(self._objects(part, python), library)
         except CommandError as error:
@@ -105,6 +103,11 @@ class Builder:
                 f"{part.name} did not build for torch {self._torch.version}, {self._machine}: {error.summary}"
             ) from None
         return Library(library, pathlib.Path(library.name), self._record(part, python, library))
+
+    def _target(self, python: Python) -> Target:
+        """Return what is built for; wheels of torch have the C++11 ABI since 2.7."""
+        torch, suffix = self._torch, python.suffix(self._machine)
+        return Target(release(torch.version), torch.revision, True, torch.pybind11_abi, suffix)
 
     def _record(self, part: Part, python: Python, library: pathlib.Path) -> dict[str, Any]:
         return {
@@ -121,7 +124,7 @@ class Builder:
 
     def _objects(self, part: Part, python: Python) -> list[pathlib.Path]:
         includes = [*compiling.torch_includes(self._torch.include), python.include]
-        words = [*self._compiler, *compiling.options(part.name, True, includes)]
+        words = [*self._compiler, *compiling.options(part.name, self._target(python), includes)]
         stems = [f"{part.name}-{source.stem}-{_digest(source)}" for source in part.sources]
         named = zip(part.sources, stems, strict=True)
         missing = [(source, stem) for source, stem in named if not self._object(stem, python)]

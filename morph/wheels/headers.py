@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,9 @@ import zipfile
 from typing import Any
 
 from morph.errors import MorphError
+
+IDENTITY, VERSION = "identity.json", ("__version__", "git_version")
+INTERNALS = re.compile(rb"__pybind11_internals_v\d+(_gcc_libstdcpp_cxxabi\d+)")
 
 
 class HeadersError(MorphError):
@@ -26,11 +30,13 @@ class Torch:
     Attributes:
         version: As ``torch.__version__`` has it, ``"2.9.1+cu128"``.
         revision: The commit that it was built from.
+        pybind11_abi: As ``Target.pybind11_abi``.
         include: The folder ``torch/include``.
     """
 
     version: str
     revision: str
+    pybind11_abi: str
     include: pathlib.Path
 
 
@@ -90,11 +96,12 @@ def of_torch(release: str, machine: str, python: str, folder: pathlib.Path) -> T
         HeadersError: If the index has no such wheel.
     """
     place = folder / f"torch-{release}-{machine}"
-    if not (place / "version.json").is_file():
+    if not (place / IDENTITY).is_file():
         with tempfile.TemporaryDirectory(dir=folder) as downloads:
             _unpack(_download(release, machine, python, pathlib.Path(downloads)), place)
-    known: dict[str, Any] = json.loads((place / "version.json").read_text())
-    return Torch(known["__version__"], known["git_version"], place / "torch" / "include")
+    known: dict[str, Any] = json.loads((place / IDENTITY).read_text())
+    include = place / "torch" / "include"
+    return Torch(known["__version__"], known["git_version"], known["pybind11_abi"], include)
 
 
 def _download(release: str, machine: str, python: str, folder: pathlib.Path) -> pathlib.Path:
@@ -112,10 +119,9 @@ def _download(release: str, machine: str, python: str, folder: pathlib.Path) -> 
 
 def _unpack(wheel: pathlib.Path, place: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(
-            place, [each for each in archive.namelist() if each.startswith("torch/include/")]
-        )
+        archive.extractall(place, [each for each in archive.namelist() if each.startswith("torch/include/")])
         tree = ast.parse(archive.read("torch/version.py"))
+        internals = INTERNALS.search(archive.read("torch/lib/libtorch_python.so"))
     values = {
         target.id: node.value.value
         for node in ast.walk(tree)
@@ -123,5 +129,6 @@ def _unpack(wheel: pathlib.Path, place: pathlib.Path) -> None:
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    known = {name: values[name] for name in ("__version__", "git_version")}
-    (place / "version.json").write_text(json.dumps(known))
+    known = {name: values[name] for name in VERSION}
+    known["pybind11_abi"] = internals[1].decode() if internals else ""
+    (place / IDENTITY).write_text(json.dumps(known))

@@ -45,6 +45,19 @@ def test_served(expression: str, device_type: str) -> None:
         seam.disengage()
 
 
+def test_a_kernel_written_in_python_is_left_alone(device_type: str) -> None:
+    seam, library = PythonSeam(), torch.library.Library("seam_small", "FRAGMENT")
+    library.define("place(Tensor tensor, Device device) -> Tensor")
+    library.impl("place", lambda tensor, device: tensor.to(device), "CUDA")
+    kernels = torch._C._dispatch_dump("seam_small::place")
+    seam.engage(device_type)
+    try:
+        assert torch._C._dispatch_dump("seam_small::place") == kernels
+    finally:
+        seam.disengage()
+        library._destroy()
+
+
 def test_the_host_tensor_is_left_alone(device_type: str) -> None:
     seam = PythonSeam()
     seam.engage(device_type)

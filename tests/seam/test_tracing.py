@@ -28,6 +28,7 @@ def old_ways() -> Iterator[None]:
     """Ignores torch's warnings that TorchScript is deprecated; its own inductor uses it too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)  # torch 2.14
         yield
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from morph.native import prebuilt
-from morph.native.target import release
+from morph.native.target import Target, release
 from morph.wheels import headers, packing, serving
 from morph.wheels.building import Builder, Library, WheelError, compiler, parts
 from tests.installation import FreshEnvironment, create
@@ -30,7 +30,8 @@ from morph.tables import library
 print(build_shared(described(library.load("libnvToolsExt"), "libnvToolsExt.so.1", "cpu")))
 """
 MACHINE = platform.machine()
-HERE = headers.Torch(torch.__version__, torch.version.git_version, pathlib.Path(torch.__path__[0], "include"))
+INCLUDE = pathlib.Path(torch.__path__[0], "include")
+HERE = headers.Torch(torch.__version__, torch.version.git_version, Target.installed().pybind11_abi, INCLUDE)
 
 
 @pytest.fixture(scope="module")

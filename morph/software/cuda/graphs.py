@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -38,14 +38,16 @@ class GraphBase(graphs.Graph):
     def __new__(cls, keep_graph: bool = False) -> GraphBase:
         """Make an empty graph."""
         made = super().__new__(cls)
-        made._is_kept = keep_graph
+        made._is_kept, made._is_ending = keep_graph, False
         return made
 
     _is_kept: bool
+    _is_ending: bool
 
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__()
         self._holders: list[_Holder] = []
+        self._retained: dict[pools.Id, weakref.finalize[Any, Any]] = {}
 
     @staticmethod
     def get_currently_capturing_graph() -> GraphBase:
@@ -59,16 +61,38 @@ class GraphBase(graphs.Graph):
         super().register_generator_state(generator)
         self._holders.append(_holder(generator))
 
+    def capture_end_pre(self) -> None:
+        """End the capture; until ``capture_end_post`` any graph may be instantiated (torch 2.14)."""
+        super().capture_end()
+        self._is_ending = True
+
+    def capture_end_post(self) -> None:
+        """Let go of what was captured unless the program asked to keep it; the replay needs nothing of it."""
+        self._is_ending = False
+
     def instantiate(self) -> None:
         """Make the graph ready for its replay."""
         self._captured("instantiate")
-        if not self._is_kept:
+        if not self._is_kept and not self._is_ending:
             raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
 
     def reset(self) -> None:
         """Forget what was captured, and release the pool and the generators."""
         super().reset()
         self._holders.clear()
+        while self._retained:
+            self._retained.popitem()[1]()
+
+    def pools(self) -> list[pools.Id]:
+        """Return the tokens of the pools whose memory the graph keeps (torch 2.14)."""
+        return [self.pool(), *self._retained]
+
+    def _retain_pool(self, pool: pools.Id) -> None:
+        """Keep the memory of one more pool (torch 2.14)."""
+        native, index = started().native, devices.current_device()
+        if pool not in self.pools():
+            native.hold_pool(index, pool)
+            self._retained[pool] = weakref.finalize(self, native.let_go_of_pool, index, pool)
 
     def raw_cuda_graph(self) -> int:
         """Raise an error: there is no ``cudaGraph_t``."""
@@ -84,7 +108,9 @@ class GraphBase(graphs.Graph):
         name = "torch.cuda.CUDAGraph.begin_capture_to_if_node"
         raise NotSimulatedError(name, "its graphs have no branches")
 
+    begin_capture_to_while_node = begin_capture_to_if_node
     end_capture_to_conditional_node = begin_capture_to_if_node
+    set_conditional_handle_for_current_node = begin_capture_to_if_node
 
     def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
         self._holders.append(_holder(generators.get_default_generator(devices.current_device())))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from morph.software import devices, memory, pools
-from morph.software.machine import Machine, started
+from morph.software.machine import Machine, NotSimulatedError, started
 
 _free_mutex = threading.Lock()
 
@@ -139,9 +139,18 @@ def record_memory_history(
     compile_context: bool = False,
     global_record_annotations: bool = False,
     skip_actions: Iterable[str] = (),
+    record_pinned_host_memory: bool = False,
+    record_cuda: bool = True,
 ) -> None:
-    """Implement ``torch._C._cuda_record_memory_history``: record events, with the frames that led to them."""
-    memory.record_history(enabled, context, stacks, max_entries, None, clear_history, skip_actions)
+    """Implement ``torch._C._cuda_record_memory_history``: record events, with the frames that led to them.
+
+    Raises:
+        NotSimulatedError: If the events of pinned memory are asked for.
+    """
+    if record_pinned_host_memory:
+        raise NotSimulatedError("record_pinned_host_memory", "pinned memory is not taken from an allocator")
+    wanted = enabled if record_cuda else None
+    memory.record_history(wanted, context, stacks, max_entries, None, clear_history, skip_actions)
 
 
 def record_memory_history_legacy(
@@ -153,13 +162,13 @@ def record_memory_history_legacy(
     clear_history: bool = False,
     compile_context: bool = False,
     global_record_annotations: bool = False,
-    skip_actions: Iterable[str] = (),
+    *later: Any,
 ) -> None:
-    """Implement ``torch._C._cuda_record_memory_history_legacy``: the same with older parameters."""
+    """Implement ``torch._C._cuda_record_memory_history_legacy``: the same with older parameters first."""
     context = "alloc" if alloc_context else "state" if record_context else None
     stacks = "all" if native_frames else "python"
-    options = (None, clear_history, skip_actions)
-    memory.record_history("all" if enabled else None, context, stacks, max_entries, *options)
+    options = (clear_history, compile_context, global_record_annotations, *later)
+    record_memory_history("all" if enabled else None, context, stacks, max_entries, *options)
 
 
 def holds_just(index: int, pool: tuple[int, int], expected: set[int]) -> bool:

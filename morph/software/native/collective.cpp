@@ -460,7 +460,6 @@ void serve_xpu() {
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   using software::HostBackend;
-  software::give_timer();
   py::class_<HostBackend, c10d::Backend, c10::intrusive_ptr<HostBackend>>(module, "HostBackend")
       .def_property_readonly("options", &HostBackend::python_options)
       .def_property_readonly("uid", &HostBackend::getID)
@@ -471,4 +470,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
   module.def("keep_groups", &software::HostBackend::keep_all);
   module.def("serve_xpu", &software::serve_xpu);
+  software::give_timer();  // last: registered twice, by a copy loaded after one that failed, it ends the process
 }

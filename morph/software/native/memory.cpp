@@ -113,7 +113,7 @@ DeviceAllocator* allocator() {
 
 void install_memory() {
   for (DeviceIndex i = 0; i < settings().count; i++) arenas.push_back(std::make_unique<Arena>(i));
-  c10::SetAllocator(settings().type, allocator());
+  c10::SetAllocator(settings().type, allocator(), UINT8_MAX);  // before that of a build for CUDA (torch 2.14)
   c10::Allocator* found = c10::GetCPUAllocator();
   if (!found->raw_deleter()) return;  // its memory cannot be distinguished: results are copied
   torchs = found;

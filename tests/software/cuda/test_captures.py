@@ -156,3 +156,27 @@ def test_a_graph_is_captured_once_until_it_is_reset() -> None:
     assert result.tolist() == [4, 4, 4]
     with pytest.raises(NotImplementedError, match="raw_cuda_graph"):
         graph.raw_cuda_graph()
+
+
+def test_a_capture_ends_in_two_steps() -> None:
+    graph, value = torch._C._CUDAGraph(), torch.ones(2, device="cuda")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        graph.capture_begin()
+        result = value + 1
+        graph.capture_end_pre()
+        graph.instantiate()
+        graph.capture_end_post()
+    graph.replay()
+    assert result.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="keep_graph=true"):
+        graph.instantiate()
+
+
+def test_a_graph_keeps_the_memory_of_other_pools() -> None:
+    graph, _ = captured(lambda: torch.ones(2, device="cuda") + 1, torch._C._CUDAGraph())
+    pool = torch.cuda.MemPool()
+    graph._retain_pool(pool.id)
+    assert graph.pools() == [graph.pool(), pool.id]
+    assert pool.use_count() == 2
+    graph.reset()
+    assert pool.use_count() == 1

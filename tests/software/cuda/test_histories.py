@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 
+import pytest
 import torch
 
 
@@ -152,3 +153,10 @@ def test_a_profiler_measures_the_device_unless_it_is_told_not_to() -> None:
     times = {each.key: each.device_time_total for each in profile.key_averages()}
     assert times["aten::exp"] > 0
     assert "CUDA total" in profile.key_averages().table(sort_by="cuda_time_total")
+
+
+def test_the_parameters_of_torch_2_14() -> None:
+    earlier = (None, None, "python", 1, False, False, False, [])
+    torch._C._cuda_record_memory_history(*earlier, False, True)
+    with pytest.raises(NotImplementedError, match="record_pinned_host_memory"):
+        torch._C._cuda_record_memory_history(*earlier, True, True)
