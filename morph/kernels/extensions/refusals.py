@@ -10,6 +10,14 @@ from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import Source
 
 NESTED = "dynamic parallelism"
+_LIBRARIES = {
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cufft": "cuFFT",
+    "curand": "cuRAND",
+    "cusolver": "cuSOLVER",
+    "cusparse": "cuSPARSE",
+}
 FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
     "tensor cores (wmma)": "use torch.matmul for the product",
@@ -18,6 +26,7 @@ FEATURES: Mapping[str, str] = {
     NESTED: "launch both kernels from the host",
 }
 """By its name, what to do instead."""
+_BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
 _PATTERNS = {
     "inline PTX": r"\b(?:__asm__|__asm|asm)\b",
     "tensor cores (wmma)": r"\bwmma\s*::",
@@ -53,6 +62,32 @@ def nested_launches(source: Source) -> Iterator[Refused]:
     for match in launches.openings(source):
         if _is_in_kernel(source, match.start()):
             yield Refused(*match.span(), NESTED)
+
+
+def library_functions(source: Source) -> Iterator[tuple[int, str, str]]:
+    """Yield the calls of functions of NVIDIA's libraries that neither morph nor the program declares.
+
+    Args:
+        source: A preprocessed source, whose headers are morph's.
+
+    Yields:
+        The place, the function, and the library.
+    """
+    declared: dict[str, bool] = {}
+    for match in source.find(rf"(?<![\w.:])({'|'.join(_LIBRARIES)})(?=[A-Z_])\w+(?=\s*\()"):
+        name = match[0]
+        if name not in declared:
+            declared[name] = any(map(re.compile(rf"\b{name}\b").search, source.headers)) or _declares(source, name)
+        if not declared[name] and source.is_the_users(match.start()):
+            yield match.start(), name, _LIBRARIES[match[1]]
+
+
+def _declares(source: Source, name: str) -> bool:
+    """Return whether a source has a function, or a variable, of this name itself."""
+    for match in source.find(rf"(\w+|>)([\s*&]+){name}\s*[(={{;]"):
+        if match[1] not in _BEFORE_A_CALL and "&&" not in match[2]:
+            return True
+    return False
 
 
 def _is_empty(rest: str) -> bool:

@@ -39,6 +39,30 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
 
 
 @pytest.mark.parametrize(
+    ("header", "call"),
+    [
+        ("cublas_v2.h", "cublasCherk(0)"),
+        ("cusparse.h", "cusparseCreate(0)"),
+        ("cusolverDn.h", "cusolverDnCreate(0)"),
+        ("curand.h", "curandGenerateLongLong(0, 0, 0)"),
+        ("curand_kernel.h", "curand_discrete(0, 0)"),
+        ("cufft.h", "cufftExecXt(0)"),
+    ],
+)
+def test_a_function_of_a_library_is_refused_by_name(nvcc, tmp_path, header, call):
+    source = f"#include <{header}>\n#define CHECK(call) if (call) return 1\nint run() {{\n  CHECK({call});\n}}\n"
+    status, said = compile_source(nvcc, tmp_path, source)
+    assert status == 1
+    assert f"kernel.cu:4: error: the software device has no {call.partition('(')[0]} of cu" in said
+
+
+def test_a_function_of_the_programs_own_is_not_a_librarys(nvcc, tmp_path):
+    source = "#include <cublas_v2.h>\nstatic const char *cublasTextOf(cublasStatus_t) { return 0; }\n"
+    source += "const char* run() { return cublasTextOf(cublasCreate(nullptr)); }\n"
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
+@pytest.mark.parametrize(
     "header", ["mma.h", "cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "thrust/partition.h"]
 )
 def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
