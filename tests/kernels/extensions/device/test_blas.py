@@ -49,7 +49,9 @@ def test_products(kind, ops):
     dtype = KINDS[kind]
     a, b = matrix(5, 4, dtype, transposed=ops[0] > 0), matrix(4, 3, dtype, transposed=ops[1] > 0)
     c, factors = matrix(5, 3, dtype), torch.tensor([0.5, 2], dtype=dtype)
-    expected = 0.5 * a @ (b.conj() if ops[1] == ADJOINT else b) + 2 * c
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    right = b.conj() if ops[1] == ADJOINT else b
+    expected = (0.5 * a.to(wide) @ right.to(wide) + 2 * c.to(wide)).to(dtype)
     sizes = (5, 3, 4, factors, a, leading(a), b, leading(b), c, leading(c))
     assert call("multiply", ord(kind), *ops, *sizes) == SUPPORTED
     torch.testing.assert_close(c, expected)

@@ -1,4 +1,6 @@
 // Random numbers in kernels and from the host.
+#include <c10/util/Exception.h>  // which the next one needs
+
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <curand.h>
 #include <curand_kernel.h>
