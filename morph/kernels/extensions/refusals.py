@@ -73,21 +73,23 @@ def library_functions(source: Source) -> Iterator[tuple[int, str, str]]:
     Yields:
         The place, the function, and the library.
     """
-    declared: dict[str, bool] = {}
-    for match in source.find(rf"(?<![\w.:])({'|'.join(_LIBRARIES)})(?=[A-Z_])\w+(?=\s*\()"):
-        name = match[0]
-        if name not in declared:
-            declared[name] = any(map(re.compile(rf"\b{name}\b").search, source.headers)) or _declares(source, name)
-        if not declared[name] and source.is_the_users(match.start()):
-            yield match.start(), name, _LIBRARIES[match[1]]
+    calls: dict[str, list[re.Match[str]]] = {}
+    declared = set()
+    for match in source.find(rf"(?<![\w.:])({'|'.join(_LIBRARIES)})(?=[A-Z_])\w+"):
+        calls.setdefault(match[0], []).append(match)
+        if not _is_call(source, match):
+            declared.add(match[0])
+    for name, places in calls.items():
+        if name not in declared and not any(re.search(rf"\b{name}\b", header) for header in source.headers):
+            yield places[0].start(), name, _LIBRARIES[places[0][1]]
 
 
-def _declares(source: Source, name: str) -> bool:
-    """Return whether a source has a function, or a variable, of this name itself."""
-    for match in source.find(rf"(\w+|>)([\s*&]+){name}\s*[(={{;]"):
-        if match[1] not in _BEFORE_A_CALL and "&&" not in match[2]:
-            return True
-    return False
+def _is_call(source: Source, name: re.Match[str]) -> bool:
+    """Return whether a name is called where it stands; where a function is declared, a type is before it."""
+    if not source.code[name.end() :][:80].lstrip().startswith("("):
+        return False
+    before = re.search(r"(?:\w+|>)(?=[*&\s]*$)|$", source.head(name.start(), 80))
+    return before is None or before[0] in ("", *_BEFORE_A_CALL) or "&&" in before.string[before.end() :]
 
 
 def _is_empty(rest: str) -> bool:
