@@ -50,7 +50,9 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
     ],
 )
 def test_a_function_of_a_library_is_refused_by_name(nvcc, tmp_path, header, call):
-    source = f"#include <{header}>\n#define CHECK(call) if (call) return 1\nint run() {{\n  CHECK({call});\n}}\n"
+    source = (
+        f"#include <{header}>\n#define CHECK(call) if (call) return 1\nint run() {{\n  CHECK({call});\n}}"
+    )
     status, said = compile_source(nvcc, tmp_path, source)
     assert status == 1
     assert f"kernel.cu:4: error: the software device has no {call.partition('(')[0]} of cu" in said

@@ -31,7 +31,7 @@ def call(function, *arguments):
 
 
 def matrix(rows, columns, dtype=torch.float64, *, transposed=False):
-    """Return a matrix as it counts in a product, whose columns lie two numbers farther apart than they must."""
+    """Return a matrix as a product takes it; its columns lie two numbers farther apart than they must."""
     if transposed:
         return matrix(columns, rows, dtype).mT
     numbers = torch.randint(-4, 5, (columns, rows + 2)) if dtype == torch.int8 else None
@@ -149,6 +149,7 @@ def test_handles():
 
 def test_autocast_does_not_reach_a_librarys_product():
     a, c = torch.randn(8, 8).cuda(), torch.zeros(8, 8).cuda()
+    sizes = (8, 8, 8, torch.tensor([1.0, 0]), a, 8, a, 8, c, 8)
     with torch.autocast("cpu"), torch.autocast("cuda"):
-        assert call("multiply", ord("S"), NORMAL, NORMAL, 8, 8, 8, torch.tensor([1.0, 0]), a, 8, a, 8, c, 8) == 0
+        assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
     torch.testing.assert_close(c.mT, a.mT @ a.mT)

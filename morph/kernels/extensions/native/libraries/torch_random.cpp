@@ -2,7 +2,7 @@
 //
 // at::Generator::get<CUDAGeneratorImpl>() gives a program the device's own generator by this type, so nothing here reads a
 // member that is not GeneratorImpl's: the virtual functions are the device's.
-#include "device.h"
+#include "../device.h"
 
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>

@@ -180,3 +180,9 @@ MORPH_PLACE(cublasIdamin, double, false)
 MORPH_PLACE(cublasIcamin, cuComplex, false)
 MORPH_PLACE(cublasIzamin, cuDoubleComplex, false)
 }
+#undef MORPH_EVERY
+#undef MORPH_GER
+#undef MORPH_DOT
+#undef MORPH_OF
+#undef MORPH_NORM
+#undef MORPH_PLACE

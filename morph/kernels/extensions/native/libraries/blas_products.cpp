@@ -251,3 +251,7 @@ cublasStatus_t cublasSgemmEx(MORPH_SHAPE, const float* alpha, const void* a, cud
                       CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 }
 }
+#undef MORPH_EVERY
+#undef MORPH_SHAPE
+#undef MORPH_GEMM
+#undef MORPH_TRIANGLE

@@ -1,7 +1,7 @@
 // CUDA's mathematics libraries over torch: pointers as torch's tensors of the host, and a call's status.
 #pragma once
 
-#include "device.h"
+#include "../device.h"
 #include "morph/blas.h"
 
 #include <ATen/core/Tensor.h>
