@@ -153,3 +153,15 @@ def test_autocast_does_not_reach_a_librarys_product():
     with torch.autocast("cpu"), torch.autocast("cuda"):
         assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
     torch.testing.assert_close(c.mT, a.mT @ a.mT)
+
+
+def test_a_graph_refuses_a_call_that_it_would_not_hold():
+    a, refused = torch.zeros(4, 4).cuda(), []
+    sizes = (4, 4, 4, torch.ones(2), a, 4, a, 4, a, 4)
+    with (
+        pytest.warns(UserWarning, match="captur"),
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
+        refused.append(call("multiply", ord("S"), NORMAL, NORMAL, *sizes))
+    assert refused == [13]  # CUBLAS_STATUS_EXECUTION_FAILED
