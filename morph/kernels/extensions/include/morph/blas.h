@@ -90,3 +90,16 @@ cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* a, 
 }
 
 #include "morph/blas_functions.h"
+
+// The names behind cuBLAS's own macros, which some programs write.
+#define cublasCreate_v2 cublasCreate
+#define cublasDestroy_v2 cublasDestroy
+#define cublasGetVersion_v2 cublasGetVersion
+#define cublasSetStream_v2 cublasSetStream
+#define cublasGetStream_v2 cublasGetStream
+#define cublasSetPointerMode_v2 cublasSetPointerMode
+#define cublasGetPointerMode_v2 cublasGetPointerMode
+#define cublasSgemm_v2 cublasSgemm
+#define cublasDgemm_v2 cublasDgemm
+#define cublasSgemv_v2 cublasSgemv
+#define cublasDgemv_v2 cublasDgemv

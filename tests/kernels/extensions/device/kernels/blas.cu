@@ -7,7 +7,7 @@ namespace {
 cublasHandle_t handle() {
   static cublasHandle_t made = [] {
     cublasHandle_t fresh;
-    cublasCreate(&fresh);
+    cublasCreate_v2(&fresh);
     cublasSetStream(fresh, nullptr);
     cublasSetMathMode(fresh, CUBLAS_TF32_TENSOR_OP_MATH);
     return fresh;
