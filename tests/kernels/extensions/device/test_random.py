@@ -103,17 +103,31 @@ def test_distributions(kind):
     assert float(uniform.max()) <= 1
 
 
+def units(n):
+    """Return the numbers of subsequences of Philox as numbers from 0 to 1."""
+    bits = torch.tensor(drawn("philox", 99, 0, n), dtype=torch.float64)
+    return (bits * 2**-32 + 2**-33).cuda()
+
+
+def normals(of):
+    """Return pairs of normal numbers by the transform of Box and Muller."""
+    size, turn = (-2 * of[:, ::2].log()).sqrt(), of[:, 1::2] * 2 * torch.pi
+    return torch.stack([turn.sin() * size, turn.cos() * size], -1).flatten(1)
+
+
 def test_vectors_are_of_the_same_numbers():
-    out = torch.zeros(16, 2, 4, device="cuda")
+    out, unit = torch.zeros(16, 2, 4, device="cuda"), units(8)
     call("random", "draw_vectors", out)
-    bits = words(4, 8)
-    call("random", "draw_philox", 99, 0, bits, 8)
-    unit = (bits.view(4, 2, 4).cpu().to(torch.float64) * 2**-32).cuda() + 2**-33
-    torch.testing.assert_close(out[:4, 0], unit[:, 0].float(), rtol=1e-7, atol=0)
-    size = (-2 * unit[:, 1, ::2].log()).sqrt()
-    turn = unit[:, 1, 1::2] * 2 * torch.pi
-    pairs = torch.stack([turn.sin() * size, turn.cos() * size], -1).flatten(1)
-    torch.testing.assert_close(out[:4, 1], pairs.float(), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(out[:4, 0], unit[:, :4].float(), rtol=1e-7, atol=0)
+    torch.testing.assert_close(out[:4, 1], normals(unit[:, 4:]).float(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_second_number_of_a_pair_is_of_its_distribution():
+    out = torch.zeros(4, 4, device="cuda")
+    call("random", "draw_alternating", out)
+    first, _, second, other, third, _ = normals(units(6)).unbind(1)
+    expected = torch.stack([first, second.exp(), other.exp(), third], 1)
+    torch.testing.assert_close(out, expected.float(), rtol=1e-4, atol=1e-5)
 
 
 def test_the_hosts_functions():

@@ -82,19 +82,29 @@ inline morph_cuda::of_state<State, double2> curand_normal2_double(State* state) 
     return morph_cuda::wide_normals(uint4{x, y, z, w});
   }
 }
+namespace morph_cuda {
+
+enum Kept { kNothing, kNormal, kLogNormal };  // which distribution the second number of a pair is of
+
+template <class T, class Draw>
+T one_of_a_pair(Kept distribution, int& kept, T& second, Draw draw) {
+  if (kept == distribution) return kept = kNothing, second;
+  auto pair = draw();
+  kept = distribution, second = pair.y;
+  return pair.x;
+}
+
+}  // namespace morph_cuda
+
 template <class State>
 inline morph_cuda::of_state<State, float> curand_normal(State* state) {
-  if (state->boxmuller_flag) return state->boxmuller_flag = 0, state->boxmuller_extra;
-  float2 pair = curand_normal2(state);
-  state->boxmuller_flag = 1, state->boxmuller_extra = pair.y;
-  return pair.x;
+  return morph_cuda::one_of_a_pair(morph_cuda::kNormal, state->boxmuller_flag, state->boxmuller_extra,
+                                   [=] { return curand_normal2(state); });
 }
 template <class State>
 inline morph_cuda::of_state<State, double> curand_normal_double(State* state) {
-  if (state->boxmuller_flag_double) return state->boxmuller_flag_double = 0, state->boxmuller_extra_double;
-  double2 pair = curand_normal2_double(state);
-  state->boxmuller_flag_double = 1, state->boxmuller_extra_double = pair.y;
-  return pair.x;
+  return morph_cuda::one_of_a_pair(morph_cuda::kNormal, state->boxmuller_flag_double, state->boxmuller_extra_double,
+                                   [=] { return curand_normal2_double(state); });
 }
 inline float4 curand_normal4(curandStatePhilox4_32_10_t* state) {
   uint4 x = curand4(state);
@@ -107,14 +117,6 @@ inline double4 curand_normal4_double(curandStatePhilox4_32_10_t* state) {
 }
 
 template <class State>
-inline morph_cuda::of_state<State, float> curand_log_normal(State* state, float mean, float deviation) {
-  return std::exp(mean + deviation * curand_normal(state));
-}
-template <class State>
-inline morph_cuda::of_state<State, double> curand_log_normal_double(State* state, double mean, double deviation) {
-  return std::exp(mean + deviation * curand_normal_double(state));
-}
-template <class State>
 inline morph_cuda::of_state<State, float2> curand_log_normal2(State* state, float mean, float deviation) {
   float2 x = curand_normal2(state);
   return {std::exp(mean + deviation * x.x), std::exp(mean + deviation * x.y)};
@@ -123,6 +125,16 @@ template <class State>
 inline morph_cuda::of_state<State, double2> curand_log_normal2_double(State* state, double mean, double deviation) {
   double2 x = curand_normal2_double(state);
   return {std::exp(mean + deviation * x.x), std::exp(mean + deviation * x.y)};
+}
+template <class State>
+inline morph_cuda::of_state<State, float> curand_log_normal(State* state, float mean, float deviation) {
+  return morph_cuda::one_of_a_pair(morph_cuda::kLogNormal, state->boxmuller_flag, state->boxmuller_extra,
+                                   [=] { return curand_log_normal2(state, mean, deviation); });
+}
+template <class State>
+inline morph_cuda::of_state<State, double> curand_log_normal_double(State* state, double mean, double deviation) {
+  return morph_cuda::one_of_a_pair(morph_cuda::kLogNormal, state->boxmuller_flag_double, state->boxmuller_extra_double,
+                                   [=] { return curand_log_normal2_double(state, mean, deviation); });
 }
 inline float4 curand_log_normal4(curandStatePhilox4_32_10_t* state, float mean, float deviation) {
   float4 x = curand_normal4(state);

@@ -62,6 +62,15 @@ __global__ void vectors(float4* out) {
   out[2 * threadIdx.x + 1] = curand_normal4(&state);
 }
 
+// The second number of a pair is kept for the same distribution only.
+__global__ void alternating(float4* out) {
+  curandStatePhilox4_32_10_t state;
+  curand_init(99, threadIdx.x, 0, &state);
+  float4& numbers = out[threadIdx.x];
+  numbers.x = curand_normal(&state), numbers.y = curand_log_normal(&state, 0.f, 1.f);
+  numbers.z = curand_log_normal(&state, 0.f, 1.f), numbers.w = curand_normal(&state);
+}
+
 extern "C" {
 void draw_philox(int seed, int offset, unsigned* out, int n) { raw<curandStatePhilox4_32_10_t><<<1, 4>>>(seed, offset, out, n); }
 void draw_xorwow(int seed, int offset, unsigned* out, int n) { raw<curandState><<<1, 4>>>(seed, offset, out, n); }
@@ -71,6 +80,7 @@ void draw_fours(int seed, int offset, unsigned* out, int n) { by_fours<<<1, 4>>>
 void draw_block(const uint4* counters, const uint2* keys, uint4* out, int n) { block<<<1, n>>>(counters, keys, out); }
 void draw_skips(unsigned* out) { skips<<<1, 1>>>(out); }
 void draw_vectors(float4* out) { vectors<<<1, 16>>>(out); }
+void draw_alternating(float4* out) { alternating<<<1, 4>>>(out); }
 void draw_all(int kind, float* uniform, float* normal, float* log_normal, double* wide, double* wide_normal, unsigned* few,
               unsigned* many, int n) {
   auto kernel = kind == 0   ? distributions<curandStatePhilox4_32_10_t>
