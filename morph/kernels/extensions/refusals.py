@@ -24,7 +24,7 @@ FEATURES: Mapping[str, str] = {
     "textures": "read global memory",
     "asynchronous copies": "copy with plain loads",
     NESTED: "launch both kernels from the host",
-    "torch's handles of cuBLASLt, cuSPARSE and cuSOLVER": "use torch's own functions",
+    "handles of cuBLASLt, cuSPARSE and cuSOLVER": "use torch's own functions",
     "at::cuda::blas": "use at::mm and its like, or cuBLAS",
 }
 """By its name, what to do instead."""
@@ -34,8 +34,8 @@ _PATTERNS = {
     "tensor cores (wmma)": r"\bwmma\s*::",
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
     "asynchronous copies": r"\b__pipeline_memcpy_async\b",
-    "torch's handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
-    "at::cuda::blas": r"\bcuda\s*::\s*blas\s*::\s*\w+",
+    "handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
+    "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w+",
 }
 
 

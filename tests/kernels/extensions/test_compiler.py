@@ -15,7 +15,7 @@ REFUSED = {
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
     "nvcuda::wmma::fill_fragment(out, 0);": "tensor cores",
-    "at::cuda::getCurrentCUDASparseHandle();": "torch's handles of cuBLASLt, cuSPARSE and cuSOLVER",
+    "at::cuda::getCurrentCUDASparseHandle();": "handles of cuBLASLt, cuSPARSE and cuSOLVER",
     "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
 
