@@ -35,7 +35,7 @@ _PATTERNS = {
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
     "asynchronous copies": r"\b__pipeline_memcpy_async\b",
     "handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
-    "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w+",
+    "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
 }
 
 
