@@ -13,7 +13,7 @@ from tests.scan.test_scanning import scanned
 
 KERNEL = """
     #include <cuda_runtime.h>
-    #include <curand_kernel.h>
+    #include <nvrtc.h>
     #include "cutlass/gemm/device/gemm.h"
     // asm("in a comment"); #include <mma.h>
     #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
@@ -30,7 +30,7 @@ KERNEL = """
 """
 FOUND = [
     (1, "kernel.cu", "cuda-source"),
-    (3, "curand_kernel.h", "cuda-library"),
+    (3, "nvrtc.h", "cuda-library"),
     (4, "cutlass/", "cuda-feature"),
     (6, "inline PTX", "cuda-feature"),
     (14, "dynamic parallelism", "cuda-feature"),

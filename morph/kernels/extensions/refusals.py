@@ -10,19 +10,32 @@ from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import Source
 
 NESTED = "dynamic parallelism"
+_LIBRARIES = {
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cufft": "cuFFT",
+    "curand": "cuRAND",
+    "cusolver": "cuSOLVER",
+    "cusparse": "cuSPARSE",
+}
 FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
     "tensor cores (wmma)": "use torch.matmul for the product",
     "textures": "read global memory",
     "asynchronous copies": "copy with plain loads",
     NESTED: "launch both kernels from the host",
+    "handles of cuBLASLt, cuSPARSE and cuSOLVER": "use torch's own functions",
+    "at::cuda::blas": "use at::mm and its like, or cuBLAS",
 }
 """By its name, what to do instead."""
+_BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
 _PATTERNS = {
     "inline PTX": r"\b(?:__asm__|__asm|asm)\b",
     "tensor cores (wmma)": r"\bwmma\s*::",
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
     "asynchronous copies": r"\b__pipeline_memcpy_async\b",
+    "handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
+    "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
 }
 
 
@@ -53,6 +66,34 @@ def nested_launches(source: Source) -> Iterator[Refused]:
     for match in launches.openings(source):
         if _is_in_kernel(source, match.start()):
             yield Refused(*match.span(), NESTED)
+
+
+def library_functions(source: Source) -> Iterator[tuple[int, str, str]]:
+    """Yield the calls of functions of NVIDIA's libraries that neither morph nor the program declares.
+
+    Args:
+        source: A preprocessed source, whose headers are morph's.
+
+    Yields:
+        The place, the function, and the library.
+    """
+    calls: dict[str, list[re.Match[str]]] = {}
+    declared = set()
+    for match in source.find(rf"(?<![\w.:])({'|'.join(_LIBRARIES)})(?=[A-Z_])\w+"):
+        calls.setdefault(match[0], []).append(match)
+        if not _is_call(source, match):
+            declared.add(match[0])
+    for name, places in calls.items():
+        if name not in declared and not any(re.search(rf"\b{name}\b", header) for header in source.headers):
+            yield places[0].start(), name, _LIBRARIES[places[0][1]]
+
+
+def _is_call(source: Source, name: re.Match[str]) -> bool:
+    """Return whether a name is called where it stands; where a function is declared, a type is before it."""
+    if not source.code[name.end() :][:80].lstrip().startswith("("):
+        return False
+    before = re.search(r"(?:\w+|>)(?=[*&\s]*$)|$", source.head(name.start(), 80))
+    return before is None or before[0] in ("", *_BEFORE_A_CALL) or "&&" in before.string[before.end() :]
 
 
 def _is_empty(rest: str) -> bool:

@@ -20,7 +20,9 @@ from morph.native.target import Target
 HERE = pathlib.Path(__file__).parent
 INCLUDE = HERE / "include"
 LIBRARY = "libcudart.so"
-_ALIASES = ("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so")  # which programs link: all is in one library
+_ALIASES = (  # which programs link: all is in one library
+    *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
+)
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
 _LIBRARIES = ("c10", "torch_cpu", "torch_python")
 

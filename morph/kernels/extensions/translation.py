@@ -61,6 +61,9 @@ def _refuse(source: Source) -> None:
     for found in itertools.chain(refusals.features(source), refusals.nested_launches(source)):
         what = f"{found.name}; {refusals.FEATURES[found.name]}"
         raise source.error(found.start, f"the software device does not run {what}")
+    for place, function, library in refusals.library_functions(source):
+        problem = f"the software device has no {function} of {library}; use torch's own functions"
+        raise source.error(place, problem)
 
 
 def _take_turns(source: Source, edits: Edits) -> None:

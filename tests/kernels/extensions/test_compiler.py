@@ -15,6 +15,8 @@ REFUSED = {
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
     "nvcuda::wmma::fill_fragment(out, 0);": "tensor cores",
+    "at::cuda::getCurrentCUDASparseHandle();": "handles of cuBLASLt, cuSPARSE and cuSOLVER",
+    "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
 
 
@@ -36,6 +38,32 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
     assert status == 1
     assert said.startswith("kernel.cu:3: error: the software device does not run ")
     assert REFUSED[statement] in said
+
+
+@pytest.mark.parametrize(
+    ("header", "call"),
+    [
+        ("cublas_v2.h", "cublasCherk(0)"),
+        ("cusparse.h", "cusparseCreate(0)"),
+        ("cusolverDn.h", "cusolverDnCreate(0)"),
+        ("curand.h", "curandGenerateLongLong(0, 0, 0)"),
+        ("curand_kernel.h", "curand_discrete(0, 0)"),
+        ("cufft.h", "cufftExecXt(0)"),
+    ],
+)
+def test_a_function_of_a_library_is_refused_by_name(nvcc, tmp_path, header, call):
+    source = (
+        f"#include <{header}>\n#define CHECK(call) if (call) return 1\nint run() {{\n  CHECK({call});\n}}"
+    )
+    status, said = compile_source(nvcc, tmp_path, source)
+    assert status == 1
+    assert f"kernel.cu:4: error: the software device has no {call.partition('(')[0]} of cu" in said
+
+
+def test_a_function_of_the_programs_own_is_not_a_librarys(nvcc, tmp_path):
+    source = "#include <cublas_v2.h>\nstatic const char *cublasTextOf(cublasStatus_t) { return 0; }\n"
+    source += "const char* run() { return cublasTextOf(cublasCreate(nullptr)); }\n"
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,48 @@ def test_too_large_a_block_is_an_error_of_the_launch():
         torch.ops.morph_corpus.check_limit(torch.zeros(1, device="cuda"), 2048, 4096)
 
 
+def test_a_product_by_torchs_handle():
+    library("tensors")
+    a, b = cuda(5, 7), cuda(7, 3)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.testing.assert_close(torch.ops.morph_corpus.product(a, b), a @ b)
+
+
+def test_a_dropout_draws_from_torchs_generator():
+    library("tensors")
+    x, dropout = torch.ones(1026, device="cuda"), torch.ops.morph_corpus.dropout
+    torch.manual_seed(3)
+    first, second = dropout(x, 0.25), dropout(x, 0.25)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(x, 0.25), first)
+    assert not torch.equal(first, second)
+    assert set(torch.unique(first).tolist()) == {0.0, float(torch.tensor(1.0) / 0.75)}
+    assert float(first.mean()) == pytest.approx(1, abs=0.07)
+
+
+def test_a_dropout_takes_and_advances_a_generator():
+    library("tensors")
+    x, generator = torch.ones(64, device="cuda"), torch.Generator("cuda").manual_seed(9)
+    before = torch.cuda.default_generators[0].get_offset()
+    first = torch.ops.morph_corpus.dropout(x, 0.5, generator)
+    assert (generator.get_offset(), torch.cuda.default_generators[0].get_offset()) == (4, before)
+    generator.set_offset(0)
+    assert torch.equal(torch.ops.morph_corpus.dropout(x, 0.5, generator), first)
+    with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
+        torch.ops.morph_corpus.dropout(x, 0.5, torch.Generator())
+
+
+def test_each_replay_of_a_graph_drops_others():
+    library("tensors")
+    x, graph = torch.ones(64, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = torch.ops.morph_corpus.dropout(x, 0.5)
+    graph.replay()
+    first = result.clone()
+    graph.replay()
+    assert not torch.equal(result, first)
+
+
 def test_a_graph_holds_an_operator():
     library("tensors")
     x, graph = cuda(4, 4), torch.cuda.CUDAGraph()

@@ -1,15 +1,17 @@
-// The handles of CUDA's mathematics libraries, which torch's headers name; their functions are not served.
+// The handles of CUDA's other libraries, which torch's headers name; their functions are not served.
 #pragma once
 
-#include "morph/runtime.h"
+#include "morph/blas.h"
 
-typedef struct cublasContext* cublasHandle_t;
 typedef struct cublasLtContext* cublasLtHandle_t;
 typedef struct cusparseContext* cusparseHandle_t;
 typedef struct cusolverDnContext* cusolverDnHandle_t;
 typedef struct cudnnContext* cudnnHandle_t;
-typedef enum { CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_NOT_SUPPORTED = 15 } cublasStatus_t;
 typedef enum { CUSPARSE_STATUS_SUCCESS = 0, CUSPARSE_STATUS_NOT_SUPPORTED = 10 } cusparseStatus_t;
-typedef enum { CUSOLVER_STATUS_SUCCESS = 0, CUSOLVER_STATUS_NOT_SUPPORTED = 15 } cusolverStatus_t;
+typedef enum {
+  CUSOLVER_STATUS_SUCCESS = 0,
+  CUSOLVER_STATUS_INVALID_VALUE = 3,
+  CUSOLVER_STATUS_NOT_SUPPORTED = 15,
+} cusolverStatus_t;
 typedef enum { CUDNN_STATUS_SUCCESS = 0 } cudnnStatus_t;
 inline const char* cusparseGetErrorString(cusparseStatus_t) { return "cuSPARSE"; }

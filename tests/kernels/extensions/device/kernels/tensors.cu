@@ -3,11 +3,16 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/TensorAccessor.h>
 #include <ATen/cuda/Atomic.cuh>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGraphsUtils.cuh>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cublas_v2.h>
+#include <curand_kernel.h>
 #include <torch/library.h>
 
 template <typename scalar_t>
@@ -51,15 +56,57 @@ void check_limit(const at::Tensor&, int64_t threads, int64_t limit) {
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
+// The rows of a times the columns of b, by the handle that torch keeps.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
+  c10::cuda::CUDAGuard guard(a.device());
+  at::Tensor out = at::empty({a.size(0), b.size(1)}, a.options());
+  int m = int(b.size(1)), n = int(a.size(0)), k = int(a.size(1));
+  float one = 1, zero = 0;
+  cublasHandle_t handle = at::cuda::getCurrentCUDABlasHandle();
+  cudaStream_t stream;
+  TORCH_CUDABLAS_CHECK(cublasGetStream(handle, &stream));
+  TORCH_CHECK(stream == at::cuda::getCurrentCUDAStream(), "the handle is of another stream");
+  TORCH_CUDABLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b.data_ptr<float>(), m,
+                                   a.data_ptr<float>(), k, &zero, out.data_ptr<float>(), m));
+  return out;
+}
+
+__global__ void drop(const float* in, float* out, int64_t n, float kept, at::PhiloxCudaState arguments) {
+  auto [seed, offset] = at::cuda::philox::unpack(arguments);
+  int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  curandStatePhilox4_32_10_t state;
+  curand_init(seed, i, offset, &state);
+  float4 numbers = curand_uniform4(&state);
+  const float* each = &numbers.x;
+  for (int64_t j = 4 * i; j < n && j < 4 * i + 4; j++) out[j] = each[j - 4 * i] <= kept ? in[j] / kept : 0.f;
+}
+at::Tensor dropout(const at::Tensor& in, double dropped, std::optional<at::Generator> wanted) {
+  auto generator = at::get_generator_or_default<at::CUDAGeneratorImpl>(wanted, at::cuda::detail::getDefaultCUDAGenerator());
+  at::Tensor out = at::empty_like(in);
+  at::PhiloxCudaState state;
+  {
+    std::lock_guard<std::mutex> lock(generator->mutex_);
+    state = generator->philox_cuda_state(4);
+  }
+  drop<<<(in.numel() + 255) / 256, 64, 0, at::cuda::getCurrentCUDAStream()>>>(
+      in.data_ptr<float>(), out.data_ptr<float>(), in.numel(), float(1 - dropped), state);
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+
 TORCH_LIBRARY(morph_corpus, m) {
   m.def("sum_of_rows(Tensor x) -> Tensor");
   m.def("place(Tensor like) -> Tensor");
   m.def("check_limit(Tensor on, int threads, int limit) -> ()");
+  m.def("product(Tensor a, Tensor b) -> Tensor");
+  m.def("dropout(Tensor x, float dropped, Generator? generator=None) -> Tensor", {at::Tag::nondeterministic_seeded});
 }
 TORCH_LIBRARY_IMPL(morph_corpus, CUDA, m) {
   m.impl("sum_of_rows", &sum_of_rows);
   m.impl("place", &place);
   m.impl("check_limit", &check_limit);
+  m.impl("product", &product);
+  m.impl("dropout", &dropout);
 }
 // Without the dispatcher, as a function that is bound by pybind11 is called. Returns whether it was refused.
 extern "C" int fill_raw(int64_t* out, int64_t value) {

@@ -1,0 +1,188 @@
+// cuBLAS's functions of vectors, and of a matrix and vectors.
+#include "blas.h"
+
+#include <ATen/ops/addmv.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/view_as_real.h>
+#include <ATen/ops/zeros.h>
+
+namespace morph_cuda::blas {
+namespace {
+
+template <class T>
+struct Vector {
+  T* data;
+  int64_t n, step;
+
+  at::Tensor values() const { return vector(data, kTypeOf<std::remove_const_t<T>>, n, step); }
+  void take(const at::Tensor& values) const { store(values, data, kTypeOf<T>, n, step); }
+};
+
+// Of a complex number BLAS takes the sum of its parts' sizes.
+at::Tensor sizes_of(const at::Tensor& values) {
+  return values.is_complex() ? at::view_as_real(values).abs().sum(-1) : values.abs();
+}
+
+template <class T>
+cublasStatus_t multiply(cublasHandle_t handle, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* beta,
+                        const T* x, int64_t incx, T* y, int64_t incy) {
+  int64_t rows = a.is_transposed() ? n : m, columns = a.is_transposed() ? m : n;
+  return answered(handle, alpha && beta && incx && incy && a.is_valid(rows, columns), [&] {
+    if (!m || !n) return;
+    Vector<T> into{y, rows, incy};
+    at::Tensor old = scalar<T>(beta).equal(0) ? at::zeros({rows}, kTypeOf<T>) : into.values();
+    into.take(at::addmv(old, a.tensor(rows, columns), Vector<const T>{x, columns, incx}.values(), scalar<T>(beta),
+                        scalar<T>(alpha)));
+  });
+}
+
+template <class T>
+cublasStatus_t add_product(cublasHandle_t handle, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* x,
+                           int64_t incx, const T* y, int64_t incy, bool is_conjugate) {
+  return answered(handle, alpha && incx && incy && a.is_valid(m, n), [&] {
+    at::Tensor row = Vector<const T>{y, n, incy}.values();
+    a.tensor(m, n).add_(at::outer(Vector<const T>{x, m, incx}.values(), is_conjugate ? row.conj() : row), scalar<T>(alpha));
+  });
+}
+
+template <class T>
+cublasStatus_t inner(cublasHandle_t handle, const Vector<const T>& x, const Vector<const T>& y, T* result, bool is_conjugate) {
+  return answered(handle, result && x.n >= 0, [&] {
+    at::Tensor left = x.values();
+    store(at::dot(is_conjugate ? left.conj().resolve_conj() : left, y.values()).view(1), result, kTypeOf<T>, 1, 1);
+  });
+}
+
+enum class Norm { kEuclidean, kSum };
+
+template <class T, class R>
+cublasStatus_t norm(cublasHandle_t handle, const Vector<const T>& x, R* result, Norm which) {
+  return answered(handle, result != nullptr, [&] {
+    if (x.n <= 0 || x.step <= 0) return void(*result = 0);
+    at::Tensor values = x.values();
+    at::Tensor found = which == Norm::kSum ? sizes_of(values).sum() : values.abs().to(c10::kDouble).norm();
+    *result = found.item().to<R>();
+  });
+}
+
+// The place of the largest or the smallest number, from one.
+template <class T>
+cublasStatus_t place(cublasHandle_t handle, const Vector<const T>& x, int* result, bool is_largest) {
+  return answered(handle, result != nullptr, [&] {
+    if (x.n <= 0 || x.step <= 0) return void(*result = 0);
+    at::Tensor sizes = sizes_of(x.values());
+    *result = 1 + int((is_largest ? sizes.argmax() : sizes.argmin()).item<int64_t>());
+  });
+}
+
+template <class T>
+cublasStatus_t add(cublasHandle_t handle, const T* alpha, const Vector<const T>& x, const Vector<T>& y) {
+  return answered(handle, alpha, [&] {
+    if (x.n > 0) y.take(y.values().add(x.values(), scalar<T>(alpha)));
+  });
+}
+
+template <class T>
+cublasStatus_t scale(cublasHandle_t handle, const T* alpha, const Vector<T>& x) {
+  return answered(handle, alpha, [&] {
+    if (x.n > 0 && x.step > 0) x.take(x.values().mul(scalar<T>(alpha)));
+  });
+}
+
+template <class T>
+cublasStatus_t copy(cublasHandle_t handle, const Vector<const T>& x, const Vector<T>& y) {
+  return answered(handle, true, [&] {
+    if (x.n > 0) y.take(x.values());
+  });
+}
+
+template <class T>
+cublasStatus_t swap(cublasHandle_t handle, const Vector<T>& x, const Vector<T>& y) {
+  return answered(handle, true, [&] {
+    if (x.n <= 0) return;
+    at::Tensor kept = x.values().clone();
+    x.take(y.values());
+    y.take(kept);
+  });
+}
+
+}  // namespace
+}  // namespace morph_cuda::blas
+
+using namespace morph_cuda;
+namespace own = morph_cuda::blas;
+
+#define MORPH_EVERY(L, T)                                                                                             \
+  cublasStatus_t cublas##L##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* a, \
+                                 int lda, const T* x, int incx, const T* beta, T* y, int incy) {                       \
+    return own::multiply(handle, {a, kTypeOf<T>, lda, op}, m, n, alpha, beta, x, incx, y, incy);                       \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx, T* y, int incy) { \
+    return own::add<T>(handle, alpha, {x, n, incx}, {y, n, incy});                                                     \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int incx) {                       \
+    return own::scale<T>(handle, alpha, {x, n, incx});                                                                 \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##copy(cublasHandle_t handle, int n, const T* x, int incx, T* y, int incy) {                 \
+    return own::copy<T>(handle, {x, n, incx}, {y, n, incy});                                                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##swap(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy) {                       \
+    return own::swap<T>(handle, {x, n, incx}, {y, n, incy});                                                           \
+  }
+#define MORPH_GER(NAME, T, CONJUGATE)                                                                                 \
+  cublasStatus_t NAME(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, \
+                      T* a, int lda) {                                                                                 \
+    return own::add_product(handle, {a, kTypeOf<T>, lda}, m, n, alpha, x, incx, y, incy, CONJUGATE);                   \
+  }
+#define MORPH_DOT(NAME, T, CONJUGATE)                                                                                 \
+  cublasStatus_t NAME(cublasHandle_t handle, int n, const T* x, int incx, const T* y, int incy, T* result) {           \
+    return own::inner<T>(handle, {x, n, incx}, {y, n, incy}, result, CONJUGATE);                                       \
+  }
+#define MORPH_OF(NAME, T, R, WORK)                                                                                    \
+  cublasStatus_t NAME(cublasHandle_t handle, int n, const T* x, int incx, R* result) {                                 \
+    return own::WORK;                                                                                                  \
+  }
+#define MORPH_NORM(NAME, T, R, WHICH) MORPH_OF(NAME, T, R, norm<T>(handle, {x, n, incx}, result, own::Norm::WHICH))
+#define MORPH_PLACE(NAME, T, LARGEST) MORPH_OF(NAME, T, int, place<T>(handle, {x, n, incx}, result, LARGEST))
+
+extern "C" {
+MORPH_EVERY(S, float)
+MORPH_EVERY(D, double)
+MORPH_EVERY(C, cuComplex)
+MORPH_EVERY(Z, cuDoubleComplex)
+MORPH_GER(cublasSger, float, false)
+MORPH_GER(cublasDger, double, false)
+MORPH_GER(cublasCgeru, cuComplex, false)
+MORPH_GER(cublasZgeru, cuDoubleComplex, false)
+MORPH_GER(cublasCgerc, cuComplex, true)
+MORPH_GER(cublasZgerc, cuDoubleComplex, true)
+MORPH_DOT(cublasSdot, float, false)
+MORPH_DOT(cublasDdot, double, false)
+MORPH_DOT(cublasCdotu, cuComplex, false)
+MORPH_DOT(cublasZdotu, cuDoubleComplex, false)
+MORPH_DOT(cublasCdotc, cuComplex, true)
+MORPH_DOT(cublasZdotc, cuDoubleComplex, true)
+MORPH_NORM(cublasSnrm2, float, float, kEuclidean)
+MORPH_NORM(cublasDnrm2, double, double, kEuclidean)
+MORPH_NORM(cublasScnrm2, cuComplex, float, kEuclidean)
+MORPH_NORM(cublasDznrm2, cuDoubleComplex, double, kEuclidean)
+MORPH_NORM(cublasSasum, float, float, kSum)
+MORPH_NORM(cublasDasum, double, double, kSum)
+MORPH_NORM(cublasScasum, cuComplex, float, kSum)
+MORPH_NORM(cublasDzasum, cuDoubleComplex, double, kSum)
+MORPH_PLACE(cublasIsamax, float, true)
+MORPH_PLACE(cublasIdamax, double, true)
+MORPH_PLACE(cublasIcamax, cuComplex, true)
+MORPH_PLACE(cublasIzamax, cuDoubleComplex, true)
+MORPH_PLACE(cublasIsamin, float, false)
+MORPH_PLACE(cublasIdamin, double, false)
+MORPH_PLACE(cublasIcamin, cuComplex, false)
+MORPH_PLACE(cublasIzamin, cuDoubleComplex, false)
+}
+#undef MORPH_EVERY
+#undef MORPH_GER
+#undef MORPH_DOT
+#undef MORPH_OF
+#undef MORPH_NORM
+#undef MORPH_PLACE

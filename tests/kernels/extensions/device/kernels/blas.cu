@@ -1,0 +1,106 @@
+// cuBLAS as a program calls it: each function returns the status.
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+namespace {
+
+cublasHandle_t handle() {
+  static cublasHandle_t made = [] {
+    cublasHandle_t fresh;
+    cublasCreate_v2(&fresh);
+    cublasSetStream(fresh, nullptr);
+    cublasSetMathMode(fresh, CUBLAS_TF32_TENSOR_OP_MATH);
+    return fresh;
+  }();
+  return made;
+}
+cublasOperation_t op(int number) { return static_cast<cublasOperation_t>(number); }
+
+}  // namespace
+
+extern "C" {
+
+int multiply(char kind, int op_a, int op_b, int m, int n, int k, const void* factors, const void* a, int lda,
+             const void* b, int ldb, void* c, int ldc) {
+#define CASE(LETTER, NAME, T)                                                                                       \
+  case LETTER:                                                                                                      \
+    return NAME(handle(), op(op_a), op(op_b), m, n, k, static_cast<const T*>(factors), static_cast<const T*>(a), lda, \
+                static_cast<const T*>(b), ldb, static_cast<const T*>(factors) + 1, static_cast<T*>(c), ldc);
+  switch (kind) {
+    CASE('S', cublasSgemm, float)
+    CASE('D', cublasDgemm, double)
+    CASE('H', cublasHgemm, __half)
+    CASE('Z', cublasZgemm, cuDoubleComplex)
+  }
+#undef CASE
+  return -1;
+}
+int multiply_mixed(int types, int type_c, int compute, int m, int n, int k, const void* factors, const void* factor_c,
+                   const void* a, int lda, const void* b, int ldb, void* c, int ldc) {
+  auto type = static_cast<cudaDataType_t>(types);
+  return cublasGemmEx(handle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, factors, a, type, lda, b, type, ldb, factor_c, c,
+                      static_cast<cudaDataType_t>(type_c), ldc, static_cast<cublasComputeType_t>(compute),
+                      CUBLAS_GEMM_DEFAULT_TENSOR_OP);
+}
+// Batches of n by n matrices, in one piece of memory: by strides, and by pointers.
+int multiply_batches(int n, int batch, const float* a, const float* b, float* by_strides, float* by_pointers) {
+  float one = 1, zero = 0;
+  long long stride = n * n;
+  const float** lists;
+  cudaMalloc(&lists, 3 * batch * sizeof(float*));
+  float** results = const_cast<float**>(lists + 2 * batch);
+  for (int i = 0; i < batch; i++)
+    lists[i] = a + i * stride, lists[batch + i] = b + i * stride, results[i] = by_pointers + i * stride;
+  int status = cublasSgemmStridedBatched(handle(), CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, a, n, stride, b, n, stride,
+                                         &zero, by_strides, n, stride, batch);
+  if (!status)
+    status = cublasSgemmBatched(handle(), CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, lists, n, lists + batch, n, &zero,
+                                results, n, batch);
+  cudaFree(lists);
+  return status;
+}
+int multiply_vector(int transposed, int m, int n, const double* a, int lda, const double* x, int incx, double* y, int incy) {
+  double alpha = 0.5, beta = 2;
+  return cublasDgemv(handle(), op(transposed), m, n, &alpha, a, lda, x, incx, &beta, y, incy);
+}
+int add_outer(int m, int n, const double* x, int incx, const double* y, int incy, double* a, int lda) {
+  double alpha = 0.5;
+  return cublasDger(handle(), m, n, &alpha, x, incx, y, incy, a, lda);
+}
+int solve(int side, int fill, int transposed, int diagonal, int m, int n, const double* a, int lda, double* b, int ldb) {
+  double alpha = 0.5;
+  return cublasDtrsm(handle(), static_cast<cublasSideMode_t>(side), static_cast<cublasFillMode_t>(fill), op(transposed),
+                     static_cast<cublasDiagType_t>(diagonal), m, n, &alpha, a, lda, b, ldb);
+}
+int add_matrices(int op_a, int op_b, int m, int n, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
+  double alpha = 0.5, beta = 2;
+  return cublasDgeam(handle(), op(op_a), op(op_b), m, n, &alpha, a, lda, &beta, b, ldb, c, ldc);
+}
+// With scalars in the device's memory: results are dot, norm, sum of sizes; places are the largest and the smallest.
+int reduce(int n, const float* x, int incx, const float* y, int incy, float* results, int* places) {
+  cublasSetPointerMode(handle(), CUBLAS_POINTER_MODE_DEVICE);
+  int status = cublasSdot(handle(), n, x, incx, y, incy, results) | cublasSnrm2(handle(), n, x, incx, results + 1) |
+               cublasSasum(handle(), n, x, incx, results + 2) | cublasIsamax(handle(), n, x, incx, places) |
+               cublasIsamin(handle(), n, x, incx, places + 1);
+  cublasSetPointerMode(handle(), CUBLAS_POINTER_MODE_HOST);
+  return status;
+}
+// y += 2 x; x *= 3; z = x; then x and y are exchanged.
+int update(int n, float* x, int incx, float* y, int incy, float* z) {
+  float two = 2, three = 3;
+  return cublasSaxpy(handle(), n, &two, x, incx, y, incy) | cublasSscal(handle(), n, &three, x, incx) |
+         cublasScopy(handle(), n, x, incx, z, 1) | cublasSswap(handle(), n, x, incx, y, incy);
+}
+int handles(int* found) {
+  cublasHandle_t own;
+  cudaStream_t stream;
+  cublasMath_t math;
+  cublasPointerMode_t pointers;
+  int status = cublasCreate(&own) | cublasSetStream(own, reinterpret_cast<cudaStream_t>(5)) | cublasGetStream(own, &stream) |
+               cublasSetMathMode(own, CUBLAS_PEDANTIC_MATH) | cublasGetMathMode(own, &math) |
+               cublasGetPointerMode(own, &pointers);
+  found[0] = int(reinterpret_cast<long>(stream)), found[1] = math, found[2] = pointers;
+  return status | cublasDestroy(own);
+}
+const char* text(int status) { return cublasGetStatusName(static_cast<cublasStatus_t>(status)); }
+}

@@ -1,0 +1,166 @@
+"""cuBLAS in an extension, compared with torch: column-major matrices inside of larger ones."""
+
+import ctypes
+
+import pytest
+import torch
+
+from tests.kernels.extensions.device.corpus import library
+
+NORMAL, TRANSPOSED, ADJOINT = 0, 1, 2
+KINDS = {"S": torch.float32, "D": torch.float64, "H": torch.float16, "Z": torch.complex128}
+MIXED = {  # by the types of the factors and of the result: CUDA's numbers, and how the products are computed
+    (torch.float32, torch.float32): (0, 0, 68),
+    (torch.float64, torch.float64): (1, 1, 70),
+    (torch.float16, torch.float16): (2, 2, 77),
+    (torch.float16, torch.float32): (2, 0, 68),
+    (torch.bfloat16, torch.bfloat16): (14, 14, 75),
+    (torch.bfloat16, torch.float32): (14, 0, 68),
+    (torch.int8, torch.int32): (3, 10, 72),
+}
+SUPPORTED, INVALID, NOT_SUPPORTED = 0, 7, 15
+
+
+def call(function, *arguments):
+    """Call a function of the source with tensors, as their addresses, and integers; return its status."""
+    words = [
+        ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_int(each)
+        for each in arguments
+    ]
+    return getattr(library("blas"), function)(*words)
+
+
+def matrix(rows, columns, dtype=torch.float64, *, transposed=False):
+    """Return a matrix as a product takes it; its columns lie two numbers farther apart than they must."""
+    if transposed:
+        return matrix(columns, rows, dtype).mT
+    numbers = torch.randint(-4, 5, (columns, rows + 2)) if dtype == torch.int8 else None
+    values = torch.randn(columns, rows + 2, dtype=torch.float64) if numbers is None else numbers
+    return values.to(dtype).cuda().mT[:rows]
+
+
+def leading(values):
+    return max(values.stride())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ops", [(NORMAL, NORMAL), (TRANSPOSED, NORMAL), (NORMAL, ADJOINT)])
+def test_products(kind, ops):
+    dtype = KINDS[kind]
+    a, b = matrix(5, 4, dtype, transposed=ops[0] > 0), matrix(4, 3, dtype, transposed=ops[1] > 0)
+    c, factors = matrix(5, 3, dtype), torch.tensor([0.5, 2], dtype=dtype)
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    right = b.conj() if ops[1] == ADJOINT else b
+    expected = (0.5 * a.to(wide) @ right.to(wide) + 2 * c.to(wide)).to(dtype)
+    sizes = (5, 3, 4, factors, a, leading(a), b, leading(b), c, leading(c))
+    assert call("multiply", ord(kind), *ops, *sizes) == SUPPORTED
+    torch.testing.assert_close(c, expected)
+
+
+@pytest.mark.parametrize("types", MIXED, ids=str)
+def test_products_of_each_type(types):
+    kinds = MIXED[types]
+    a, b, c = matrix(6, 5, types[0]), matrix(5, 7, types[0]), torch.full((7, 6), 3, dtype=types[1]).cuda().mT
+    factors = torch.tensor([2, 1], dtype={70: torch.float64, 72: torch.int32}.get(kinds[2], torch.float32))
+    expected = (2 * (a.double() @ b.double()) + 3).to(types[1])
+    operands = (6, 7, 5, factors, factors[1:], a, 8, b, 7, c, 6)
+    assert call("multiply_mixed", *kinds, *operands) == SUPPORTED
+    torch.testing.assert_close(c, expected)
+    assert call("multiply_mixed", 14, 2, 68, *operands) == NOT_SUPPORTED
+
+
+def test_a_factor_of_zero_reads_nothing():
+    a, c = torch.full((4, 4), float("nan")).cuda(), torch.full((4, 4), float("nan")).cuda()
+    sizes = (4, 4, 4, torch.zeros(2), a, 4, a, 4, c, 4)
+    assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
+    assert torch.equal(c, torch.zeros(4, 4).cuda())
+
+
+def test_a_product_that_does_not_fit_is_refused():
+    a = torch.zeros(4, 4).cuda()
+    assert call("multiply", ord("S"), NORMAL, NORMAL, 4, 4, 4, torch.ones(2), a, 3, a, 4, a, 4) == INVALID
+    text = library("blas").text
+    text.restype = ctypes.c_char_p
+    assert text(INVALID) == b"CUBLAS_STATUS_INVALID_VALUE"
+
+
+def test_batches():
+    a, b = torch.randn(3, 4, 4).cuda(), torch.randn(3, 4, 4).cuda()
+    results = torch.full((2, 3, 4, 4), float("nan")).cuda()
+    assert call("multiply_batches", 4, 3, a, b, results[0], results[1]) == SUPPORTED
+    torch.testing.assert_close(results, torch.stack([(a.mT @ b).mT] * 2))
+
+
+@pytest.mark.parametrize("step", [1, 3, -2])
+def test_a_matrix_and_vectors(step):
+    a, x, y = matrix(5, 4), torch.randn(20).double().cuda(), torch.randn(20).double().cuda()
+    of = x[: 5 * abs(step) : abs(step)], y[: 4 * abs(step) : abs(step)]
+    there = [each.flip(0) if step < 0 else each for each in of]
+    product, outer = 0.5 * a.mT @ there[0] + 2 * there[1], a + 0.5 * torch.outer(*there)
+    assert call("add_outer", 5, 4, x, step, y, step, a, 7) == SUPPORTED
+    torch.testing.assert_close(a, outer)
+    a -= 0.5 * torch.outer(*there)
+    assert call("multiply_vector", TRANSPOSED, 5, 4, a, 7, x, step, y, step) == SUPPORTED
+    torch.testing.assert_close(of[1], product.flip(0) if step < 0 else product)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("fill", [0, 1])
+@pytest.mark.parametrize("op", [NORMAL, TRANSPOSED])
+@pytest.mark.parametrize("diagonal", [0, 1])
+def test_triangles(side, fill, op, diagonal):
+    size = 3 if side else 5
+    a, b = matrix(size, size), matrix(5, 3)
+    a.diagonal().add_(5)
+    triangle = a.triu() if fill else a.tril()
+    if diagonal:
+        triangle = triangle - triangle.diag().diag() + torch.eye(size).cuda()
+    triangle, right = triangle.mT if op else triangle, 0.5 * b
+    assert call("solve", side, fill, op, diagonal, 5, 3, a, size + 2, b, 7) == SUPPORTED
+    torch.testing.assert_close(b @ triangle if side else triangle @ b, right)
+
+
+def test_sums_of_matrices():
+    a, b, c = matrix(5, 4, transposed=True), matrix(5, 4), matrix(5, 4)
+    assert call("add_matrices", TRANSPOSED, NORMAL, 5, 4, a, leading(a), b, 7, c, 7) == SUPPORTED
+    torch.testing.assert_close(c, 0.5 * a + 2 * b)
+    expected = 0.5 * c + 2 * b
+    assert call("add_matrices", NORMAL, NORMAL, 5, 4, c, 7, b, 7, c, 7) == SUPPORTED
+    torch.testing.assert_close(c, expected)
+
+
+def test_vectors():
+    x, y, z = torch.randn(30).cuda(), torch.randn(20).cuda(), torch.zeros(10).cuda()
+    results, places = torch.zeros(3).cuda(), torch.zeros(2, dtype=torch.int32).cuda()
+    a, b = x[::3], y[::2]
+    assert call("reduce", 10, x, 3, y, 2, results, places) == SUPPORTED
+    torch.testing.assert_close(results, torch.stack([a @ b, a.norm(), a.abs().sum()]))
+    assert places.tolist() == [1 + int(a.abs().argmax()), 1 + int(a.abs().argmin())]
+    expected = b + 2 * a, 3 * a
+    assert call("update", 10, x, 3, y, 2, z) == SUPPORTED
+    torch.testing.assert_close((a, b, z), (expected[0], expected[1], expected[1]))
+
+
+def test_handles():
+    found = torch.zeros(3, dtype=torch.int32)
+    assert call("handles", found) == SUPPORTED
+    assert found.tolist() == [5, 2, 0]
+
+
+def test_autocast_does_not_reach_a_librarys_product():
+    a, c = torch.randn(8, 8).cuda(), torch.zeros(8, 8).cuda()
+    sizes = (8, 8, 8, torch.tensor([1.0, 0]), a, 8, a, 8, c, 8)
+    with torch.autocast("cpu"), torch.autocast("cuda"):
+        assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
+    torch.testing.assert_close(c.mT, a.mT @ a.mT)
+
+
+def test_a_graph_refuses_a_call_that_it_would_not_hold():
+    a, refused = torch.zeros(4, 4).cuda(), []
+    sizes = (4, 4, 4, torch.ones(2), a, 4, a, 4, a, 4)
+    with (
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
+        refused.append(call("multiply", ord("S"), NORMAL, NORMAL, *sizes))
+    assert refused == [13]  # CUBLAS_STATUS_EXECUTION_FAILED
