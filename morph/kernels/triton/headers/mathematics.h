@@ -41,7 +41,9 @@ static inline float exp(float x) {
 
 static inline float rsqrt(float x) { return 1.f / math::sqrt(x); }
 static inline double rsqrt(double x) { return 1. / math::sqrt(x); }
-template <class T> static inline T multiply_add(T a, T b, T c) { return a * b + c; }
+// Rounded once, whether or not products and sums may be fused.
+static inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+static inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 template <class T> static inline T absolute(T x) { return x < 0 ? T(-x) : x; }
 
 // The larger or smaller number; NaN only if both are.
