@@ -43,16 +43,6 @@ def test_printing(platform: Platform, kernel: pathlib.Path) -> None:
     ]
 
 
-def test_shuffled_instances(platform: Platform, kernel: pathlib.Path) -> None:
-    program = append(kernel, "show[(4,)](torch.tensor([0], dtype=torch.int32).cuda(), BLOCK=1)\n")
-    orders = {
-        tuple(line.split()[1] for line in platform.run(program, environment=shuffled).stdout.splitlines())
-        for shuffled in ({"MORPH_SHUFFLE": "0"}, {"MORPH_SHUFFLE": "1"}, {"MORPH_SHUFFLE": "1"})
-    }
-    assert len(orders) == 2
-    assert ("(0,", "(1,", "(2,", "(3,") in orders
-
-
 def test_compiling_ahead_of_time_is_refused(platform: Platform, kernel: pathlib.Path) -> None:
     words = ["-m", "triton.tools.compile", str(kernel), "-n", "show", "-s", "*i32, 2", "-g", "1,1,1"]
     command = [*platform.command(morph=True), *words]

@@ -4,26 +4,35 @@
 
 namespace math {
 
+// Adding this rounds to a whole number, which is then in the lowest bits.
+static constexpr float kRounder = 12582912.f;
+
+// Half of two to the power of a whole number, zero for -126; given the number and the rounder.
+static inline float half_power(float rounded) {
+  return bits<float>((bits<int32_t>(rounded) - bits<int32_t>(kRounder) + 126) << 23);
+}
+static inline float between(float low, float x, float high) {
+  float above = low > x ? low : x;  // NaN stays
+  return high < above ? high : above;
+}
+
 // 2^x within about one unit of the last place; results below the normal numbers are zero, as on a GPU.
 static inline float exp2(float x) {
-  float clamped = x < -126.f ? -126.f : x > 128.f ? 128.f : x;
-  float whole = math::nearbyint(clamped), rest = clamped - whole;
-  float p = 1.5403530393381609e-4f;
-  p = p * rest + 1.3333558146428443e-3f;
-  p = p * rest + 9.6181291076284772e-3f;
-  p = p * rest + 5.5504108664821580e-2f;
-  p = p * rest + 2.4022650695910071e-1f;
-  p = p * rest + 6.9314718055994531e-1f;
+  float clamped = between(-126.f, x, 128.f);
+  float rounded = clamped + kRounder, rest = clamped - (rounded - kRounder);
+  float p = 1.5353359049e-4f;
+  p = p * rest + 1.3398875017e-3f;
+  p = p * rest + 9.6184369177e-3f;
+  p = p * rest + 5.5503323674e-2f;
+  p = p * rest + 2.4022647738e-1f;
+  p = p * rest + 6.9314718246e-1f;
   p = p * rest + 1.f;
-  float y = p * bits<float>((int32_t(whole) + 126) << 23) * 2.f;
-  y = x < -126.f ? 0.f : y;
-  y = x >= 128.f ? std::numeric_limits<float>::infinity() : y;
-  return x != x ? x : y;
+  return p * half_power(rounded) * 2.f;
 }
 
 static inline float exp(float x) {
-  float clamped = x < -87.33654f ? -87.33654f : x > 88.72284f ? 88.72284f : x;
-  float whole = math::nearbyint(clamped * 1.44269504088896341f);
+  float clamped = between(-87.33654f, x, 89.f);
+  float rounded = clamped * 1.44269504088896341f + kRounder, whole = rounded - kRounder;
   float rest = clamped - whole * 0.693359375f;
   rest = rest + whole * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -33,15 +42,14 @@ static inline float exp(float x) {
   p = p * rest + 1.6666665459e-1f;
   p = p * rest + 5.0000001201e-1f;
   p = p * rest * rest + rest + 1.f;
-  float y = p * bits<float>((int32_t(whole) + 126) << 23) * 2.f;
-  y = x < -87.33654f ? 0.f : y;
-  y = x > 88.72284f ? std::numeric_limits<float>::infinity() : y;
-  return x != x ? x : y;
+  return p * half_power(rounded) * 2.f;
 }
 
 static inline float rsqrt(float x) { return 1.f / math::sqrt(x); }
 static inline double rsqrt(double x) { return 1. / math::sqrt(x); }
-template <class T> static inline T multiply_add(T a, T b, T c) { return a * b + c; }
+// Rounded once, whether or not products and sums may be fused.
+static inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+static inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 template <class T> static inline T absolute(T x) { return x < 0 ? T(-x) : x; }
 
 // The larger or smaller number; NaN only if both are.

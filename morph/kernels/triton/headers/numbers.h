@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 #include "functions.h"
+#include "half.h"
 
 template <class To, class From>
 static inline To bits(From from) {
@@ -29,6 +30,9 @@ struct f16 {
     raw = other.raw;
     return *this;
   }
+#if defined(MORPH_HAS_HALF_INSTRUCTION)
+  explicit f16(float value) : raw(uint16_t(morph_half(value))) {}
+#else
   explicit f16(float value) {
     uint32_t word = bits<uint32_t>(value), magnitude = word & 0x7fffffffu;
     uint32_t normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
@@ -38,6 +42,7 @@ struct f16 {
     chosen = magnitude > 0x7f800000u ? 0x7e00u : chosen;
     raw = uint16_t(chosen | (word >> 16 & 0x8000u));
   }
+#endif
   explicit f16(double value) : raw(bits<uint16_t>(_Float16(value))) {}
   template <class T> explicit f16(T value) : f16(float(value)) {}
   operator float() const {

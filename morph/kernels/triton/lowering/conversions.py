@@ -63,6 +63,8 @@ def _between_pointers(kernel: Kernel, operation: Operation) -> None:
 
 def converted(expression: str, source: Type, target: Type) -> str:
     """Return the C++ expression of a number in another type."""
+    if (source.element, target.element) == ("f64", "f16"):
+        return f"f16(double({expression}))"  # rounded once
     if target.is_narrow_float or source.is_narrow_float:
         expression = f"float({expression})"
     return f"{target.c_type}({expression})"

@@ -171,6 +171,38 @@ def test_functions(dtype):
     torch.testing.assert_close(out, torch.stack(expected).to(dtype), **close)
 
 
+@pytest.mark.parametrize("target", [torch.float16, torch.bfloat16])
+def test_rounding_of_every_exponent(target):
+    words = torch.randint(-(2**31), 2**31, (1 << 16,), generator=torch.Generator().manual_seed(0))
+    ties = torch.arange(1 << 16) * (1 << 16) + 0x1000  # between two halves, or two numbers of bfloat16
+    x = torch.cat([words, ties]).to(torch.int32).view(torch.float32).cuda()
+    out = torch.empty(x.shape, dtype=target, device="cuda")
+    copy[(1,)](x, out, N=1 << 17)
+    torch.testing.assert_close(out, x.to(target), rtol=0, atol=0, equal_nan=True)
+
+
+def test_rounding_to_half_from_double():
+    x = torch.tensor([1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40], dtype=torch.float64, device="cuda")
+    out = torch.empty(2, dtype=torch.float16, device="cuda")
+    copy[(1,)](x, out, N=2)
+    assert out.tolist() == [1 + 2**-10, 1]
+
+
+@triton.jit
+def multiplied_and_added(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x + i)
+    tl.store(out + i, tl.fma(a, a, -1.0))
+    tl.store(out + N + i, a * a - 1.0)
+
+
+def test_fusion_of_products_and_sums():
+    a = 1 + 2.0**-12
+    x, out = torch.full((8,), a, device="cuda"), torch.empty(2, 8, device="cuda")
+    multiplied_and_added[(1,)](x, out, N=8, enable_fp_fusion=False)
+    assert out[:, 0].tolist() == [a * a - 1, 2.0**-11]
+
+
 def test_limits_of_functions():
     big = [float("inf"), float("-inf"), float("nan"), 100.0, -100.0, 0.0, -0.0, 1e-40]
     x = torch.tensor(big * (N // 8), device="cuda")

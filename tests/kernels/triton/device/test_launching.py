@@ -98,6 +98,30 @@ def optional(x, bias, out, BLOCK: tl.constexpr):
     tl.store(out + i, value)
 
 
+@triton.jit
+def take_turns(count, turns):
+    tl.store(turns + tl.program_id(0), tl.atomic_add(count, 1))
+
+
+def test_shuffled_instances(monkeypatch):
+    def order():
+        count, turns = torch.zeros(1, dtype=torch.int32), torch.empty(8, dtype=torch.int32)
+        count, turns = count.cuda(), turns.cuda()
+        take_turns[(8,)](count, turns)
+        return turns.tolist()
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        orders = [order() for seed in "0112" if monkeypatch.setenv("MORPH_SHUFFLE", seed) is None]
+    finally:
+        torch.set_num_threads(threads)
+    assert orders[0] == list(range(8))
+    assert orders[1] == orders[2]
+    assert [sorted(each) == orders[0] for each in orders] == [True] * 4
+    assert len({tuple(each) for each in orders}) == 3
+
+
 def test_none():
     x = torch.randn(16, device="cuda")
     for bias in (None, torch.randn(16, device="cuda")):

@@ -1,0 +1,1 @@
+"""Random kernels, with the numbers that they must store."""
