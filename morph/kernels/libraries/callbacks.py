@@ -10,11 +10,16 @@ from typing import Any
 Implementation = Callable[..., Any]
 
 
+class NullPointerError(ValueError):
+    """An argument is a null pointer and may not be."""
+
+
 class Callbacks:
     """The functions of one library, by their exported names.
 
     Args:
-        failed: Returns the library's code for an exception that a function raised.
+        failed: Returns the library's code for an exception that a function raised; of a null pointer it is a
+            :class:`NullPointerError`.
     """
 
     def __init__(self, failed: Callable[[str, Exception], int]) -> None:
@@ -56,10 +61,24 @@ class Callbacks:
         def call(*arguments: Any) -> Any:
             try:
                 return function(*arguments) or 0
+            except ValueError as error:
+                null = str(error) == "NULL pointer access"  # by which ctypes says it
+                return self._failed(name, NullPointerError("a null pointer") if null else error)
             except Exception as error:  # C code cannot receive it
                 return self._failed(name, error)
 
         return call
+
+
+def required(argument: Any) -> Any:
+    """Return an argument that may not be null.
+
+    Raises:
+        NullPointerError: If it is null.
+    """
+    if not argument:
+        raise NullPointerError("a null pointer")
+    return argument
 
 
 _kept: dict[bytes, Any] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.kernels.libraries.callbacks import Callbacks, text
+from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, text
 from morph.kernels.libraries.communicators import Communicator, view
 from morph.kernels.libraries.joining import add_groups, add_making
 from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
@@ -44,7 +44,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     def failed(name: str, error: Exception) -> int:
         thread.error = f"{name}: {error}"
         code = REMOTE if isinstance(error, RuntimeError) else INTERNAL
-        code = INVALID_ARGUMENT if isinstance(error, InvalidArgument) else code
+        code = INVALID_ARGUMENT if isinstance(error, (InvalidArgument, NullPointerError)) else code
         library.say(code, thread.error)
         return code
 

@@ -8,7 +8,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from morph.kernels.libraries import numbers
-from morph.kernels.libraries.callbacks import Callbacks, fill, text
+from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 from morph.kernels.libraries.runtime import INVALID_DEVICE, INVALID_VALUE, LIMITS, UNKNOWN, UNSUPPORTED_LIMIT
 from morph.software.machine import is_started
 from morph.tables import library as tables
@@ -27,7 +27,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         library: libcuda.
         backend: The backend that it serves.
     """
-    calls = Callbacks(lambda name, error: UNKNOWN)
+    calls = Callbacks(lambda name, error: INVALID_VALUE if isinstance(error, NullPointerError) else UNKNOWN)
     _add_errors(calls, library)
     _add_versions(calls)
     _add_lookup(calls, library)
@@ -67,7 +67,7 @@ def _add_lookup(calls: Callbacks, library: Loaded) -> None:
     names = set(library.table.releases[library.file])
 
     def look_up(symbol: bytes, answer: Any, version: int) -> int:
-        found = _newest(symbol.decode(), version, names)
+        found = _newest(required(symbol).decode(errors="replace"), version, names)
         if found is None or library.table.entry(found).status == "absent":
             answer[0] = None
             return NOT_FOUND
@@ -131,7 +131,7 @@ def _add_devices(calls: Callbacks) -> None:
 
     @calls.serve("cuDeviceGetByPCIBusId", takes=(POINTER(c_int), c_char_p))
     def by_bus(answer: Any, wanted: bytes) -> int:
-        found = numbers.device_of_bus(wanted.decode())
+        found = numbers.device_of_bus(required(wanted).decode(errors="replace"))
         if found is None or not answer:
             return INVALID_VALUE
         answer[0] = found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from ctypes import POINTER, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.kernels.libraries.callbacks import Callbacks
+from morph.kernels.libraries.callbacks import Callbacks, required
 from morph.kernels.libraries.communicators import Communicator, new_address, store_at
 from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
 
@@ -42,7 +43,7 @@ def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
 
     @calls.serve("ncclGetUniqueId", takes=(POINTER(UniqueId),))
     def unique(answer: Any) -> None:
-        ctypes.memmove(answer, new_address().encode().ljust(IDENTITY, b"\0"), IDENTITY)
+        ctypes.memmove(required(answer), new_address().encode().ljust(IDENTITY, b"\0"), IDENTITY)
 
     @calls.serve("ncclCommGetUniqueId", takes=(c_void_p, POINTER(UniqueId)))
     def unique_of(handle: int, answer: Any) -> None:
@@ -121,4 +122,7 @@ def add_groups(calls: Callbacks, library: Loaded, thread: Calls) -> None:
 
 
 def _address(identity: UniqueId) -> str:
-    return bytes(identity.internal).rstrip(b"\0").decode()
+    address = bytes(identity.internal).rstrip(b"\0").decode(errors="replace")
+    if not re.fullmatch(r"[\w.-]+:\d+", address):
+        raise InvalidArgument("not the id of ncclGetUniqueId")
+    return address

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from morph.kernels.libraries.callbacks import Callbacks
 
 NATIVE = pathlib.Path(__file__).parent / "native"
-DEVICE = ("machine.cpp", "memory.cpp", "peers.cpp", "queues.cpp", "sharing.cpp", "transfers.cpp")
+DEVICE = ("machine.cpp", "memory.cpp", "peers.cpp", "queues.cpp", "sharing.cpp", "state.cpp", "transfers.cpp")
 DRIVER = ("contexts.cpp", "driver.cpp", "driver_memory.cpp", "pointers.cpp")
 # the files of each library that has functions of its own, and the module of those written in Python
 SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, *DRIVER)}
@@ -33,6 +33,7 @@ MODULES = {
 }
 
 
+_state: list[int] = []  # the address of what libcudart and libcuda know together (native/state.h)
 _kept: list[Loaded] = []  # a program may call what it has looked up, also after the activation
 
 
@@ -131,6 +132,8 @@ class Loaded:
         assert machine.count >= 0  # what the environment says now
         for name, address in machine.native.interface().items():
             self._function("morph_machine")(name.encode(), ctypes.c_void_p(address))
+        state = self._function("morph_state", ctypes.c_void_p)(ctypes.c_void_p(next(iter(_state), None)))
+        _state[:] = [state]
         self._settle = ctypes.CFUNCTYPE(None)(distributed.settle)
         self._function("morph_machine")(b"settle", ctypes.cast(self._settle, ctypes.c_void_p))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ctypes import c_char_p, c_int, c_uint, c_ulonglong, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from morph.kernels.libraries.callbacks import Callbacks, fill, text
+from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -58,7 +58,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     def failed(name: str, error: Exception) -> int:
         code = getattr(error, "value", None)
         if code is None:
-            return UNKNOWN
+            return INVALID_ARGUMENT if isinstance(error, NullPointerError) else UNKNOWN
         notes = " ".join(getattr(error, "__notes__", ())) or str(error)
         library.say(int(code), f"{name}: {notes}")
         return int(code)
@@ -119,7 +119,7 @@ def _given(kind: str, arguments: Iterator[Any], devices: Devices) -> Any:
     value = next(arguments)
     if kind == "device":
         return devices.device(value)
-    return value.decode() if kind == "words" else value
+    return required(value).decode(errors="replace") if kind == "words" else value
 
 
 def _write(kinds: list[str], values: list[Any], places: Iterator[Any], devices: Devices) -> int:
@@ -130,7 +130,7 @@ def _write(kinds: list[str], values: list[Any], places: Iterator[Any], devices: 
         if kind == "processes":
             return _write_processes(value, place, next(places))
         if kind == "text":
-            code = 0 if fill(place, next(places), str(value)) else TOO_SMALL
+            code = 0 if fill(required(place), next(places), str(value)) else TOO_SMALL
         elif not place:
             return INVALID_ARGUMENT
         elif kind == "device":

@@ -8,7 +8,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from morph.kernels.libraries import numbers, vendors
-from morph.kernels.libraries.callbacks import Callbacks, fill, text
+from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 from morph.software.machine import is_started
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         library: libcudart.
         backend: The backend that it serves.
     """
-    calls = Callbacks(lambda name, error: library.noted(UNKNOWN))
+    calls = Callbacks(
+        lambda name, error: library.noted(INVALID_VALUE if isinstance(error, NullPointerError) else UNKNOWN)
+    )
     _add_errors(calls, library)
     _add_versions(calls, library)
     if is_started():
@@ -100,7 +102,7 @@ def _add_devices(calls: Callbacks, library: Loaded) -> None:
 
     @calls.serve("cudaDeviceGetByPCIBusId", takes=(POINTER(c_int), c_char_p))
     def by_bus(answer: Any, wanted: bytes) -> int:
-        found = numbers.device_of_bus(wanted.decode())
+        found = numbers.device_of_bus(required(wanted).decode(errors="replace"))
         if found is None or not answer:
             return library.noted(INVALID_VALUE)
         answer[0] = found

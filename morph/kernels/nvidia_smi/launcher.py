@@ -10,11 +10,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, MutableMapping
+from importlib.machinery import PathFinder
 
 from morph import variables
 
 NAME = "nvidia-smi"
 _DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # on Linux, and in WSL
+
+_NEEDED = ("psutil", "platformdirs", "torch")  # which may lie where only this process's sys.path leads
 
 _PROGRAM = """\
 import sys
@@ -105,4 +108,12 @@ def _paths() -> list[str]:
     """Return the folders that morph and what it needs are imported from."""
     own = str(pathlib.Path(__file__).parents[3])
     sites = [each for each in sys.path if os.path.basename(each) in ("site-packages", "dist-packages")]
-    return list(dict.fromkeys([own, *sites]))
+    found = [PathFinder.find_spec(name) for name in _NEEDED]
+    others = [str(_folder_of(spec.origin)) for spec in found if spec is not None and spec.origin]
+    return list(dict.fromkeys([own, *sites, *others]))
+
+
+def _folder_of(origin: str) -> pathlib.Path:
+    """Return the folder that a module is imported from, which may be no site-packages (``PYTHONPATH``)."""
+    file = pathlib.Path(origin)
+    return file.parents[1] if file.stem == "__init__" else file.parent

@@ -48,6 +48,13 @@ def test_imports_no_torch(tmp_path: pathlib.Path):
     assert "UUID" in run("-sS", str(tmp_path / "program.py"), "-L")
 
 
+def test_finds_packages_that_come_by_pythonpath(tmp_path: pathlib.Path, monkeypatch):
+    (tmp_path / "psutil").mkdir()
+    (tmp_path / "psutil" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert str(tmp_path) in (launcher.folder() / "nvidia_smi.py").read_text()
+
+
 def test_one_that_cannot_work_comes_second(tmp_path: pathlib.Path, monkeypatch):
     other = tmp_path / "nvidia-smi"
     other.write_text("#!/bin/sh\nexit 9\n")

@@ -31,7 +31,8 @@ class Handle:
         return hash(self._value)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._value}>"
+        number = type(self).__name__ in ("CUdevice", "CUdeviceptr")  # numbers in C, the others are addresses
+        return f"<{type(self).__name__} {self._value if number else hex(self._value)}>"
 
 
 class Reserved:
@@ -77,13 +78,18 @@ def address(value: Any) -> int:
         return 0
     if hasattr(value, "getPtr") and not hasattr(value, "__int__"):
         return int(value.getPtr())
-    if hasattr(value, "__int__"):
+    if hasattr(value, "__int__") and not _has_buffer(value):
         return int(value)
     buffer = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(value), ctypes.byref(buffer), 0)
     place = int(buffer.buf or 0)
     ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
     return place
+
+
+def _has_buffer(value: Any) -> bool:
+    """Return whether an object has memory of its own, as an array has, which may look like a number too."""
+    return bool(ctypes.pythonapi.PyObject_CheckBuffer(ctypes.py_object(value)))
 
 
 class _Buffer(ctypes.Structure):

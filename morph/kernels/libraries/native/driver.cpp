@@ -55,6 +55,7 @@ int retain(Context* context, int device) {
 }
 int release(int device) { return checked(device); }
 int state(int device, unsigned* flags, int* active) {
+  if (!flags || !active) return machine::kInvalidValue;
   if (int code = checked(device)) return code;
   *flags = 0;
   *active = machine::is_used(device);
@@ -76,6 +77,7 @@ int current_device(int* device) {
   return 0;
 }
 int device_of_context(int* device, Context context) {
+  if (!device) return machine::kInvalidValue;
   if (!context) return current_device(device);
   *device = contexts::device(context);
   return *device < 0 ? int(machine::kDeviceUninitialized) : 0;
@@ -87,38 +89,40 @@ int synchronize_context(Context context) {
   contexts::pop(nullptr);
   return code;
 }
-int api_version(Context, unsigned* version) { return *version = kApi, 0; }
+int api_version(Context, unsigned* version) { return queues::answer(nullptr, version, kApi); }
 int priorities(int* least, int* greatest) {
   if (least) *least = 0;
   if (greatest) *greatest = kPriority;
   return 0;
 }
-int context_flags(unsigned* flags) { return *flags = 0, 0; }
+int context_flags(unsigned* flags) { return queues::answer(nullptr, flags, 0u); }
 int identity(Context context, unsigned long long* id) {
-  return *id = 1 + (context ? contexts::device(context) : machine::get_device()), 0;
+  int device = context ? contexts::device(context) : machine::get_device();
+  if (device < 0) return machine::kDeviceUninitialized;
+  return queues::answer(nullptr, id, 1ull + unsigned(device));
 }
 
 // Streams and events.
 int new_stream(Stream* stream, unsigned flags) { return queues::new_stream(stream, flags, 0); }
-int query_stream(Stream stream) { return machine::query_stream(stream); }
-int stream_flags(Stream stream, unsigned* flags) { return *flags = queues::stream_flags(stream), 0; }
-int stream_priority(Stream stream, int* priority) { return *priority = machine::priority_of_stream(stream), 0; }
-int stream_identity(Stream stream, unsigned long long* id) { return *id = size_t(stream), 0; }
-int stream_context(Stream, Context* context) { return *context = contexts::of(machine::get_device()), 0; }
+int stream_flags(Stream stream, unsigned* flags) {
+  return queues::answer(stream, flags, queues::stream_flags(stream));
+}
+int stream_priority(Stream stream, int* priority) {
+  return queues::answer(stream, priority, machine::priority_of_stream(stream));
+}
+int stream_identity(Stream stream, unsigned long long* id) {
+  return queues::answer(stream, id, static_cast<unsigned long long>(size_t(stream)));
+}
+int stream_context(Stream stream, Context* context) {
+  return queues::answer(stream, context, contexts::of(machine::get_device()));
+}
 int stream_device(Stream, int* device) { return current_device(device); }
-int is_capturing(Stream stream, int* status) { return *status = machine::is_capturing(stream), 0; }
-int await_event(Stream stream, Event event, unsigned) {
-  return event ? machine::await_event(stream, event) : int(machine::kInvalidHandle);
+int is_capturing(Stream stream, int* status) {
+  return queues::answer(stream, status, int(machine::is_capturing(stream)));
 }
-int call(Stream stream, void (*function)(void*), void* data) {
-  if (int code = queues::wait_for_stream(stream)) return code;
-  function(data);
-  return 0;
-}
+int await_event(Stream stream, Event event, unsigned) { return queues::await_event(stream, event); }
 int call_back(Stream stream, queues::Callback function, void* data, unsigned) {
-  if (int code = queues::wait_for_stream(stream)) return code;
-  function(stream, 0, data);
-  return 0;
+  return queues::call_back(stream, function, data);
 }
 thread_local int capture_mode = 0;
 int exchange_capture_mode(int* mode) {
@@ -129,7 +133,6 @@ int exchange_capture_mode(int* mode) {
 
 int record(Event event, Stream stream) { return queues::record(event, stream); }
 int record_with_flags(Event event, Stream stream, unsigned) { return record(event, stream); }
-int query_event(Event event) { return event ? machine::query_event(event) : int(machine::kInvalidHandle); }
 int share_event(Handle* handle, Event event) { return queues::share(handle, event); }
 int open_event(Event* event, Handle handle) { return queues::open(event, handle); }
 
@@ -173,7 +176,7 @@ const Functions& own() {
         {"cuStreamCreateWithPriority", address(&queues::new_stream)},
         {"cuStreamDestroy", address(&queues::free_stream)},
         {"cuStreamSynchronize", address(&queues::wait_for_stream)},
-        {"cuStreamQuery", address(&query_stream)},
+        {"cuStreamQuery", address(&queues::query_stream)},
         {"cuStreamGetFlags", address(&stream_flags)},
         {"cuStreamGetPriority", address(&stream_priority)},
         {"cuStreamGetId", address(&stream_identity)},
@@ -181,14 +184,14 @@ const Functions& own() {
         {"cuStreamGetDevice", address(&stream_device)},
         {"cuStreamIsCapturing", address(&is_capturing)},
         {"cuStreamWaitEvent", address(&await_event)},
-        {"cuLaunchHostFunc", address(&call)},
+        {"cuLaunchHostFunc", address(&queues::call)},
         {"cuStreamAddCallback", address(&call_back)},
         {"cuThreadExchangeStreamCaptureMode", address(&exchange_capture_mode)},
         {"cuEventCreate", address(&queues::new_event)},
         {"cuEventDestroy", address(&queues::free_event)},
         {"cuEventRecord", address(&record)},
         {"cuEventRecordWithFlags", address(&record_with_flags)},
-        {"cuEventQuery", address(&query_event)},
+        {"cuEventQuery", address(&queues::query_event)},
         {"cuEventSynchronize", address(&queues::wait_for_event)},
         {"cuEventElapsedTime", address(&queues::elapsed)},
         {"cuIpcGetEventHandle", address(&share_event)},

@@ -84,6 +84,8 @@ struct Rows {
 };
 int copy_rows(const Rows* rows, Order order) {
   if (!rows) return machine::kInvalidValue;
+  for (unsigned kind : {rows->from.kind, rows->to.kind})
+    if (kind < 1 || kind > 4) return machine::kInvalidValue;
   if (rows->from.kind == 3 || rows->to.kind == 3) return machine::kNotSupported;  // an array, as for textures
   return transfers::copy_rows({rows->to.start(), rows->to.pitch}, {rows->from.start(), rows->from.pitch}, rows->width,
                               rows->height, transfers::kAny, order);

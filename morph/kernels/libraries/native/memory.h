@@ -16,6 +16,9 @@ int free_pinned(void* pointer);
 int pin(void* pointer, size_t bytes);
 int unpin(void* pointer);
 
+// Whether the process has memory at the address; a number that stands for nothing is no reason to crash.
+bool is_mapped(const void* pointer);
+
 enum Kind { kUnregistered, kHost, kDevice, kManaged };
 Kind kind(const void* pointer);
 int device(const void* pointer);  // -2 for memory that the device does not know

@@ -2,19 +2,9 @@
 #include "peers.h"
 
 #include "machine.h"
-
-#include <mutex>
-#include <set>
-#include <utility>
+#include "state.h"
 
 namespace peers {
-namespace {
-
-std::mutex mutex;
-std::set<std::pair<int, int>>& enabled = *new std::set<std::pair<int, int>>;
-
-}  // namespace
-
 int can_access(int* answer, int device, int peer) {
   if (!answer) return machine::kInvalidValue;
   if (!machine::exists(device) || !machine::exists(peer)) return machine::kInvalidDevice;
@@ -25,13 +15,13 @@ int can_access(int* answer, int device, int peer) {
 int enable(int peer, unsigned flags) {
   if (flags) return machine::kInvalidValue;
   if (!machine::exists(peer) || peer == machine::get_device()) return machine::kInvalidDevice;
-  std::lock_guard<std::mutex> lock(mutex);
-  return enabled.emplace(machine::get_device(), peer).second ? 0 : int(machine::kPeerAlreadyEnabled);
+  std::lock_guard<std::mutex> lock(state::all().peers);
+  return state::all().enabled.emplace(machine::get_device(), peer).second ? 0 : int(machine::kPeerAlreadyEnabled);
 }
 
 int disable(int peer) {
-  std::lock_guard<std::mutex> lock(mutex);
-  return enabled.erase({machine::get_device(), peer}) ? 0 : int(machine::kPeerNotEnabled);
+  std::lock_guard<std::mutex> lock(state::all().peers);
+  return state::all().enabled.erase({machine::get_device(), peer}) ? 0 : int(machine::kPeerNotEnabled);
 }
 
 }  // namespace peers

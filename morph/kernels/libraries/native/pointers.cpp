@@ -69,6 +69,7 @@ int attributes(unsigned count, const int* wanted, void** answers, const void* po
     size_t bytes = wanted[i] == kManaged || wanted[i] == kShareable || wanted[i] == kMapped ? 1
                    : wanted[i] == kMemoryType || wanted[i] == kDevice                      ? 4
                                                                                            : 8;
+    if (!answers[i]) return machine::kInvalidValue;
     if (attribute(answers[i], wanted[i], pointer)) std::memset(answers[i], 0, bytes);
   }
   return 0;

@@ -157,24 +157,29 @@ int new_stream_with_priority(Stream* stream, unsigned flags, int priority) {
 }
 int free_stream(Stream stream) { return noted(queues::free_stream(stream)); }
 int wait_for_stream(Stream stream) { return noted(queues::wait_for_stream(stream)); }
-int query_stream(Stream stream) { return machine::query_stream(stream); }  // not an error to keep
-int stream_flags(Stream stream, unsigned* flags) { return *flags = queues::stream_flags(stream), 0; }
-int stream_priority(Stream stream, int* priority) { return *priority = machine::priority_of_stream(stream), 0; }
-int stream_identity(Stream stream, unsigned long long* identity) { return *identity = size_t(stream), 0; }
+int unless_busy(int code) { return code == machine::kNotReady ? code : noted(code); }  // which is no error to keep
+int query_stream(Stream stream) { return unless_busy(queues::query_stream(stream)); }
+int stream_flags(Stream stream, unsigned* flags) {
+  return noted(queues::answer(stream, flags, queues::stream_flags(stream)));
+}
+int stream_priority(Stream stream, int* priority) {
+  return noted(queues::answer(stream, priority, machine::priority_of_stream(stream)));
+}
+int stream_identity(Stream stream, unsigned long long* identity) {
+  return noted(queues::answer(stream, identity, static_cast<unsigned long long>(size_t(stream))));
+}
 int stream_device(Stream, int* device) { return get_device(device); }
-int is_capturing(Stream stream, int* status) { return *status = machine::is_capturing(stream), 0; }
+int is_capturing(Stream stream, int* status) {
+  return noted(queues::answer(stream, status, int(machine::is_capturing(stream))));
+}
 int await_event(Stream stream, Event event, unsigned) {
-  return noted(event ? machine::await_event(stream, event) : int(machine::kInvalidHandle));
+  return noted(queues::await_event(stream, event));
 }
 int call(Stream stream, void (*function)(void*), void* data) {
-  if (int code = queues::wait_for_stream(stream)) return noted(code);
-  function(data);
-  return 0;
+  return noted(queues::call(stream, function, data));
 }
 int call_back(Stream stream, queues::Callback function, void* data, unsigned) {
-  if (int code = queues::wait_for_stream(stream)) return noted(code);
-  function(stream, 0, data);
-  return 0;
+  return noted(queues::call_back(stream, function, data));
 }
 
 int new_event(Event* event) { return noted(queues::new_event(event, 0)); }
@@ -182,7 +187,7 @@ int new_event_with_flags(Event* event, unsigned flags) { return noted(queues::ne
 int free_event(Event event) { return noted(queues::free_event(event)); }
 int record(Event event, Stream stream) { return noted(queues::record(event, stream)); }
 int record_with_flags(Event event, Stream stream, unsigned) { return record(event, stream); }
-int query_event(Event event) { return event ? machine::query_event(event) : noted(machine::kInvalidHandle); }
+int query_event(Event event) { return unless_busy(queues::query_event(event)); }
 int wait_for_event(Event event) { return noted(queues::wait_for_event(event)); }
 int elapsed(float* milliseconds, Event from, Event to) { return noted(queues::elapsed(milliseconds, from, to)); }
 int share_event(Handle* handle, Event event) { return noted(queues::share(handle, event)); }

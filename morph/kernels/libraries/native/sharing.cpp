@@ -1,10 +1,9 @@
 // Memory of other processes: a handle names the memory file of the process that has it.
 #include "machine.h"
 #include "memory.h"
+#include "state.h"
 
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <string>
 
 #include <fcntl.h>
@@ -17,22 +16,13 @@ namespace {
 
 constexpr char kMark[8] = "morphip";
 
-struct Place {
-  char mark[8];
-  int process, file;
-  uint64_t identity, offset, bytes;  // of the file; of the block in it
-};
+using state::Opened;
+using state::Place;
+using Lock = std::lock_guard<std::mutex>;
 static_assert(sizeof(Place) <= sizeof(Handle));
 
-struct Opened {
-  Place place;
-  int device, count;
-};
-
-std::mutex mutex;
-std::map<const char*, Opened>& opened = *new std::map<const char*, Opened>;
-
 std::map<const char*, Opened>::iterator opened_around(const void* pointer) {
+  auto& opened = state::all().opened;
   auto after = opened.upper_bound(static_cast<const char*>(pointer));
   if (after == opened.begin()) return opened.end();
   auto found = std::prev(after);
@@ -76,8 +66,8 @@ int open(void** pointer, const Handle& handle) {
   if (!pointer || std::memcmp(place.mark, kMark, sizeof kMark)) return machine::kInvalidValue;
   if (int code = machine::use()) return code;
   if (place.process == getpid()) return machine::kDeviceUninitialized;  // as CUDA refuses it
-  std::lock_guard<std::mutex> lock(mutex);
-  for (auto& [start, each] : opened)
+  Lock lock(state::all().sharing);
+  for (auto& [start, each] : state::all().opened)
     if (each.place.identity == place.identity && each.place.offset == place.offset) {
       each.count++;
       *pointer = const_cast<char*>(start);
@@ -85,34 +75,34 @@ int open(void** pointer, const Handle& handle) {
     }
   char* start = map(place);
   if (!start) return machine::kInvalidValue;
-  opened[start] = {place, machine::get_device(), 1};
+  state::all().opened[start] = {place, machine::get_device(), 1};
   *pointer = start;
   return 0;
 }
 
 int close(void* pointer) {
-  std::lock_guard<std::mutex> lock(mutex);
-  auto found = opened.find(static_cast<char*>(pointer));
-  if (found == opened.end()) return machine::kInvalidValue;
+  Lock lock(state::all().sharing);
+  auto found = state::all().opened.find(static_cast<char*>(pointer));
+  if (found == state::all().opened.end()) return machine::kInvalidValue;
   if (--found->second.count) return 0;
   munmap(pointer, found->second.place.bytes);
-  opened.erase(found);
+  state::all().opened.erase(found);
   return 0;
 }
 
 int device(const void* pointer) {
   int owner = machine::owner(pointer);
   if (owner >= 0) return owner;
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(state::all().sharing);
   auto found = opened_around(pointer);
-  return found == opened.end() ? -2 : found->second.device;
+  return found == state::all().opened.end() ? -2 : found->second.device;
 }
 
 int around(const void* pointer, const void** start, size_t* bytes) {
   if ((*start = machine::segment(pointer, bytes))) return 0;
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(state::all().sharing);
   auto found = opened_around(pointer);
-  if (found == opened.end()) return machine::kInvalidValue;
+  if (found == state::all().opened.end()) return machine::kInvalidValue;
   *start = found->first, *bytes = found->second.place.bytes;
   return 0;
 }

@@ -3,13 +3,16 @@
 
 #include "machine.h"
 #include "memory.h"
+#include "queues.h"
 
+#include <cstdint>
 #include <cstring>
 
 namespace transfers {
 namespace {
 
 int begin(const Order& order) {
+  if (!queues::is_stream(order.stream)) return machine::kInvalidHandle;
   if (int code = machine::use()) return code;
   if (machine::is_capturing(order.stream)) return machine::refused_in_capture();  // a graph could not repeat it
   return order.waits ? machine::synchronize_stream(order.stream) : 0;
@@ -30,6 +33,13 @@ int checked(const void* to, const void* from, size_t width, int direction) {
   if (direction < kHostToHost || direction > kAny) return machine::kInvalidDirection;
   if (!to || !from || !agree(to, from, direction)) return machine::kInvalidValue;
   return memory::fits(to, width) && memory::fits(from, width) ? 0 : int(machine::kInvalidValue);
+}
+
+// Returns the bytes from the first row's start to the last one's end; too many for any block if they are no number.
+size_t extent(size_t pitch, size_t width, size_t height) {
+  size_t bytes = 0;
+  bool over = __builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes);
+  return over ? SIZE_MAX : bytes;
 }
 
 void put(char* to, size_t width, unsigned value, size_t count) {
@@ -53,22 +63,24 @@ int copy_rows(Plane to, ConstPlane from, size_t width, size_t height, int direct
   if (width > to.pitch || width > from.pitch) return machine::kInvalidPitch;
   if (!width || !height) return 0;
   if (int code = checked(to.start, from.start, width, direction)) return code;
-  if (!memory::fits(to.start, (height - 1) * to.pitch + width)) return machine::kInvalidValue;
-  if (!memory::fits(from.start, (height - 1) * from.pitch + width)) return machine::kInvalidValue;
+  if (!memory::fits(to.start, extent(to.pitch, width, height))) return machine::kInvalidValue;
+  if (!memory::fits(from.start, extent(from.pitch, width, height))) return machine::kInvalidValue;
   for (size_t row = 0; row < height; row++)
     std::memmove(to.start + row * to.pitch, from.start + row * from.pitch, width);
   return 0;
 }
 
 int fill(void* to, size_t width, unsigned value, size_t count, Order order) {
+  if (count > SIZE_MAX / width) return machine::kInvalidValue;
   return fill_rows({static_cast<char*>(to), width * count}, width, value, count, 1, order);
 }
 
 int fill_rows(Plane to, size_t width, unsigned value, size_t count, size_t height, Order order) {
   if (int code = begin(order)) return code;
   if (!count || !height) return 0;
+  if (count > SIZE_MAX / width) return machine::kInvalidValue;
   if (!for_device(to.start) || width * count > to.pitch) return machine::kInvalidValue;
-  if (!memory::fits(to.start, (height - 1) * to.pitch + width * count)) return machine::kInvalidValue;
+  if (!memory::fits(to.start, extent(to.pitch, width * count, height))) return machine::kInvalidValue;
   for (size_t row = 0; row < height; row++) put(to.start + row * to.pitch, width, value, count);
   return 0;
 }

@@ -110,3 +110,14 @@ def test_what_is_missing_is_refused_by_name(module, name, reason):
     with pytest.raises(AttributeError, match=f"{name} does not exist.*{reason}"):
         getattr(module, name)
     assert not hasattr(module, name)
+
+
+def test_an_array_is_its_memory_and_not_a_number():
+    numpy = pytest.importorskip("numpy")
+    _, runtime = bindings()
+    sent, back = numpy.arange(256, dtype=numpy.uint8), numpy.zeros(256, dtype=numpy.uint8)
+    pointer = checked(runtime.cudaMalloc(256))
+    checked(runtime.cudaMemcpy(pointer, sent, 256, runtime.cudaMemcpyKind.cudaMemcpyHostToDevice))
+    checked(runtime.cudaMemcpy(back, pointer, 256, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
+    assert (sent == back).all()
+    checked(runtime.cudaFree(pointer))

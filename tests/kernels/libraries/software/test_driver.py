@@ -146,3 +146,16 @@ def test_functions_are_found_by_their_symbols():
         )
         assert found.value == ctypes.cast(getattr(library, exported), c_void_p).value
     assert library.cuGetProcAddress_v2(b"cuNothing", byref(found), 12000, ctypes.c_uint64(0), None) == 500
+
+
+def test_what_the_runtime_made_is_the_drivers_too():
+    runtime, driver = ctypes.CDLL("libcudart.so.12"), ctypes.CDLL("libcuda.so.1")
+    event, pinned = ctypes.c_void_p(), ctypes.c_void_p()
+    assert runtime.cudaEventCreate(ctypes.byref(event)) == 0
+    assert driver.cuEventRecord(event, None) == 0
+    assert driver.cuEventDestroy_v2(event) == 0
+    assert runtime.cudaEventRecord(event, None) == 400  # it is no more
+    assert driver.cuMemHostAlloc(ctypes.byref(pinned), ctypes.c_size_t(4096), 0) == 0
+    assert runtime.cudaFreeHost(pinned) == 0
+    assert ctypes.CDLL("libcudart.so.11.0").cudaFreeHost(pinned) == 1
+    assert runtime.cudaHostRegister(ctypes.c_void_p(8), ctypes.c_size_t(1 << 40), 0) == 1

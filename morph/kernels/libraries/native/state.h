@@ -1,0 +1,49 @@
+// What libcudart and libcuda of one process know of memory, streams and events: what one of them made, the others take.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace state {
+
+struct Pinned {
+  size_t bytes;
+  unsigned flags;
+  int device;
+};
+
+struct Event {
+  unsigned flags;
+  bool recorded;
+};
+
+struct Place {
+  char mark[8];
+  int process, file;
+  uint64_t identity, offset, bytes;  // of the file; of the block in it
+};
+
+struct Opened {
+  Place place;
+  int device, count;
+};
+
+struct State {
+  std::mutex memory, queues, sharing, peers;
+  std::map<const void*, bool> taken;  // by start; whether it is managed
+  std::map<const void*, Pinned> hosts;
+  std::map<const void*, Event> events;  // not those that torch has made
+  std::deque<void*> freed;              // events whose memory is kept for a while, so that their use is noticed
+  std::map<const void*, unsigned> streams;
+  std::map<const char*, Opened> opened;
+  std::set<std::pair<int, int>> enabled;
+};
+
+State& all();
+
+}  // namespace state
