@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from morph.software.vendors.character import Character
     from morph.tables.table import Facts
 
+
 class SimulatorError(MorphError):
     """The simulated device cannot be started."""
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import torch
 
-from morph.software import devices, generators, graphs, pools
+from morph.software import devices, generators, graphs
 from morph.software.machine import NotSimulatedError, started
+from morph.software.pools import Id
 
 
 class _Holder:
@@ -47,7 +48,7 @@ class GraphBase(graphs.Graph):
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__()
         self._holders: list[_Holder] = []
-        self._retained: dict[pools.Id, weakref.finalize[Any, Any]] = {}
+        self._retained: dict[Id, weakref.finalize[Any, Any]] = {}
 
     @staticmethod
     def get_currently_capturing_graph() -> GraphBase:
@@ -83,11 +84,11 @@ class GraphBase(graphs.Graph):
         while self._retained:
             self._retained.popitem()[1]()
 
-    def pools(self) -> list[pools.Id]:
+    def pools(self) -> list[Id]:
         """Return the tokens of the pools whose memory the graph keeps (torch 2.14)."""
         return [self.pool(), *self._retained]
 
-    def _retain_pool(self, pool: pools.Id) -> None:
+    def _retain_pool(self, pool: Id) -> None:
         """Keep the memory of one more pool (torch 2.14)."""
         native, index = started().native, devices.current_device()
         if pool not in self.pools():
@@ -112,7 +113,7 @@ class GraphBase(graphs.Graph):
     end_capture_to_conditional_node = begin_capture_to_if_node
     set_conditional_handle_for_current_node = begin_capture_to_if_node
 
-    def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
+    def _begin(self, stream: torch.Stream, pool: Id) -> None:
         self._holders.append(_holder(generators.get_default_generator(devices.current_device())))
         GraphBase._current = self
         super()._begin(stream, pool)
