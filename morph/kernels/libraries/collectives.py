@@ -112,7 +112,8 @@ def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
     def all_reduce(source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         reduction = handles.reduction(op, dtype)
-        do(lambda: one.all_reduce(view(to, count, dtype), view(source, count, dtype), reduction))
+        target = view(to, count, dtype)
+        do(lambda: one.all_reduce(target, view(source, count, dtype), reduction), target)
 
     @calls.serve("ncclReduce", takes=(*buffers, c_int, c_int, *tail))
     def reduce(
@@ -121,21 +122,22 @@ def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = parts(handle, kind)
         reduction, root = handles.reduction(op, dtype), peer_of(one, root)
         target = view(to, count, dtype) if one.rank == root else None
-        do(lambda: one.reduce(target, view(source, count, dtype), reduction, root))
+        do(lambda: one.reduce(target, view(source, count, dtype), reduction, root), target)
 
     @calls.serve("ncclReduceScatter", takes=(*buffers, c_int, *tail))
     def reduce_scatter(
         source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int
     ) -> None:
         one, dtype = parts(handle, kind)
-        reduction, whole = handles.reduction(op, dtype), view(source, count * one.size, dtype)
-        do(lambda: one.reduce_scatter(view(to, count, dtype), whole, reduction))
+        reduction, target = handles.reduction(op, dtype), view(to, count, dtype)
+        do(lambda: one.reduce_scatter(target, view(source, count * one.size, dtype), reduction), target)
 
     @calls.serve("ncclBroadcast", takes=(*buffers, c_int, *tail))
     def broadcast(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         own = view(source, count, dtype) if one.rank == peer_of(one, root) else None
-        do(lambda: one.broadcast(view(to, count, dtype), own, root))
+        target = view(to, count, dtype)
+        do(lambda: one.broadcast(target, own, root), target)
 
     @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
     def bcast(buffer: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
@@ -144,37 +146,41 @@ def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
     @calls.serve("ncclAllGather", takes=(*buffers, *tail))
     def all_gather(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
-        do(lambda: one.all_gather(view(to, count * one.size, dtype), view(source, count, dtype)))
+        target = view(to, count * one.size, dtype)
+        do(lambda: one.all_gather(target, view(source, count, dtype)), target)
 
     @calls.serve("ncclAlltoAll", takes=(*buffers, *tail))
     def exchange(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         whole = count * one.size
-        do(lambda: one.exchange(view(to, whole, dtype), view(source, whole, dtype)))
+        target = view(to, whole, dtype)
+        do(lambda: one.exchange(target, view(source, whole, dtype)), target)
 
     @calls.serve("ncclGather", takes=(*buffers, c_int, *tail))
     def gather(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         target = view(to, count * one.size, dtype) if one.rank == peer_of(one, root) else None
-        do(lambda: one.gather(target, view(source, count, dtype), root))
+        do(lambda: one.gather(target, view(source, count, dtype), root), target)
 
     @calls.serve("ncclScatter", takes=(*buffers, c_int, *tail))
     def scatter(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         own = view(source, count * one.size, dtype) if one.rank == peer_of(one, root) else None
-        do(lambda: one.scatter(view(to, count, dtype), own, root))
+        target = view(to, count, dtype)
+        do(lambda: one.scatter(target, own, root), target)
 
     @calls.serve("ncclSend", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
     def send(source: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         peer = peer_of(one, peer)
-        do(lambda: one.send(view(source, count, dtype), peer))
+        do(lambda: one.send(view(source, count, dtype), peer), None)
 
     @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
     def receive(to: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = parts(handle, kind)
         peer = peer_of(one, peer)
-        do(lambda: one.receive(view(to, count, dtype), peer))
+        target = view(to, count, dtype)
+        do(lambda: one.receive(target, peer), target)
 
     @calls.serve("ncclRedOpCreatePreMulSum", takes=(POINTER(c_int), c_void_p, c_int, c_int, c_void_p))
     def create(answer: Any, scalar: int, kind: int, place: int, handle: int) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from morph.kernels.libraries.communicators import Begun, Communicator
 from morph.kernels.libraries.reductions import Reduction
+from morph.software import capture
 
 BUILT_IN = 5  # the number of reductions that NCCL has of its own
 
@@ -26,6 +27,7 @@ class Calls(threading.local):
     def __init__(self) -> None:
         self.joins: list[Callable[[], None]] = []
         self.begins: list[Callable[[], Begun]] = []
+        self.targets: list[torch.Tensor] = []
 
     def join(self, join: Callable[[], None]) -> None:
         """Have a communicator meet its other ranks, at the end of the group if there is one."""
@@ -33,19 +35,28 @@ class Calls(threading.local):
         if not self.depth:
             self.flush()
 
-    def begin(self, begin: Callable[[], Begun]) -> None:
-        """Begin a collective, and wait for it, at the end of the group if there is one."""
+    def begin(self, begin: Callable[[], Begun], target: torch.Tensor | None) -> None:
+        """Begin a collective, and wait for it, at the end of the group if there is one.
+
+        Args:
+            begin: Begins it.
+            target: What it writes to; a graph that is being captured holds the collective.
+        """
         self.begins.append(begin)
+        self.targets += [] if target is None else [target]
         if not self.depth:
             self.flush()
 
     def flush(self) -> None:
         """Do what the group has gathered."""
-        joins, begins = self.joins, self.begins
-        self.joins, self.begins = [], []
+        joins, begins, targets = self.joins, self.begins, self.targets
+        self.joins, self.begins, self.targets = [], [], []
         _together(joins)
-        for wait in [begin() for begin in begins]:
-            wait()
+        graph = capture.current()
+        if graph is None or not begins:
+            _all_of(begins)
+        else:
+            graph.add(lambda: _all_of(begins), targets)
 
 
 class Handles:
@@ -92,6 +103,12 @@ class Handles:
         if not 0 <= number < BUILT_IN:
             raise InvalidArgument(f"no reduction has the number {number}")
         return Reduction(number, dtype)
+
+
+def _all_of(begins: list[Callable[[], Begun]]) -> None:
+    """Begin collectives, and wait for all of them."""
+    for wait in [begin() for begin in begins]:
+        wait()
 
 
 def _together(joins: list[Callable[[], None]]) -> None:

@@ -82,12 +82,26 @@ def collect(rank, pipe, nccl):
         x.zero_()
         assert nccl.ncclRecv(address, size, 7, 0, handle, None) == 0
         assert torch.equal(x.cpu(), torch.arange(1000.0) * 3)
+    replay(rank, nccl, handle)
     part = c_void_p()
     assert nccl.ncclCommSplit(handle, rank, 0, byref(part), None) == 0
     assert nccl.ncclCommCount(part, byref(count)) == 0
     assert count.value == 1
     assert nccl.ncclCommDestroy(part) == nccl.ncclCommDestroy(handle) == 0
     print(f"done {rank}\\n", end="", flush=True)  # in one piece
+
+
+def replay(rank, nccl, handle):
+    graph, x = torch.cuda.CUDAGraph(), torch.ones(4, device="cuda")
+    with torch.cuda.graph(graph):
+        y = torch.empty_like(x)
+        source, target = c_void_p(x.data_ptr()), c_void_p(y.data_ptr())
+        assert nccl.ncclAllReduce(source, target, c_size_t(4), 7, 0, handle, None) == 0
+        z = y + 1
+    for value in (rank + 1.0, 5.0):
+        x.fill_(value)
+        graph.replay()
+        assert z.tolist() == [4 if value < 5 else 11] * 4
 
 
 if __name__ == "__main__":
