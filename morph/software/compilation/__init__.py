@@ -100,12 +100,13 @@ def _serve(output_code: Any, journal: Journal) -> None:
     complete, unwrap = compiled_graph.post_compile, constants.unwrap
 
     @functools.wraps(complete)
-    def post_compile(self: Any, inputs: Any, values: Any, options: Any) -> None:
+    def post_compile(self: Any, inputs: Any, first: Any, second: Any) -> None:
         plan = vars(self).get(PLAN)
         if plan is not None:
-            output_code.BoxedBool.disable(options["cudagraphs"])
+            is_old = isinstance(first, output_code.BoxedBool)  # before torch 2.8
+            output_code.BoxedBool.disable(first if is_old else second["cudagraphs"])
             self.current_callable = _around(self.current_callable, plan)
-        complete(self, inputs, values, options)
+        complete(self, inputs, first, second)
 
     @functools.wraps(unwrap)
     def unwrap_for_host(self: Any, graph: Any) -> dict[str, Any]:

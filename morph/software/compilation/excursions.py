@@ -6,7 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 import torch
-from torch._library.utils import get_layout_constraint_tag, is_builtin
+from torch._library.utils import is_builtin
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
@@ -17,6 +17,8 @@ from morph.software.machine import started
 NAMESPACE = "morph_software"
 # Those whose operators are the same on both.
 ALIKE = {"inductor", "mkl", "mkldnn", "onednn", "prims", "quantized", "quantized_decomposed"}
+# The tags that say which strides an operator asks for.
+STRIDES = {"needs_exact_strides", "needs_contiguous_strides", "needs_fixed_stride_order", "flexible_layout"}
 COLLECTIVES = {"_c10d_functional", "_c10d_functional_autograd"}
 # It is tagged as random but is not.
 NOT_RANDOM = {
@@ -74,11 +76,19 @@ def define(excursion: Excursion) -> OpOverload:
 
 def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
     """Return an operator's tags, with the one that says which strides it asks for."""
-    if get_layout_constraint_tag(original, with_default=False) is not None:
+    if any(tag.name in STRIDES for tag in original.tags):
         return tuple(original.tags)
-    fixed = is_builtin(original)
-    strides = torch.Tag.needs_fixed_stride_order if fixed else get_layout_constraint_tag(original)
-    return (*original.tags, strides)
+    strides = "needs_fixed_stride_order" if is_builtin(original) else _strides_of_custom_operators()
+    return (*original.tags, getattr(torch.Tag, strides))
+
+
+def _strides_of_custom_operators() -> str:
+    """Return the tag that torch takes for a custom operator without one."""
+    from torch._functorch import config
+    from torch._inductor import config as inductor
+
+    name = "custom_op_default_layout_constraint"
+    return str(getattr(config if hasattr(config, name) else inductor, name))  # inductor's before torch 2.8
 
 
 @functools.cache

@@ -77,7 +77,8 @@ def _history(native: Any) -> dict[str, Any]:
 
 def _pools(native: Any) -> dict[str, Any]:
     reach = native.Reach
-    return {
+    contexts = {"_MemPoolContext": MemPoolContext} if hasattr(torch.cuda.memory, "MemPoolContext") else {}
+    return contexts | {
         "_MemPool": MemPool,
         "_cuda_beginAllocateToPool": lambda index, pool: native.begin_pool(index, pool, reach.PROCESS),
         "_cuda_beginAllocateCurrentThreadToPool": lambda index, pool: native.begin_pool(
@@ -115,6 +116,26 @@ class MemPool(pools.MemPool):
         no_split: bool = False,
     ) -> None:
         super().__init__(allocator, use_on_oom, no_split)
+
+
+class MemPoolContext:
+    """``torch._C._MemPoolContext`` of torch 2.7: names the pool in use, without any effect."""
+
+    _active = threading.local()
+
+    def __init__(self, pool: MemPool) -> None:
+        self._before = MemPoolContext.active_pool()
+        MemPoolContext._active.pool = pool
+
+    def __del__(self) -> None:
+        """Make the pool from before the active one."""
+        MemPoolContext._active.pool = self._before
+
+    @staticmethod
+    def active_pool() -> MemPool | None:
+        """Return the pool in use by this thread."""
+        found: MemPool | None = getattr(MemPoolContext._active, "pool", None)
+        return found
 
 
 def memory_snapshot(wanted: tuple[Any, ...] | None = None) -> dict[str, Any]:
