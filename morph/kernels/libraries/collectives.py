@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, text
-from morph.kernels.libraries.communicators import Communicator, view
-from morph.kernels.libraries.joining import add_groups, add_making
-from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
-from morph.kernels.libraries.reductions import DTYPES
+from morph.kernels.libraries.communicators import view
+from morph.kernels.libraries.joining import add_ending, add_groups, add_making, add_splitting
+from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument, peer_of
 from morph.software.machine import is_started, started
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ WORDS = (
     "remote process exited or there was a network error",
     "NCCL operation in progress",
 )
+BUFFERS, TAIL = (c_void_p, c_void_p, c_size_t, c_int), (c_void_p, c_void_p)  # what most functions take
 CUDA_ERROR, INTERNAL, INVALID_ARGUMENT, REMOTE = 1, 3, 4, 6
 
 
@@ -52,9 +52,11 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     _add_questions(calls, library, thread, handles)
     if not is_started():
         return calls
-    add_making(calls, thread, handles)
     add_groups(calls, library, thread)
-    _add_collectives(calls, thread, handles)
+    for add in (add_making, add_splitting, _add_reducing, _add_spreading, _add_messages):
+        add(calls, thread, handles)
+    add_ending(calls, handles)
+    _add_reductions(calls, handles)
     _add_memory(calls, handles)
     return calls
 
@@ -93,98 +95,91 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Ha
         answer[0] = 0
 
 
-def _add_collectives(calls: Callbacks, thread: Calls, handles: Handles) -> None:
-    do = thread.begin
-
-    def parts(handle: int, number: int) -> tuple[Communicator, torch.dtype]:
-        if number not in DTYPES:
-            raise InvalidArgument(f"no data type has the number {number}")
-        return handles.communicator(handle), DTYPES[number]
-
-    def peer_of(one: Communicator, peer: int) -> int:
-        if not 0 <= peer < one.size:
-            raise InvalidArgument(f"rank {peer} of {one.size}")
-        return peer
-
-    buffers, tail = (c_void_p, c_void_p, c_size_t, c_int), (c_void_p, c_void_p)
-
-    @calls.serve("ncclAllReduce", takes=(*buffers, c_int, *tail))
+def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    @calls.serve("ncclAllReduce", takes=(*BUFFERS, c_int, *TAIL))
     def all_reduce(source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         reduction = handles.reduction(op, dtype)
         target = view(to, count, dtype)
-        do(lambda: one.all_reduce(target, view(source, count, dtype), reduction), target)
+        thread.begin(lambda: one.all_reduce(target, view(source, count, dtype), reduction), target)
 
-    @calls.serve("ncclReduce", takes=(*buffers, c_int, c_int, *tail))
+    @calls.serve("ncclReduce", takes=(*BUFFERS, c_int, c_int, *TAIL))
     def reduce(
         source: int, to: int, count: int, kind: int, op: int, root: int, handle: int, stream: int
     ) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         reduction, root = handles.reduction(op, dtype), peer_of(one, root)
         target = view(to, count, dtype) if one.rank == root else None
-        do(lambda: one.reduce(target, view(source, count, dtype), reduction, root), target)
+        thread.begin(lambda: one.reduce(target, view(source, count, dtype), reduction, root), target)
 
-    @calls.serve("ncclReduceScatter", takes=(*buffers, c_int, *tail))
+    @calls.serve("ncclReduceScatter", takes=(*BUFFERS, c_int, *TAIL))
     def reduce_scatter(
         source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int
     ) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         reduction, target = handles.reduction(op, dtype), view(to, count, dtype)
-        do(lambda: one.reduce_scatter(target, view(source, count * one.size, dtype), reduction), target)
+        whole = view(source, count * one.size, dtype)
+        thread.begin(lambda: one.reduce_scatter(target, whole, reduction), target)
 
-    @calls.serve("ncclBroadcast", takes=(*buffers, c_int, *tail))
+
+def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    @calls.serve("ncclBroadcast", takes=(*BUFFERS, c_int, *TAIL))
     def broadcast(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         own = view(source, count, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        do(lambda: one.broadcast(target, own, root), target)
+        thread.begin(lambda: one.broadcast(target, own, root), target)
 
-    @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+    @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def bcast(buffer: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         broadcast(buffer, buffer, count, kind, root, handle, stream)
 
-    @calls.serve("ncclAllGather", takes=(*buffers, *tail))
+    @calls.serve("ncclAllGather", takes=(*BUFFERS, *TAIL))
     def all_gather(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype)
-        do(lambda: one.all_gather(target, view(source, count, dtype)), target)
+        thread.begin(lambda: one.all_gather(target, view(source, count, dtype)), target)
 
-    @calls.serve("ncclAlltoAll", takes=(*buffers, *tail))
+    @calls.serve("ncclAlltoAll", takes=(*BUFFERS, *TAIL))
     def exchange(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         whole = count * one.size
         target = view(to, whole, dtype)
-        do(lambda: one.exchange(target, view(source, whole, dtype)), target)
+        thread.begin(lambda: one.exchange(target, view(source, whole, dtype)), target)
 
-    @calls.serve("ncclGather", takes=(*buffers, c_int, *tail))
+    @calls.serve("ncclGather", takes=(*BUFFERS, c_int, *TAIL))
     def gather(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype) if one.rank == peer_of(one, root) else None
-        do(lambda: one.gather(target, view(source, count, dtype), root), target)
+        thread.begin(lambda: one.gather(target, view(source, count, dtype), root), target)
 
-    @calls.serve("ncclScatter", takes=(*buffers, c_int, *tail))
+    @calls.serve("ncclScatter", takes=(*BUFFERS, c_int, *TAIL))
     def scatter(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         own = view(source, count * one.size, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        do(lambda: one.scatter(target, own, root), target)
+        thread.begin(lambda: one.scatter(target, own, root), target)
 
-    @calls.serve("ncclSend", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+
+def _add_messages(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    @calls.serve("ncclSend", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def send(source: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
-        do(lambda: one.send(view(source, count, dtype), peer), None)
+        thread.begin(lambda: one.send(view(source, count, dtype), peer), None)
 
-    @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *tail))
+    @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def receive(to: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
-        one, dtype = parts(handle, kind)
+        one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
         target = view(to, count, dtype)
-        do(lambda: one.receive(target, peer), target)
+        thread.begin(lambda: one.receive(target, peer), target)
 
+
+def _add_reductions(calls: Callbacks, handles: Handles) -> None:
     @calls.serve("ncclRedOpCreatePreMulSum", takes=(POINTER(c_int), c_void_p, c_int, c_int, c_void_p))
     def create(answer: Any, scalar: int, kind: int, place: int, handle: int) -> None:
-        _, dtype = parts(handle, kind)
+        _, dtype = handles.typed(handle, kind)
         answer[0] = handles.add_factor(float(view(scalar, 1, dtype).to(torch.float64).item()))
 
     @calls.serve("ncclRedOpDestroy", takes=(c_int, c_void_p))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 from ctypes import POINTER, c_int, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -26,20 +27,9 @@ class UniqueId(ctypes.Structure):
 
 
 def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
-    """Serve what makes communicators and what ends them."""
+    """Serve what makes communicators."""
 
-    def make(answer: Any, size: int, address: str, rank: int, device: int | None = None) -> None:
-        if not 0 <= rank < size:
-            raise InvalidArgument(f"rank {rank} of {size}")
-        place = torch.cuda.current_device() if device is None else device
-        made = Communicator(None, rank, size, place)
-        answer[0] = handles.add(made)
-
-        def join() -> None:
-            made.store = store_at(address)
-            made.join()
-
-        thread.join(join)
+    make = functools.partial(_make, thread, handles)
 
     @calls.serve("ncclGetUniqueId", takes=(POINTER(UniqueId),))
     def unique(answer: Any) -> None:
@@ -76,6 +66,10 @@ def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         if not thread.depth:
             thread.flush()
 
+
+def add_splitting(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+    """Serve what makes a communicator from a part of another one."""
+
     @calls.serve("ncclCommSplit", takes=(c_void_p, c_int, c_int, POINTER(c_void_p), c_void_p))
     def split(handle: int, color: int, key: int, answer: Any, config: int) -> None:
         parent = handles.communicator(handle)
@@ -88,6 +82,10 @@ def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
             c_void_p.from_address(place or 0).value = None if made is None else handles.add(made)
 
         thread.join(join)
+
+
+def add_ending(calls: Callbacks, handles: Handles) -> None:
+    """Serve what ends communicators."""
 
     @calls.serve("ncclCommFinalize", takes=(c_void_p,))
     def finalize(handle: int) -> None:
@@ -119,6 +117,28 @@ def add_groups(calls: Callbacks, library: Loaded, thread: Calls) -> None:
         if not thread.depth:
             thread.flush()
         return 0
+
+
+def _make(
+    thread: Calls,
+    handles: Handles,
+    answer: Any,
+    size: int,
+    address: str,
+    rank: int,
+    device: int | None = None,
+) -> None:
+    """Give out the handle of a communicator, which meets its other ranks at the end of the group."""
+    if not 0 <= rank < size:
+        raise InvalidArgument(f"rank {rank} of {size}")
+    made = Communicator(None, rank, size, torch.cuda.current_device() if device is None else device)
+    answer[0] = handles.add(made)
+
+    def join() -> None:
+        made.store = store_at(address)
+        made.join()
+
+    thread.join(join)
 
 
 def _address(identity: UniqueId) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from morph.kernels.libraries.communicators import Begun, Communicator
-from morph.kernels.libraries.reductions import Reduction
+from morph.kernels.libraries.reductions import DTYPES, Reduction
 from morph.software import capture
 
 BUILT_IN = 5  # the number of reductions that NCCL has of its own
@@ -79,6 +79,12 @@ class Handles:
             raise InvalidArgument("no such communicator")
         return self._communicators[handle]
 
+    def typed(self, handle: int | None, number: int) -> tuple[Communicator, torch.dtype]:
+        """Return the communicator of a handle, and the data type that has a number in NCCL."""
+        if number not in DTYPES:
+            raise InvalidArgument(f"no data type has the number {number}")
+        return self.communicator(handle), DTYPES[number]
+
     def drop(self, handle: int | None) -> Communicator:
         """Forget a communicator."""
         found = self.communicator(handle)
@@ -103,6 +109,17 @@ class Handles:
         if not 0 <= number < BUILT_IN:
             raise InvalidArgument(f"no reduction has the number {number}")
         return Reduction(number, dtype)
+
+
+def peer_of(communicator: Communicator, rank: int) -> int:
+    """Return a rank of a communicator.
+
+    Raises:
+        InvalidArgument: If it has no such rank.
+    """
+    if not 0 <= rank < communicator.size:
+        raise InvalidArgument(f"rank {rank} of {communicator.size}")
+    return rank
 
 
 def _all_of(begins: list[Callable[[], Begun]]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import torch
-from torch import Tensor
 
-HALF: dict[str, Any] = {"device": "cuda", "dtype": torch.float16}
+from tests.evidence.tensors import HALF, is_good, tensor
 
 
 def run() -> Iterable[str]:
@@ -20,45 +18,34 @@ def run() -> Iterable[str]:
     return ()
 
 
-def _tensor(*shape: int) -> Tensor:
-    return torch.randn(shape, **HALF).requires_grad_()
-
-
-def _is_good(*results: Tensor) -> bool:
-    for result in results:
-        if result.requires_grad:
-            result.float().sum().backward()
-    return all(bool(result.isfinite().all()) for result in results)
-
-
 def _dense() -> None:
     import flash_attn
 
-    q, kv, qkv = _tensor(1, 8, 2, 16), _tensor(1, 8, 2, 2, 16), _tensor(1, 8, 3, 2, 16)
-    assert _is_good(flash_attn.flash_attn_func(q, q, q, causal=True, window_size=(3, 0)))
-    assert _is_good(flash_attn.flash_attn_kvpacked_func(q, kv), flash_attn.flash_attn_qkvpacked_func(qkv))
-    assert _is_good(flash_attn.flash_attn_func(q, q, q, dropout_p=0.1, return_attn_probs=True)[0])
+    q, kv, qkv = tensor(1, 8, 2, 16), tensor(1, 8, 2, 2, 16), tensor(1, 8, 3, 2, 16)
+    assert is_good(flash_attn.flash_attn_func(q, q, q, causal=True, window_size=(3, 0)))
+    assert is_good(flash_attn.flash_attn_kvpacked_func(q, kv), flash_attn.flash_attn_qkvpacked_func(qkv))
+    assert is_good(flash_attn.flash_attn_func(q, q, q, dropout_p=0.1, return_attn_probs=True)[0])
 
 
 def _packed() -> None:
     import flash_attn
 
-    q, kv, qkv = _tensor(8, 2, 16), _tensor(8, 2, 2, 16), _tensor(8, 3, 2, 16)
+    q, kv, qkv = tensor(8, 2, 16), tensor(8, 2, 2, 16), tensor(8, 3, 2, 16)
     bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
-    assert _is_good(flash_attn.flash_attn_varlen_func(q, q, q, bounds, bounds, 5, 5, causal=True))
-    assert _is_good(flash_attn.flash_attn_varlen_kvpacked_func(q, kv, bounds, bounds, 5, 5))
-    assert _is_good(flash_attn.flash_attn_varlen_qkvpacked_func(qkv, bounds, 5))
+    assert is_good(flash_attn.flash_attn_varlen_func(q, q, q, bounds, bounds, 5, 5, causal=True))
+    assert is_good(flash_attn.flash_attn_varlen_kvpacked_func(q, kv, bounds, bounds, 5, 5))
+    assert is_good(flash_attn.flash_attn_varlen_qkvpacked_func(qkv, bounds, 5))
 
 
 def _operators() -> None:
     from flash_attn import flash_attn_interface as interface
     from torch._subclasses import FakeTensorMode
 
-    q, flat = _tensor(1, 8, 2, 16).detach(), _tensor(8, 2, 16).detach()
+    q, flat = tensor(1, 8, 2, 16).detach(), tensor(8, 2, 16).detach()
     bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
     options = 0.0, 0.25, True, -1, -1, 0.0, None, False
-    assert _is_good(interface._flash_attn_forward(q, q, q, *options)[0])
-    assert _is_good(interface._flash_attn_varlen_forward(flat, flat, flat, bounds, bounds, 5, 5, *options)[0])
+    assert is_good(interface._flash_attn_forward(q, q, q, *options)[0])
+    assert is_good(interface._flash_attn_varlen_forward(flat, flat, flat, bounds, bounds, 5, 5, *options)[0])
     with FakeTensorMode() as mode:
         q, flat, bounds = map(mode.from_tensor, (q, flat, bounds))
         assert interface._flash_attn_forward(q, q, q, *options)[0].shape == q.shape
@@ -69,39 +56,39 @@ def _operators() -> None:
 def _cache() -> None:
     import flash_attn
 
-    q, new = _tensor(2, 1, 2, 16).detach(), _tensor(2, 1, 2, 16).detach()
-    keys, values = _tensor(2, 8, 2, 16).detach(), _tensor(2, 8, 2, 16).detach()
+    q, new = tensor(2, 1, 2, 16).detach(), tensor(2, 1, 2, 16).detach()
+    keys, values = tensor(2, 8, 2, 16).detach(), tensor(2, 8, 2, 16).detach()
     lengths = torch.tensor([3, 5], dtype=torch.int32, device="cuda")
     options = {"k": new, "v": new, "cache_seqlens": lengths, "causal": True}
-    assert _is_good(flash_attn.flash_attn_with_kvcache(q, keys, values, **options))
+    assert is_good(flash_attn.flash_attn_with_kvcache(q, keys, values, **options))
 
 
 def _third() -> None:
     import flash_attn_interface
     from flash_attn_3 import flash_attn_interface as packaged
 
-    q, flat, qkv = _tensor(1, 8, 2, 16), _tensor(8, 2, 16), _tensor(1, 8, 3, 2, 16)
+    q, flat, qkv = tensor(1, 8, 2, 16), tensor(8, 2, 16), tensor(1, 8, 3, 2, 16)
     bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
-    assert _is_good(flash_attn_interface.flash_attn_func(q, q, q, causal=True))
-    assert _is_good(flash_attn_interface.flash_attn_qkvpacked_func(qkv))
-    assert _is_good(flash_attn_interface.flash_attn_varlen_func(flat, flat, flat, bounds, bounds, 5, 5))
-    cache = _tensor(1, 8, 2, 16).detach()
-    assert _is_good(packaged.flash_attn_with_kvcache(q.detach()[:, :1], cache, cache.clone()))
+    assert is_good(flash_attn_interface.flash_attn_func(q, q, q, causal=True))
+    assert is_good(flash_attn_interface.flash_attn_qkvpacked_func(qkv))
+    assert is_good(flash_attn_interface.flash_attn_varlen_func(flat, flat, flat, bounds, bounds, 5, 5))
+    cache = tensor(1, 8, 2, 16).detach()
+    assert is_good(packaged.flash_attn_with_kvcache(q.detach()[:, :1], cache, cache.clone()))
 
 
 def _fourth() -> None:
     from flash_attn import cute
     from flash_attn.cute import interface
 
-    q, flat, sink = _tensor(1, 8, 2, 16), _tensor(8, 2, 16), _tensor(2)
+    q, flat, sink = tensor(1, 8, 2, 16), tensor(8, 2, 16), tensor(2)
     bounds = torch.tensor([0, 3, 8], dtype=torch.int32, device="cuda")
     out, sums = cute.flash_attn_func(q, q, q, causal=True, learnable_sink=sink, return_lse=True)
-    assert _is_good(out)
+    assert is_good(out)
     packed, _ = cute.flash_attn_varlen_func(flat, flat, flat, cu_seqlens_q=bounds, cu_seqlens_k=bounds)
-    assert _is_good(packed)
+    assert is_good(packed)
     assert sums is not None
     parts = (torch.stack([each.detach()] * 2) for each in (out, sums.transpose(-1, -2)))
-    assert _is_good(interface.flash_attn_combine(*parts)[0])
+    assert is_good(interface.flash_attn_combine(*parts)[0])
     interface.get_scheduler_metadata(5, 5, 2, 2, 16, 1, cu_seqlens_q=bounds)
     interface._validate_head_dims(64, 64, 9, 8)
 
@@ -109,7 +96,7 @@ def _fourth() -> None:
 def _padding() -> None:
     from flash_attn import bert_padding
 
-    hidden, mask = _tensor(2, 4, 8), torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], device="cuda")
+    hidden, mask = tensor(2, 4, 8), torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], device="cuda")
     kept, indices, _, _, _ = bert_padding.unpad_input(hidden, mask)
     assert bert_padding.pad_input(kept, indices, 2, 4).shape == hidden.shape
     lengths = torch.tensor([[2, 1, 0, 0], [3, 0, 0, 0]], device="cuda")
@@ -120,28 +107,28 @@ def _padding() -> None:
 def _rotary() -> None:
     from flash_attn.layers import rotary
 
-    x, angle = _tensor(1, 8, 2, 16), torch.rand(8, 8, device="cuda").half()
-    assert _is_good(rotary.apply_rotary_emb(x, angle.cos(), angle.sin()))
+    x, angle = tensor(1, 8, 2, 16), torch.rand(8, 8, device="cuda").half()
+    assert is_good(rotary.apply_rotary_emb(x, angle.cos(), angle.sin()))
     rotary.apply_rotary_emb_torch(x, angle.cos(), angle.sin())
-    rotary.apply_rotary_emb_kv_(_tensor(1, 8, 2, 2, 16).detach(), angle.cos(), angle.sin())
-    assert rotary.RotaryEmbedding(16, device="cuda")(_tensor(1, 8, 3, 2, 16).detach()).shape[-1] == 16
+    rotary.apply_rotary_emb_kv_(tensor(1, 8, 2, 2, 16).detach(), angle.cos(), angle.sin())
+    assert rotary.RotaryEmbedding(16, device="cuda")(tensor(1, 8, 3, 2, 16).detach()).shape[-1] == 16
 
 
 def _layers() -> None:
     from flash_attn.ops import activations, fused_dense, layer_norm, rms_norm
     from flash_attn.ops.triton import layer_norm as triton_layer_norm
 
-    x, weight, bias = _tensor(4, 16), _tensor(16), _tensor(16)
-    assert _is_good(activations.swiglu(x, x), activations.bias_gelu_impl(x, bias))
-    assert _is_good(fused_dense.FusedDense(16, 8, **HALF)(x), fused_dense.FusedMLP(16, **HALF)(x))
-    fused_dense.fused_dense_func(x, _tensor(8, 16))
-    assert _is_good(rms_norm.RMSNorm(16, **HALF)(x), rms_norm.rms_norm(x, weight, 1e-5))
+    x, weight, bias = tensor(4, 16), tensor(16), tensor(16)
+    assert is_good(activations.swiglu(x, x), activations.bias_gelu_impl(x, bias))
+    assert is_good(fused_dense.FusedDense(16, 8, **HALF)(x), fused_dense.FusedMLP(16, **HALF)(x))
+    fused_dense.fused_dense_func(x, tensor(8, 16))
+    assert is_good(rms_norm.RMSNorm(16, **HALF)(x), rms_norm.rms_norm(x, weight, 1e-5))
     rms_norm.dropout_add_rms_norm(x, x, weight, None, 0.0, 1e-5)
     layer_norm.dropout_add_layer_norm(x, x, weight, bias, 0.0, 1e-5)
     layer_norm.layer_norm(x, weight, bias, 1e-5)
-    assert _is_good(triton_layer_norm.layer_norm_fn(x, weight, bias))
-    assert _is_good(triton_layer_norm.rms_norm_fn(x, weight, None))
-    assert _is_good(triton_layer_norm.RMSNorm(16, **HALF)(x))
+    assert is_good(triton_layer_norm.layer_norm_fn(x, weight, bias))
+    assert is_good(triton_layer_norm.rms_norm_fn(x, weight, None))
+    assert is_good(triton_layer_norm.RMSNorm(16, **HALF)(x))
 
 
 def _modules() -> None:
@@ -151,8 +138,8 @@ def _modules() -> None:
     attention = mha.MHA(32, 2, use_flash_attn=True, causal=True, rotary_emb_dim=16, **HALF)
     plain = mha.MHA(32, 2, **HALF)
     cross = mha.MHA(32, 2, cross_attn=True, use_flash_attn=True, **HALF)
-    assert _is_good(attention(x), plain(x), cross(x, x_kv=x))
-    assert _is_good(mlp.Mlp(32, **HALF)(x), mlp.GatedMlp(32, **HALF)(x), mlp.FusedMLP(32, **HALF)(x))
+    assert is_good(attention(x), plain(x), cross(x, x_kv=x))
+    assert is_good(mlp.Mlp(32, **HALF)(x), mlp.GatedMlp(32, **HALF)(x), mlp.FusedMLP(32, **HALF)(x))
     assert mha.get_alibi_slopes(2)[0] == math.ldexp(1, -4)
 
 
@@ -161,4 +148,4 @@ def _losses() -> None:
     from flash_attn.ops.triton.cross_entropy import cross_entropy_loss
 
     logits, labels = torch.randn(4, 8, device="cuda", requires_grad=True), torch.arange(4, device="cuda")
-    assert _is_good(CrossEntropyLoss()(logits, labels), cross_entropy_loss(logits, labels)[0])
+    assert is_good(CrossEntropyLoss()(logits, labels), cross_entropy_loss(logits, labels)[0])

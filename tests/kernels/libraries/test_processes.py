@@ -130,13 +130,13 @@ from ctypes import byref, c_size_t, c_void_p
 library, pointer = ctypes.CDLL("libcudart.so.12"), c_void_p()
 assert library.cudaMalloc(byref(pointer), c_size_t(64)) == 0
 assert library.cudaFree(pointer) == 0
-assert library.cudaIpcGetMemHandle(None, None) == 801  # Ascend's runtime has no such function
+print(library.cudaIpcGetMemHandle(None, None))
 """
 
 
 @pytest.mark.platforms("simulated-npu")
 def test_a_rehearsal_has_what_the_vendor_has(platform):
-    platform.run(SIMULATED)
+    assert platform.run(SIMULATED).stdout.splitlines()[-1] == "801"  # Ascend's runtime has no such function
 
 
 UNDONE = """
