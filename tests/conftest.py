@@ -6,7 +6,7 @@ import inspect
 import os
 import pathlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
+    config.addinivalue_line("markers", "long_on(*names): long on these platforms")
     config.addinivalue_line("markers", "long: run with -m long only, so that the others take few minutes")
     # a background process of a shell ignores the signal, and processes that tests start would inherit that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,7 +45,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marker = metafunc.definition.get_closest_marker("platforms")
         default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
         names = platforms.chosen(marker.args if marker else default)
-        metafunc.parametrize("platform", names, indirect=True, scope="session")
+        metafunc.parametrize("platform", _marked(metafunc, names), indirect=True, scope="session")
+
+
+def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
+    marker = metafunc.definition.get_closest_marker("long_on")
+    long = marker.args if marker else ()
+    return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -15,6 +15,7 @@ NAMES = ("cpu", "npu", "simulated-npu")
 # for mlu, musa and xpu, few tests other than the device tests run, on the simulated device
 EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
 CHOICE = "MORPH_TEST_PLATFORMS"
+SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
 
 

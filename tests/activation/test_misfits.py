@@ -8,7 +8,7 @@ import textwrap
 import pytest
 import torch
 
-from tests.platforms import EVERYWHERE, Platform
+from tests.platforms import EVERYWHERE, SIMULATED, Platform
 
 HOOKED = (
     "torch.distributed.fsdp",
@@ -33,6 +33,7 @@ MISFIT = """
 """
 
 
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="others have no place for some changes")
 @pytest.mark.platforms(*EVERYWHERE)
 def test_nothing_is_skipped_on_the_torch_that_all_tests_run_on(platform: Platform) -> None:

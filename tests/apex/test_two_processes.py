@@ -17,6 +17,7 @@ def everywhere() -> None:
     """Overrides the fixture that adds the worker: this test starts its own processes."""
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_two_processes(platform: Platform) -> None:
     """A script trains, and two processes with parts of the data give the results of one with the whole."""

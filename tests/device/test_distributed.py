@@ -148,11 +148,13 @@ def test_collectives(platform: Platform, backend: str) -> None:
     on_two_ranks(platform, COLLECTIVES.replace("BACKEND", backend))
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_meshes_and_parallel_modules(platform: Platform) -> None:
     on_two_ranks(platform, MESHES)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_reductions_in_double_precision(platform: Platform) -> None:
     on_two_ranks(platform, DOUBLES)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.platforms import ACCELERATORS, Platform
+from tests.platforms import ACCELERATORS, SIMULATED, Platform
 
 
 def traced(body: Callable[[torch.Tensor], torch.Tensor]) -> float:
@@ -60,6 +60,7 @@ def test_the_interface_of_cuda_is_the_devices() -> None:
     assert get_interface_for_device("cuda") is get_interface_for_device("cuda:0") is own
 
 
+@pytest.mark.long_on(*SIMULATED)
 def test_a_compiled_step_trains_as_one_that_runs() -> None:
     def losses(wrap: Callable[..., Any]) -> list[float]:
         torch.manual_seed(0)
@@ -97,6 +98,7 @@ def test_export_and_fx() -> None:
         assert result.item() == 2
 
 
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.platforms("simulated-npu", "simulated-mlu", "simulated-musa")  # torch_npu has its own search
 def test_torch_finds_no_device_of_tritons_own(platform: Platform) -> None:
     program = """

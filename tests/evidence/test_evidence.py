@@ -16,7 +16,7 @@ from morph.coverage import evidence
 from morph.coverage.evidence import Evidence
 from tests.evidence import packages
 from tests.evidence.exercises import PASSED, plan, run
-from tests.platforms import EVERYWHERE, REPOSITORY, Platform
+from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
 FILE = REPOSITORY / "aliases" / "evidence.json"
 TORCH = torch.__version__.partition("+")[0]
@@ -40,6 +40,7 @@ def shown(
     return outcomes
 
 
+@pytest.mark.long_on(*SIMULATED)
 @everywhere
 def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
     assert {name: problem for name, problem in shown.items() if problem != PASSED} == {}
@@ -50,6 +51,7 @@ def test_every_public_name_is_tried_or_has_a_reason(platform: Platform) -> None:
     assert plan(platform.name).unexplained == ()
 
 
+@pytest.mark.long_on(*SIMULATED)
 @everywhere
 def test_the_shipped_evidence_is_what_this_run_shows(
     shown: dict[str, str], platform: Platform, request: pytest.FixtureRequest

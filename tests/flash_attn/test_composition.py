@@ -23,6 +23,7 @@ def gradients(out: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
     return torch.autograd.grad(out.float().square().sum(), inputs)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpoints_recompute_the_same(reentrant):
@@ -101,6 +102,7 @@ class Layer(nn.Module):
         return x + flash_attn_qkvpacked_func(self.rotary(qkv), causal=True, window_size=(4, 0)).flatten(2)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_a_model_compiles_whole():
     # Dynamo instantiates torch.autograd.Function

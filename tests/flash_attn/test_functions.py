@@ -266,6 +266,7 @@ def test_without_gradients():
         assert torch.equal(flash_attn_func(q, k, v), expected)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_compiled_whole():
     """Dynamo and AOTAutograd trace functions and gradients without a graph break."""

@@ -32,6 +32,7 @@ def test_transformers_with_flash_attn_compute_what_they_do_without(platform: Pla
     assert str(["flash_attn", "flash_attn_interface", "flash_attn.cute"][: len(versions)]) in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_memory_grows_with_the_tokens_and_not_with_their_square(platform: Platform) -> None:
     done = platform.run(PROGRAMS / "memory.py")

@@ -6,7 +6,7 @@ import pytest
 
 from morph import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
-from tests.platforms import EVERYWHERE, Platform
+from tests.platforms import EVERYWHERE, SIMULATED, Platform
 
 ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
 GAPS: dict[str, dict[str, list[str]]] = toml.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
@@ -27,6 +27,7 @@ def seen() -> dict[str, dict[str, str | None]]:
 
 
 @pytest.mark.platforms(*EVERYWHERE)
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.parametrize("idiom", ALL)
 def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:
     if platform.name not in seen:

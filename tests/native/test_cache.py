@@ -142,6 +142,7 @@ def test_a_full_disk(
     assert problem.startswith("no folder to keep the C++ part 'probe' in: ")
 
 
+@pytest.mark.long
 def test_many_processes_on_a_cold_cache_build_once(platform: Platform, source: pathlib.Path) -> None:
     processes = [start(platform, source) for _ in range(10)]
     lines = [line for process in processes for line in process.communicate(timeout=120)[0].splitlines()]

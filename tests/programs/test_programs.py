@@ -57,6 +57,8 @@ NAMES = [program.name for program in PROGRAMS]
 LAUNCHED = [program for program in PROGRAMS if program.processes > 1]
 # sorted, so that the one that first checks whether CUDA is already in use comes first
 ALONE = sorted((program for program in PROGRAMS if program.processes == 1), key=lambda each: each.name)
+LONG = (pytest.mark.long,)
+ONE_AT_A_TIME = [pytest.param(each, marks=() if each.name == "digits" else LONG) for each in ALONE]
 PARALLEL = {
     "cpu": LAUNCHED,
     "npu": LAUNCHED,
@@ -128,7 +130,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
 
 
 @pytest.mark.platforms("cpu")
-@pytest.mark.parametrize("program", ALONE, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", ONE_AT_A_TIME, ids=lambda program: program.name)
 def test_program_gives_the_numbers_of_the_hand_ported_one(
     platform: Platform, program: Program, twin: Twin, tmp_path: pathlib.Path
 ) -> None:

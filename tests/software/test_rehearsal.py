@@ -123,6 +123,7 @@ def test_children_are_rehearsed_too(tmp_path: pathlib.Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_on_every_vendor(tmp_path: pathlib.Path) -> None:
     (tmp_path / "program.py").write_text("import torch; torch.cuda.synchronize(); torch.cuda.gds\n")
     vendors = [name for name in table.backend_names() if table.load(name).facts.surface]

@@ -19,6 +19,8 @@ from morph.wheels.building import Builder, Library, WheelError, compiler, parts
 from tests.installation import FreshEnvironment, create
 from tests.platforms import REPOSITORY
 
+pytestmark = pytest.mark.long
+
 LOAD = """
 import morph.seam.native as native
 print(native.NativeSeam(lambda line: print(line, flush=True))._module.__file__)
@@ -75,7 +77,6 @@ def load(environment: FreshEnvironment, tmp_path: pathlib.Path, program: str = L
     return done.stdout + done.stderr
 
 
-@pytest.mark.long
 def test_an_installed_library_is_loaded_without_a_compiler(
     environment: FreshEnvironment, tmp_path: pathlib.Path
 ) -> None:

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from tests.platforms import REPOSITORY
 
 HERE = pathlib.Path(__file__).parent
@@ -44,6 +46,7 @@ def run(*words: object, folder: pathlib.Path, **variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_pip_builds_a_package_whose_operators_are_cudas(tmp_path):
     sources = shutil.copytree(HERE / "package", tmp_path / "sources")
     options = ("--no-build-isolation", "--no-deps", "--no-index", "--quiet")

@@ -49,6 +49,7 @@ print("alive")
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "fails"),
     [

@@ -116,6 +116,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_memory_messages_and_collectives_between_processes(platform, tmp_path):
     program = tmp_path / "program.py"
