@@ -31,7 +31,7 @@ class Switches:
         self._allow = allow
         self.matmul = (products or Matmul)(self.follow_torch)
         self.convolution = Convolution(self.follow_torch) if _HAS_PRECISIONS else None
-        self.allow_tf32 = _flags.ContextProp(torch._C._get_cudnn_allow_tf32, self._allow_in_convolutions)
+        self.allow_tf32 = self.flag("allow_tf32")
 
     def follow_torch(self) -> None:
         """Set the vendor's switches to match torch's flags."""
@@ -53,9 +53,15 @@ class Switches:
         finally:
             self.follow_torch()
 
-    def _allow_in_convolutions(self, value: bool) -> None:
-        torch._C._set_cudnn_allow_tf32(value)
-        self.follow_torch()
+    def flag(self, name: str) -> Any:
+        """Return the member of ``torch.backends.cudnn`` of that name, which the vendor follows."""
+        set_in_torch = getattr(torch._C, f"_set_cudnn_{name}")
+
+        def switch(value: Any) -> None:
+            set_in_torch(value)
+            self.follow_torch()
+
+        return _flags.ContextProp(getattr(torch._C, f"_get_cudnn_{name}"), switch)
 
 
 class Matmul(_flags.cuda.cuBLASModule):  # type: ignore[misc]

@@ -138,8 +138,15 @@ def get_allocator_backend() -> str:
     return "native"
 
 
-def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> list[dict[str, Any]]:
-    """Return the segments that the allocator holds, of one pool if one is given, each with its blocks."""
+def memory_snapshot(
+    mempool_id: tuple[int, int] | None = None, include_traces: bool = True
+) -> list[dict[str, Any]]:
+    """Return the segments that the allocator holds, of one pool if one is given, each with its blocks.
+
+    Args:
+        mempool_id: The pool.
+        include_traces: Makes no difference: traces are no part of the segments.
+    """
     segments = started().native.memory_snapshot()
     return [each for each in segments if mempool_id in (None, each["segment_pool_id"])]
 

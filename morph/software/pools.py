@@ -48,9 +48,9 @@ class MemPool:
         """Return the number of holders of the pool: this object, and each block that takes memory from it."""
         return int(started().native.holders_of_pool(self._device, self._id))
 
-    def snapshot(self) -> list[dict[str, Any]]:
-        """Return the pool's segments, each with its blocks."""
-        return memory.memory_snapshot(self._id)
+    def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
+        """Return the pool's segments, each with its blocks; traces are no part of them."""
+        return memory.memory_snapshot(self._id, include_traces)
 
 
 @contextmanager

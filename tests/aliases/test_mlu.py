@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import warnings
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from morph.aliases.adapters import capability
-from morph.aliases.adapters.mlu import attention, pools, precision
+from morph.aliases.adapters.mlu import precision
 from morph.aliases.adapters.mlu.runtime import cudart as cudart_of
 from morph.errors import MissingNameError
-from tests.aliases.recorded import Recorded, bindings, runtime
+from tests.aliases.recorded import runtime
 
 CNRT = "torch_mlu._MLUC._cnrt"
 active = pytest.mark.parametrize("vendor", ["mlu"], indirect=True)
@@ -37,52 +35,6 @@ def test_a_stream_of_cambricons_pool_is_written_to_an_address(vendor: SimpleName
     handle = ctypes.c_void_p()
     assert cudart.cudaStreamCreate(ctypes.addressof(handle)) == cudart.cudaError.success
     assert handle.value == 77
-
-
-@active
-def test_a_pool_of_cambricon_is_given_up_with_its_last_object(vendor: SimpleNamespace) -> None:
-    vendor.graph_pool_handle = Recorded("torch.mlu.graph_pool_handle", (0, 9))
-    allocator = bindings("torch_mlu._MLUC")
-    pool = pools.MemPool()
-    for _ in range(2):
-        with pools.use_mem_pool(allocator, pool, 0):
-            assert pool.use_count() == 2
-    begun, ended = (
-        allocator._mlu_beginAllocateCurrentStreamToPool,
-        allocator._mlu_endAllocateCurrentStreamToPool,
-    )
-    assert begun.calls == ended.calls == [{"device": 0, "mempool_id": (0, 9)}] * 2
-    assert len(allocator._mlu_releasePool.calls) == 1  # the second use is released when it ends
-    del pool
-    gc.collect()
-    assert len(allocator._mlu_releasePool.calls) == 2
-
-
-@active
-def test_what_a_pool_of_cambricon_cannot_be_is_refused(vendor: SimpleNamespace) -> None:
-    with pytest.raises(
-        MissingNameError, match=r"MemPool\(use_on_oom=\.\.\.\) does not exist on backend 'mlu'"
-    ):
-        pools.MemPool(use_on_oom=True)
-
-
-def test_fused_attention_is_asked_of_the_vendors_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    parameters = Recorded("torch.backends.mlu.SDPAParams", "parameters")
-    monkeypatch.setattr(torch.backends, "mlu", SimpleNamespace(SDPAParams=parameters), raising=False)
-    question = Recorded("torch.backends.mlu.can_use_flash_attention", True)
-    query = torch.ones(1, 2, 3, 4)
-    of_torch = torch.backends.cuda.SDPAParams(query, query, query, None, 0.0, True, False)
-    assert attention.can_use_fused_attention(question, of_torch)
-    assert parameters.calls[0]["is_causal"]
-    assert question.calls == [{"params": "parameters", "debug": False}]
-    grouped = torch.backends.cuda.SDPAParams(query, query, query, None, 0.0, False, True)
-    assert not attention.can_use_fused_attention(question, grouped)
-
-
-def test_bfloat16_is_asked_for_without_an_argument_on_cambricon() -> None:
-    assert capability.is_bf16_supported(
-        Recorded("torch.mlu.is_bf16_supported", True), including_emulation=False
-    )
 
 
 @pytest.mark.usefixtures("flags")
@@ -110,14 +62,31 @@ def test_tf32_of_cambricon_is_switched_where_the_vendor_replaces_torchs_switch(
 
 
 @pytest.mark.usefixtures("flags")
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 def test_a_flag_whose_setter_cambricon_replaces_is_read_as_it_was_set(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
-    monkeypatch.setattr(torch._C, "_set_cublas_allow_fp16_reduced_precision_reduction", _warn)
+    flag = f"allow_{dtype}_reduced_precision_reduction"
+    monkeypatch.setattr(torch._C, f"_set_cublas_{flag}", _warn)
     matmul = precision.switches.matmul
     for value in (False, True):
-        matmul.allow_fp16_reduced_precision_reduction = value
-        assert matmul.allow_fp16_reduced_precision_reduction is value
+        setattr(matmul, flag, value)
+        assert getattr(matmul, flag) is value
+
+
+@pytest.mark.usefixtures("flags")
+def test_the_choice_of_kernels_is_also_cnnls(monkeypatch: pytest.MonkeyPatch) -> None:
+    cnnl = SimpleNamespace()
+    monkeypatch.setattr(torch.backends, "mlu", SimpleNamespace(matmul=SimpleNamespace()), raising=False)
+    monkeypatch.setattr(torch.backends, "cnnl", cnnl, raising=False)
+    for value in (True, False):
+        precision.deterministic.__set__(torch.backends.cudnn, value)
+        precision.benchmark.__set__(torch.backends.cudnn, not value)
+        assert (cnnl.deterministic, cnnl.benchmark) == (value, not value)
+        assert torch.backends.cudnn.deterministic is value
+    with precision.switches.flags(deterministic=True):
+        assert cnnl.deterministic
+    assert not cnnl.deterministic
 
 
 def _warn(value: bool) -> None:

@@ -73,7 +73,7 @@ def test_the_surface_nearest_to_the_installed_torch(
 ) -> None:
     monkeypatch.setattr(surfaces, "_installed_torch", lambda: torch)
     assert surfaces.load_nearest("torch_npu-2.13.0").version == nearest
-    assert surfaces.load_nearest("torch_mlu-1.25.0").version == "1.25.0"
+    assert surfaces.load_nearest("torch_mlu-1.33.1").version == "1.33.1"
 
 
 def test_each_line_of_torch_and_of_torch_npu_is_recorded() -> None:

@@ -5,42 +5,66 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.backends import ContextProp, PropModule, __allow_nonbracketed_mutation
+from torch.backends.cuda import SDPAParams
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from morph.software import devices
 from morph.software.machine import started
 
 flag: Any = ContextProp  # which has no annotations
+HAS_PRECISIONS = hasattr(torch._C, "_get_fp32_precision_getter")  # torch 2.9
+REDUCTIONS = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+_flags = {"benchmark": False, "deterministic": False}
 _allowed = {"cnmatmul": False, "cnnl": True, "mlu_custom": True}
 
 
-class CnnlMatmulTF32Controller:
-    """``torch.backends.mlu.matmul``, which has one flag."""
-
-    library = "cnmatmul"
+class CnnlMatmulModule:
+    """``torch.backends.mlu.matmul``: TF32's switch, and two that have no effect."""
 
     def __getattr__(self, name: str) -> Any:
-        self._check(name)
-        return _allowed[self.library]
+        if name == "allow_tf32":
+            return _allowed["cnmatmul"]
+        if name == "fp32_precision":
+            return torch._C._get_fp32_precision_getter("cuda", "matmul")
+        if name in REDUCTIONS:
+            _warn_of_reduction(name, "get")
+            return False
+        raise AttributeError(f"Unknown attribute {name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._check(name)
-        _allowed[self.library] = _bool(value)
+        if name == "allow_tf32":
+            _allowed["cnmatmul"] = _bool(value)
+        elif name == "fp32_precision":
+            torch._C._set_fp32_precision_setter("cuda", "matmul", value)
+        elif name in REDUCTIONS:
+            _warn_of_reduction(name, "set")
+        else:
+            raise AttributeError(f"Unknown attribute {name}")
 
-    def _check(self, name: str) -> None:
-        if name != "allow_tf32":
-            raise AssertionError(f"Unknown attribute {name}")
+
+def _warn_of_reduction(name: str, what: str) -> None:
+    warnings.warn(f"When using MLU device, the {what} {name} API does not take effect.", stacklevel=3)
 
 
-class MLUCustomTF32Controller(CnnlMatmulTF32Controller):
+class MLUCustomTF32Controller:
     """``torch.backends.mlu.custom``, which has one flag."""
 
-    library = "mlu_custom"
+    def __getattr__(self, name: str) -> Any:
+        _check_flag(name)
+        return _allowed["mlu_custom"]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _check_flag(name)
+        _allowed["mlu_custom"] = _bool(value)
+
+
+def _check_flag(name: str) -> None:
+    if name != "allow_tf32":
+        raise AssertionError(f"Unknown attribute {name}")
 
 
 def fake_set_cublas_allow_tf32(value: bool) -> None:
@@ -55,11 +79,20 @@ def fake_set_cublas_allow_tf32(value: bool) -> None:
 
 def fake_set_cublas_allow_fp16_reduced_precision_reduction(value: bool) -> None:
     """Replace the setter in torch, as torch_mlu does, by one that sets nothing."""
+    _refuse_reduction("fp16", value)
+
+
+def fake_set_cublas_allow_bf16_reduced_precision_reduction(value: bool) -> None:
+    """Replace the setter in torch, as torch_mlu does, by one that sets nothing."""
+    _refuse_reduction("bf16", value)
+
+
+def _refuse_reduction(dtype: str, value: bool) -> None:
     _bool(value)
     warnings.warn(
-        "When using MLU device, the cublas_allow_fp16_reduced_precision_reduction API does not take effect. "
+        f"When using MLU device, cublas_allow_{dtype}_reduced_precision_reduction has no effect. "
         "And MLU only support compute type float32.",
-        stacklevel=2,
+        stacklevel=3,
     )
 
 
@@ -67,18 +100,6 @@ def _bool(value: Any) -> bool:
     if not isinstance(value, bool):
         raise RuntimeError(f"set_allow_tf32_cublas expects a bool, but got {type(value)}")
     return value
-
-
-@dataclass
-class SDPAParams:
-    """The parameters of a question about fused attention, without groups of queries."""
-
-    query: torch.Tensor
-    key: torch.Tensor
-    value: torch.Tensor
-    attn_mask: torch.Tensor | None
-    dropout: float
-    is_causal: bool
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
@@ -102,7 +123,7 @@ def sdp_kernel(
     enable_flash: bool = True,
     enable_math: bool = True,
     enable_mem_efficient: bool = True,
-    enable_cudnn: bool = False,
+    enable_cudnn: bool = True,
 ) -> Iterator[Any]:
     """Choose kernels of attention for the length of a ``with`` block."""
     chosen = {
@@ -155,14 +176,19 @@ def set_flags(
     _benchmark_limit: int | None = None,
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
+    _fp32_precision: str | None = "none",
 ) -> tuple[Any, ...]:
-    """Set CNNL's one flag, warn of the others, and return its former value."""
-    before = (None, None, None, None, _allowed["cnnl"])
-    others = {"enabled": _enabled, "benchmark": _benchmark, "benchmark_limit": _benchmark_limit}
-    for name in (name for name, value in {**others, "deterministic": _deterministic}.items() if value):
-        warnings.warn(f"torch.backends.cnnl.{name} is not available on MLU device.", stacklevel=2)
+    """Set CNNL's flags, warn of those that it lacks, and return the former values."""
+    before = (None, _flags["benchmark"], None, _flags["deterministic"], _allowed["cnnl"], _precision())
+    for name, value in {"enabled": _enabled, "benchmark_limit": _benchmark_limit}.items():
+        if value:
+            warnings.warn(f"torch.backends.cnnl.{name} is not available on MLU device.", stacklevel=2)
+    own = {"benchmark": _benchmark, "deterministic": _deterministic}
+    _flags.update({name: value for name, value in own.items() if value is not None})
     if _allow_tf32 is not None:
         _allowed["cnnl"] = _allow_tf32
+    if _fp32_precision is not None:
+        _set_precision(_fp32_precision)
     return before
 
 
@@ -173,10 +199,11 @@ def flags(
     benchmark_limit: int = 0,
     deterministic: bool = False,
     allow_tf32: bool = True,
+    fp32_precision: str = "none",
 ) -> Iterator[None]:
-    """Set CNNL's one flag for the length of a ``with`` block."""
+    """Set CNNL's flags for the length of a ``with`` block."""
     with __allow_nonbracketed_mutation():
-        before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
+        before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision)
     try:
         yield
     finally:
@@ -184,10 +211,22 @@ def flags(
             set_flags(*before)
 
 
+def _precision() -> str:
+    return str(torch._C._get_fp32_precision_getter("cuda", "all")) if HAS_PRECISIONS else "none"
+
+
+def _set_precision(value: str) -> None:
+    if HAS_PRECISIONS:
+        torch._C._set_fp32_precision_setter("cuda", "all", value)
+
+
 class CnnlModule(PropModule):
-    """``torch.backends.cnnl``, a module with one flag."""
+    """``torch.backends.cnnl``, a module with flags."""
 
     allow_tf32 = flag(lambda: _allowed["cnnl"], lambda value: _allowed.update(cnnl=value))
+    benchmark = flag(lambda: _flags["benchmark"], lambda value: _flags.update(benchmark=value))
+    deterministic = flag(lambda: _flags["deterministic"], lambda value: _flags.update(deterministic=value))
+    fp32_precision = flag(_precision, _set_precision)
 
 
 _switches: dict[str, Callable[..., Any]] = {
@@ -200,7 +239,8 @@ _switches: dict[str, Callable[..., Any]] = {
 }
 NAMES = {
     **_switches,
-    "matmul": CnnlMatmulTF32Controller(),
+    "SDPAParams": SDPAParams,
+    "matmul": CnnlMatmulModule(),
     "custom": MLUCustomTF32Controller(),
     "cnfft_plan_cache": cnFFTPlanCacheManager(),
 }

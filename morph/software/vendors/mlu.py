@@ -12,14 +12,13 @@ from typing import Any
 import torch
 import torch.distributed
 
-from morph.software import devices, graphs, memory, runtime
-from morph.software.machine import namespace, started
-from morph.software.pools import Id
+from morph.software import devices, graphs, runtime, streams
+from morph.software.machine import NotSimulatedError, namespace
 from morph.software.vendors import cnnl
 from morph.software.vendors.character import Character
 
-BFLOAT16_SINCE, FLOAT8_SINCE = 5, 6  # generations, as torch_mlu has them
-VERSION = 1, 25, 0  # of CNCL
+FLOAT8_SINCE = 6  # a generation, as torch_mlu has them
+VERSION = 1, 33, 0  # of CNCL
 
 _range_numbers = itertools.count(1)
 
@@ -35,19 +34,9 @@ class _MLUDeviceProperties(devices.DeviceProperties):
     supports_linear_memory = True
 
 
-def is_bf16_supported() -> bool:
-    """Return whether autocast may use bfloat16."""
-    return bool(namespace().get_device_properties(namespace().current_device()).major >= BFLOAT16_SINCE)
-
-
 def is_fp8_supported(including_emulation: bool = True) -> bool:
     """Return whether the device has numbers of eight bits."""
     return bool(namespace().get_device_properties(namespace().current_device()).major >= FLOAT8_SINCE)
-
-
-def supports_linear_memory(device: devices.AnyDevice = None) -> bool:
-    """Return whether the device has linear memory."""
-    return bool(namespace().get_device_properties(device).supports_linear_memory)
 
 
 def _is_compiled() -> bool:
@@ -56,6 +45,45 @@ def _is_compiled() -> bool:
 
 def _cndev_based_avail() -> bool:
     return False
+
+
+def is_tf32_supported() -> bool:
+    """Return whether matrix products may use TF32: always."""
+    return True
+
+
+class Event(streams.Event):
+    """torch_mlu's class, which takes ``external`` like CUDA's; it is not simulated."""
+
+    def __new__(
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> Event:
+        """Make an event on the current device."""
+        if external:
+            raise NotSimulatedError("torch.mlu.Event(external=True)")
+        return super().__new__(cls, enable_timing, blocking, interprocess)  # type: ignore[return-value]
+
+
+class MLUGraph(graphs.Graph):
+    """A graph that the program may instantiate itself.
+
+    Args:
+        keep_graph: Whether ``instantiate`` is left to the program.
+    """
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__()
+        self._keeps = keep_graph
+
+    def instantiate(self) -> None:
+        """Make a graph that is kept ready for its replay."""
+        if not self._keeps:
+            raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
+        self._captured("instantiate")
 
 
 class graph(graphs.graph):
@@ -154,26 +182,10 @@ def is_cncl_available() -> bool:
     return True
 
 
-def _mlu_getAllocatorBackend() -> str:
-    return memory.get_allocator_backend()
-
-
-def _mlu_beginAllocateCurrentStreamToPool(device: int, mempool_id: Id) -> None:
-    started().native.begin_pool(device, mempool_id, started().native.Reach.STREAM)
-
-
-def _mlu_endAllocateCurrentStreamToPool(device: int, mempool_id: Id) -> None:
-    started().native.end_pool(device, mempool_id)
-
-
-def _mlu_releasePool(device: int, mempool_id: Id) -> None:
-    started().native.let_go_of_pool(device, mempool_id)
-
-
 def _patch(modules: Mapping[str, ModuleType]) -> None:
     """Change what importing torch_mlu changes in torch."""
     bindings, version, dist = torch._C, torch.version, torch.distributed
-    for name in ("tf32", "fp16_reduced_precision_reduction"):
+    for name in ("tf32", "fp16_reduced_precision_reduction", "bf16_reduced_precision_reduction"):
         fake = getattr(modules["torch.backends.mlu"], f"fake_set_cublas_allow_{name}")
         setattr(bindings, f"_set_cublas_allow_{name}", fake)
     version.mlu = None  # type: ignore[attr-defined]
@@ -185,9 +197,12 @@ CHARACTER = Character(
     properties=_MLUDeviceProperties,
     names={
         "Device": devices.device,
+        "is_built": _is_compiled,
         "batch_isend_irecv": torch.distributed.batch_isend_irecv,
         "mluError": runtime.Code,
         "mluGetErrorStr": runtime.error_string,
+        "default_pg_cncl_timeout": torch.distributed.constants.default_pg_timeout,
+        "torch.mlu.MLUGraph": MLUGraph,
         "torch.mlu.profiler.init": _refuse_initialisation,
         **cnnl.NAMES,
     },
