@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from morph.tables.variables import Variable
@@ -99,11 +99,24 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One backend's facts and rows, and its handling of CUDA's environment variables."""
+    """One backend's facts and rows, and its handling of CUDA's environment variables.
+
+    Attributes:
+        facts: Of the backend.
+        rows: By their CUDA names.
+        environment: By the names of CUDA's variables.
+        until: The first release of the vendor's package, as major and minor, for which a row is not needed.
+    """
 
     facts: Facts
     rows: Mapping[str, Row] = field(default_factory=dict)
     environment: Mapping[str, Variable] = field(default_factory=dict)
+    until: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def at(self, release: tuple[int, ...]) -> Table:
+        """Return the table for one release of the vendor's package, as major and minor."""
+        ended = {name for name, first in self.until.items() if first <= release}
+        return replace(self, rows={name: row for name, row in self.rows.items() if name not in ended})
 
     def row(self, name: str) -> Row | None:
         """Return the row for ``name``: its own, else that of the nearest parent module."""

@@ -117,23 +117,30 @@ def load(name: str) -> Surface:
 
 
 def load_nearest(name: str) -> Surface:
-    """Read the surface of the same module whose release is nearest to the installed torch.
-
-    Args:
-        name: Any surface of the module, ``"torch_npu-2.13.0"``; without torch it is the one that is read.
-
-    Returns:
-        The surface of the last release that is not newer than torch; if all are newer, of the first.
+    """Read the surface that :func:`nearest` names.
 
     Raises:
         UnknownSurfaceError: If nothing is recorded under that name.
     """
-    installed = _installed_torch()
-    if installed is None or _release(name) == _release(f"-{installed}"):
-        return load(name)
-    recorded = sorted(releases(name.rpartition("-")[0]), key=_release)
-    older = [each for each in recorded if _release(each) <= _release(f"-{installed}")]
-    return load((older or recorded or [name])[-1 if older else 0])
+    return load(f"{name.rpartition('-')[0]}-{nearest(name)}")
+
+
+def nearest(name: str) -> str:
+    """Return the recorded release of a module that is nearest to the installed torch.
+
+    Args:
+        name: Any surface of the module, ``"torch_npu-2.13.0"``; without torch its release is returned.
+
+    Returns:
+        The last release that is not newer than torch, ``"2.13.0"``; if all are newer, the first.
+    """
+    module, _, own = name.rpartition("-")
+    torch = installed("torch")
+    if torch is None or release(own) == release(torch):
+        return own
+    recorded = sorted((each.rpartition("-")[2] for each in releases(module)), key=release)
+    older = [each for each in recorded if release(each) <= release(torch)]
+    return (older or recorded or [own])[-1 if older else 0]
 
 
 def releases(module: str) -> list[str]:
@@ -145,20 +152,21 @@ def releases(module: str) -> list[str]:
     return [name for name in known() if name.rpartition("-")[0] == module]
 
 
-def _release(name: str) -> tuple[int, ...]:
-    """Return the first two numbers of the release at the end of a surface's name.
+def release(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version; none if it has no such numbers.
 
-    >>> _release("torch_npu-2.7.1.post11")
+    >>> release("2.7.1.post11")
     (2, 7)
     """
-    found = re.search(r"-(\d+)\.(\d+)[^-]*$", name)
+    found = re.match(r"(\d+)\.(\d+)", version)
     return tuple(map(int, found.groups())) if found else ()
 
 
 @functools.cache
-def _installed_torch() -> str | None:
+def installed(distribution: str) -> str | None:
+    """Return the version of an installed distribution, None if it is not installed."""
     try:
-        return importlib.metadata.version("torch")
+        return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
 

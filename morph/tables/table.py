@@ -12,6 +12,7 @@ from morph.tables import plugins, surfaces
 from morph.tables.parsing import parse
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table
+from morph.tables.surfaces import nearest
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
@@ -21,7 +22,7 @@ __all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", 
 
 def backend_names() -> list[str]:
     """Return the names of the backends that have a table, in the order of the automatic choice."""
-    return sorted(_catalogue().tables, key=lambda name: (load(name).facts.order, name))
+    return sorted(_catalogue().tables, key=lambda name: (_whole(name).facts.order, name))
 
 
 def problems() -> tuple[str, ...]:
@@ -33,17 +34,32 @@ def problems() -> tuple[str, ...]:
 def load(name: str) -> Table:
     """Read the table of the backend ``name``; morph's own come before those of other distributions.
 
+    It is the table for the installed release of the vendor's package, or, without one, for the recorded
+    surface that is nearest to the installed torch.
+
     Raises:
         UnknownBackendError: If there is no such table.
         TableError: If a row is malformed; the message names the file, the line and the row.
         PluginError: If it is from another distribution, and cannot be used.
     """
+    return _of_the_installed_release(_whole(name))
+
+
+@functools.cache
+def _whole(name: str) -> Table:
     own = _own()
     if name in own:
         return parse(own[name].read_text(encoding="utf-8"), f"aliases/{name}.toml")
     if name in plugins.installed():
         return _from_outside(plugins.installed()[name])
     raise UnknownBackendError(name, sorted({*own, *plugins.installed()}))
+
+
+def _of_the_installed_release(table: Table) -> Table:
+    if not table.until:
+        return table
+    facts = table.facts
+    return table.at(surfaces.release(surfaces.installed(facts.distribution) or nearest(facts.surface)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,7 @@ def _catalogue() -> _Catalogue:
         try:
             if name in own:
                 raise PluginError(name, plugin.distribution, "morph has a table of that name")
-            load(name)
+            _whole(name)
         except MorphError as error:
             problems.append(str(error))
         else:

@@ -9,7 +9,7 @@ from typing import Any
 
 from morph.tables import surfaces
 
-VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.7.1")}
+VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.9.1.post1")}
 
 
 class Recorded:

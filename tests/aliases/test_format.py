@@ -72,7 +72,7 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
         ),
         (
             BACKEND + "[sames]",
-            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, same",
+            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, until",
         ),
         (
             BACKEND + '[missing]\n"torch.cuda.x" = 1',
@@ -96,6 +96,11 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
             BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[noop]\n"torch.cuda.x" = "b"',
             "specimen.toml:11: torch.cuda.x: has two statuses, missing and noop",
         ),
+        (
+            BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[until]\n"new" = ["torch.cuda.x"]',
+            "specimen.toml:11: new: should be a release and the names of rows",
+        ),
+        (BACKEND + '[until]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could end"),
     ],
 )
 def test_a_malformed_row_is_one_line_with_file_and_line(text: str, said: str) -> None:

@@ -38,12 +38,21 @@ def test_the_runtime_of_moore_threads_is_cudas() -> None:
     assert cudart.cudaGetErrorString(0) == "bad"
 
 
-def test_a_pool_of_moore_threads_takes_an_allocator_only() -> None:
-    initialise = Recorded("torch.musa.MemPool")
-    pools.initialise_pool(lambda pool, allocator: initialise(allocator), "pool", "allocator")
-    assert initialise.calls == [{"allocator": "allocator"}]
-    with pytest.raises(MissingNameError, match=r"MemPool\(no_split=True\)"):
-        pools.initialise_pool(initialise, "pool", no_split=True)
+def test_a_pool_of_moore_threads_takes_what_its_release_has() -> None:
+    initialised: list[tuple[object, ...]] = []
+
+    def initialise(pool: object, allocator: object = None) -> None:  # torch_musa 2.7
+        initialised.append((pool, allocator))
+
+    def with_use_on_oom(pool: object, allocator: object = None, use_on_oom: bool = False) -> None:
+        initialised.append((pool, allocator, use_on_oom))
+
+    pools.initialise_pool(initialise, "pool", "allocator")
+    pools.initialise_pool(with_use_on_oom, "pool", use_on_oom=True)
+    assert initialised == [("pool", "allocator"), ("pool", None, True)]
+    for target, option in ((initialise, "use_on_oom"), (with_use_on_oom, "no_split")):
+        with pytest.raises(MissingNameError, match=rf"MemPool\({option}=True\)"):
+            pools.initialise_pool(target, "pool", **{option: True})
 
 
 def test_graphed_callables_do_not_take_a_pool_on_moore_threads() -> None:

@@ -8,7 +8,7 @@ from morph.tables import surfaces, table
 from morph.tables.table import Status
 
 LINES = [(2, minor) for minor in range(7, 15)]
-CUDA = {surfaces._release(name): surfaces.load(name) for name in surfaces.releases("torch_cuda")}
+CUDA = {surfaces.release(each.version): each for each in map(surfaces.load, surfaces.releases("torch_cuda"))}
 STREAM = "torch.cuda.ExternalStream.cuda_stream"
 GRAPHS = {"torch.cuda.CUDAGraph", "torch.cuda.graphs.CUDAGraph"}
 ALLOCATORS = {"torch.cuda.CUDAPluggableAllocator", "torch.cuda.memory.CUDAPluggableAllocator"}
@@ -30,8 +30,8 @@ def test_renamed_rows_have_their_counterpart_in_each_release(
     backend: str, package: str, line: tuple[int, int]
 ) -> None:
     rows = table.load(backend).rows
-    (name,) = [name for name in surfaces.releases(package) if surfaces._release(name) == line]
-    vendor = surfaces.load(name)
+    recorded_ones = map(surfaces.load, surfaces.releases(package))
+    (vendor,) = [each for each in recorded_ones if surfaces.release(each.version) == line]
     renamed = {cuda: row.target for cuda, row in rows.items() if row.status is Status.RENAMED and row.target}
     recorded = {
         cuda: target
@@ -41,3 +41,17 @@ def test_renamed_rows_have_their_counterpart_in_each_release(
     assert recorded
     absent = {cuda for cuda, target in recorded.items() if not vendor.has(target)}
     assert absent == ABSENT[backend].get(line, set())
+
+
+@pytest.mark.parametrize("name", surfaces.releases("torch_musa"))
+def test_rows_of_moore_threads_end_with_the_release_that_has_the_names(name: str) -> None:
+    whole, vendor = table._whole("musa"), surfaces.load(name)
+    rows = whole.at(surfaces.release(vendor.version)).rows
+    ended = {cuda: cuda.replace("torch.cuda", "torch.musa") for cuda in whole.until if cuda not in rows}
+    assert [own for own in ended.values() if not vendor.has(own.removesuffix(".__new__"))] == []
+    targets = [row.target for row in rows.values() if row.status in (Status.RENAMED, Status.ADAPTED)]
+    recorded = [each for each in targets if any(each.startswith(f"{module}.") for module in vendor.modules)]
+    constructors = (".__init__", ".__new__")
+    named = [each.removesuffix(end) for each in recorded for end in constructors if each.endswith(end)]
+    named += [each for each in recorded if not each.endswith(constructors)]
+    assert [each for each in named if not vendor.has(each)] == []

@@ -71,7 +71,7 @@ def _exists(name: str) -> bool:
 def test_the_surface_nearest_to_the_installed_torch(
     monkeypatch: pytest.MonkeyPatch, torch: str | None, nearest: str
 ) -> None:
-    monkeypatch.setattr(surfaces, "_installed_torch", lambda: torch)
+    monkeypatch.setattr(surfaces, "installed", {"torch": torch}.__getitem__)
     assert surfaces.load_nearest("torch_npu-2.13.0").version == nearest
     assert surfaces.load_nearest("torch_mlu-1.33.1").version == "1.33.1"
 
@@ -79,4 +79,5 @@ def test_the_surface_nearest_to_the_installed_torch(
 def test_each_line_of_torch_and_of_torch_npu_is_recorded() -> None:
     lines = [(2, minor) for minor in range(7, 15)]
     for module in ("torch_cuda", "torch_cpu", "torch_xpu", "torch_npu"):
-        assert sorted(map(surfaces._release, surfaces.releases(module))) == lines
+        recorded = map(surfaces.load, surfaces.releases(module))
+        assert sorted(surfaces.release(each.version) for each in recorded) == lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from morph.backends.refusal import lacks
 
 
 def initialise_pool(
-    target: Callable[[Any, Any], None],
+    target: Callable[..., None],
     pool: Any,
     allocator: Any = None,
     use_on_oom: bool = False,
@@ -20,18 +21,19 @@ def initialise_pool(
     """Initialise a ``torch.cuda.MemPool``.
 
     Args:
-        target: The vendor's function, which takes the allocator only.
+        target: The vendor's function; torch_musa 2.7 takes the allocator only, 2.9 also ``use_on_oom``.
         pool: The pool.
         allocator: The source of its memory; None is the device.
-        use_on_oom: Refused if true.
-        no_split: Refused if true.
+        use_on_oom: Refused if true, where the vendor lacks it.
+        no_split: Refused if true, where the vendor lacks it.
 
     Raises:
-        MissingNameError: If one of the last two is requested.
+        MissingNameError: If a parameter is requested that the vendor lacks.
     """
-    for name in [name for name, asked in {"use_on_oom": use_on_oom, "no_split": no_split}.items() if asked]:
-        raise lacks(f"torch.cuda.MemPool({name}=True)", "its pools take an allocator only")
-    target(pool, allocator)
+    asked = {name: True for name, value in {"use_on_oom": use_on_oom, "no_split": no_split}.items() if value}
+    for name in asked.keys() - inspect.signature(target).parameters.keys():
+        raise lacks(f"torch.cuda.MemPool({name}=True)", "its pools have no such parameter")
+    target(pool, allocator, **asked)
 
 
 def snapshot(pool: Any, include_traces: bool = True) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 import torch.distributed
 
-from morph.software import devices, graphs, runtime, streams
-from morph.software.machine import NotSimulatedError, namespace
-from morph.software.vendors import cnnl
+from morph.software import devices, graphs, runtime
+from morph.software.machine import namespace
+from morph.software.vendors import cnnl, events
 from morph.software.vendors.character import Character
 
 FLOAT8_SINCE = 6  # a generation, as torch_mlu has them
@@ -50,22 +50,6 @@ def _cndev_based_avail() -> bool:
 def is_tf32_supported() -> bool:
     """Return whether matrix products may use TF32: always."""
     return True
-
-
-class Event(streams.Event):
-    """torch_mlu's class, which takes ``external`` like CUDA's; it is not simulated."""
-
-    def __new__(
-        cls,
-        enable_timing: bool = False,
-        blocking: bool = False,
-        interprocess: bool = False,
-        external: bool = False,
-    ) -> Event:
-        """Make an event on the current device."""
-        if external:
-            raise NotSimulatedError("torch.mlu.Event(external=True)")
-        return super().__new__(cls, enable_timing, blocking, interprocess)  # type: ignore[return-value]
 
 
 class MLUGraph(graphs.Graph):
@@ -206,7 +190,7 @@ CHARACTER = Character(
         "torch.mlu.profiler.init": _refuse_initialisation,
         **cnnl.NAMES,
     },
-    parts=(cnnl,),
+    parts=(cnnl, events),
     homes={"torch.backends.cnnl": "torch_mlu.backends.cnnl"},
     flags={"torch.backends.cnnl": cnnl.CnnlModule},
     patch=_patch,

@@ -17,6 +17,7 @@ from torch.backends import PropModule, __allow_nonbracketed_mutation
 from morph.software import devices, graphs, memory, pools, runtime
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
+from morph.software.vendors import events
 from morph.software.vendors.character import Character
 from morph.software.vendors.cnnl import flag
 
@@ -89,10 +90,10 @@ class graph(graphs.graph):
 
 
 class MemPool(pools.MemPool):
-    """torch_musa's pool, which takes an allocator only."""
+    """torch_musa's pool, which has no ``no_split``."""
 
-    def __init__(self, allocator: Any = None) -> None:
-        super().__init__(allocator)
+    def __init__(self, allocator: Any = None, use_on_oom: bool = False) -> None:
+        super().__init__(allocator, use_on_oom)
 
 
 class MemPoolContext:
@@ -109,27 +110,9 @@ class MemPoolContext:
         return MemPoolContext._active
 
 
-@contextmanager
-def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
-    """Take the memory of all threads from a pool, which torch_musa holds for good from then on."""
-    context, native = MemPoolContext(pool), started().native
-    index = devices._get_device_index(device, optional=True)
-    native.begin_pool(index, pool.id, native.Reach.PROCESS)
-    try:
-        yield
-    finally:
-        native.end_pool(index, pool.id)
-        del context
-
-
-def reset_max_memory_allocated(device: AnyDevice = None) -> None:
-    """Fail as torch_musa's does, which forgets an import."""
-    raise NameError("name 'warnings' is not defined")
-
-
-def reset_max_memory_cached(device: AnyDevice = None) -> None:
-    """Fail as torch_musa's does, which forgets an import."""
-    raise NameError("name 'warnings' is not defined")
+def get_stream_from_external(data_ptr: int, device: AnyDevice = None) -> Any:
+    """Return the stream of a handle that was made elsewhere."""
+    return namespace().ExternalStream(data_ptr, device)
 
 
 def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
@@ -248,5 +231,6 @@ CHARACTER = Character(
     homes={"torch.musa": "torch_musa", "torch.backends.mudnn": "torch_musa.core.mudnn"},
     flags={"torch.backends.mudnn": MudnnModule},
     late=frozenset({"torch.musa.default_generators", "torch.musa.has_half"}),
+    parts=(events,),
     patch=_patch,
 )
