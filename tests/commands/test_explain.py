@@ -66,14 +66,14 @@ import sys
 sys.modules |= dict.fromkeys(["torch", "torch_npu", "torch_mlu", "torch_musa"])
 from morph import commands
 from morph.tables import table
-for name in ("is_initialized", "Stream.priority", "memory.MemPool.id", "streams.Stream.cuda_stream", "gds"):
+for name in ("is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.Stream.cuda_stream", "gds"):
     assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0
 """
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    initialised, priority, identity, handle, _ = _documents(done.stdout)
+    initialised, priority, scale, handle, _ = _documents(done.stdout)
     assert initialised["cpu"]["target"] == "torch.cuda"
-    assert (priority["cpu"]["status"], identity["mlu"]["status"]) == ("same", "emulated")
+    assert (priority["cpu"]["status"], scale["mlu"]["status"]) == ("same", "emulated")
     assert handle["npu"]["target"] == "torch.npu.Stream.npu_stream"
 
 

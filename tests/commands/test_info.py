@@ -99,7 +99,7 @@ def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform)
 
 
 NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)
-MLU = Presence("mlu", "Cambricon", "torch_mlu", None, "1.25.0", False, 0, "torch_mlu is not installed")
+MLU = Presence("mlu", "Cambricon", "torch_mlu", None, "1.33.1", False, 0, "torch_mlu is not installed")
 WELL = Survey(
     "0.1.0", "3.11", "Linux", "2.13.0+cpu", (NPU, MLU), Activation("npu", "native", None, ()), "", ()
 )
@@ -120,7 +120,7 @@ def test_nothing_is_wrong() -> None:
 
 
 def test_what_is_wrong_is_found() -> None:
-    both = dataclasses.replace(MLU, installed=True, version="1.25.0", devices=1, absence=None)
+    both = dataclasses.replace(MLU, installed=True, version="1.33.1", devices=1, absence=None)
     assert problems(dataclasses.replace(WELL, backends=(NPU, both))) == [
         (Severity.WARNING, "devices of several vendors are present: npu, mlu; npu is used")
     ]
