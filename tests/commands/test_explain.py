@@ -66,7 +66,8 @@ import sys
 sys.modules |= dict.fromkeys(["torch", "torch_npu", "torch_mlu", "torch_musa"])
 from morph import commands
 from morph.tables import table
-for name in ("is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.Stream.cuda_stream", "gds"):
+names = "is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.Stream.cuda_stream", "gds"
+for name in names:
     assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0
 """
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)

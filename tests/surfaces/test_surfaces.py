@@ -71,7 +71,7 @@ def _exists(name: str) -> bool:
 def test_the_surface_nearest_to_the_installed_torch(
     monkeypatch: pytest.MonkeyPatch, torch: str | None, nearest: str
 ) -> None:
-    monkeypatch.setattr(surfaces, "installed", {"torch": torch}.__getitem__)
+    monkeypatch.setattr(surfaces, "_torch", lambda: torch)
     assert surfaces.load_nearest("torch_npu-2.13.0").version == nearest
     assert surfaces.load_nearest("torch_mlu-1.33.1").version == "1.33.1"
 
