@@ -12,17 +12,16 @@ from morph.tables import plugins, surfaces
 from morph.tables.parsing import parse
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table
-from morph.tables.surfaces import nearest
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-__all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", "problems"]
+__all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", "problems", "whole"]
 
 
 def backend_names() -> list[str]:
     """Return the names of the backends that have a table, in the order of the automatic choice."""
-    return sorted(_catalogue().tables, key=lambda name: (_whole(name).facts.order, name))
+    return sorted(_catalogue().tables, key=lambda name: (whole(name).facts.order, name))
 
 
 def problems() -> tuple[str, ...]:
@@ -42,11 +41,18 @@ def load(name: str) -> Table:
         TableError: If a row is malformed; the message names the file, the line and the row.
         PluginError: If it is from another distribution, and cannot be used.
     """
-    return _of_the_installed_release(_whole(name))
+    return _of_the_installed_release(whole(name))
 
 
 @functools.cache
-def _whole(name: str) -> Table:
+def whole(name: str) -> Table:
+    """Read the table of the backend ``name`` with the rows for all releases of the vendor's package.
+
+    Raises:
+        UnknownBackendError: If there is no such table.
+        TableError: If a row is malformed.
+        PluginError: If it is from another distribution, and cannot be used.
+    """
     own = _own()
     if name in own:
         return parse(own[name].read_text(encoding="utf-8"), f"aliases/{name}.toml")
@@ -58,8 +64,8 @@ def _whole(name: str) -> Table:
 def _of_the_installed_release(table: Table) -> Table:
     if not table.until:
         return table
-    facts = table.facts
-    return table.at(surfaces.release(surfaces.installed(facts.distribution) or nearest(facts.surface)))
+    installed = surfaces.installed(table.facts.distribution)
+    return table.at(surfaces.release(installed or surfaces.nearest(table.facts.surface)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def _catalogue() -> _Catalogue:
         try:
             if name in own:
                 raise PluginError(name, plugin.distribution, "morph has a table of that name")
-            _whole(name)
+            whole(name)
         except MorphError as error:
             problems.append(str(error))
         else:

@@ -45,7 +45,7 @@ def test_renamed_rows_have_their_counterpart_in_each_release(
 
 @pytest.mark.parametrize("name", surfaces.releases("torch_musa"))
 def test_rows_of_moore_threads_end_with_the_release_that_has_the_names(name: str) -> None:
-    whole, vendor = table._whole("musa"), surfaces.load(name)
+    whole, vendor = table.whole("musa"), surfaces.load(name)
     rows = whole.at(surfaces.release(vendor.version)).rows
     ended = {cuda: cuda.replace("torch.cuda", "torch.musa") for cuda in whole.until if cuda not in rows}
     assert [own for own in ended.values() if not vendor.has(own.removesuffix(".__new__"))] == []
