@@ -50,7 +50,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
     marker = metafunc.definition.get_closest_marker("long_on")
-    long = marker.args if marker else ()
+    default = platforms.OTHERS if "everywhere" in metafunc.fixturenames else ()
+    long = {*default, *(marker.args if marker else ())}
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 

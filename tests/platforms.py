@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 NAMES = ("cpu", "npu", "simulated-npu")
-# for mlu, musa and xpu, few tests other than the device tests run, on the simulated device
-EVERYWHERE = (*NAMES, *(f"simulated-{backend}" for backend in ("mlu", "musa", "xpu")))
+# few tests other than the device tests run on these, and only as long tests
+OTHERS = ("simulated-mlu", "simulated-musa", "simulated-xpu")
+EVERYWHERE = (*NAMES, *OTHERS)
 CHOICE = "MORPH_TEST_PLATFORMS"
 SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
