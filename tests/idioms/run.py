@@ -6,7 +6,10 @@ python -m tests.idioms.run --platform npu [--under transfer_to_npu] [--against-p
 from __future__ import annotations
 
 import argparse
+import functools
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from tests import platforms
 from tests.ascend import build as soft_cann
@@ -31,14 +34,15 @@ def main() -> None:
     variables = soft_cann.environment(soft_cann.build(print)) if arguments.platform == "npu" else {}
     platform = platforms.platform(arguments.platform, variables)
     seen, vendors = Outcomes(), Outcomes()
-    for subject in arguments.subject:
-        results = outcomes(platform, subject, COMMANDS[arguments.under])
-        show(subject, results, whole=arguments.full)
-        seen |= {(subject, name): failure for name, failure in results.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # each subject is a process
+        run = functools.partial(outcomes, platform, command=COMMANDS[arguments.under])
+        for subject, results in zip(arguments.subject, threads.map(run, arguments.subject), strict=True):
+            show(subject, results, whole=arguments.full)
+            seen |= keyed(subject, results)
         if arguments.against_ported:
-            vendors |= {
-                (subject, name): failure for name, failure in ported.outcomes(platform, subject).items()
-            }
+            run = functools.partial(ported.outcomes, platform)
+            for subject, results in zip(arguments.subject, threads.map(run, arguments.subject), strict=True):
+                vendors |= keyed(subject, results)
     print(f"{len(held(seen))} of {len(seen)} hold")
     if arguments.against_ported:
         both = held(seen) & held(vendors)
@@ -62,6 +66,11 @@ def show(subject: str, results: dict[str, str | None], *, whole: bool) -> None:
         if failure is not None:
             shown = failure if whole else failure.strip().splitlines()[-1][:160]
             print(f"{subject}.{name}: {shown}", flush=True)
+
+
+def keyed(subject: str, results: dict[str, str | None]) -> Outcomes:
+    """Returns the outcomes of a file's idioms by subject and name."""
+    return {(subject, name): failure for name, failure in results.items()}
 
 
 def held(seen: Outcomes) -> set[tuple[str, str]]:
