@@ -120,9 +120,13 @@ class CallingLoader:
         spec.loader = module.__loader__ = self._loader
         if _is_proxy(module):  # importlib.reload(): torch's code has run already, and the table is unchanged
             return
-        self._finder.before_execution(spec.name)
-        self._loader.exec_module(module)
-        self._finder.after_execution(spec.name, module)
+        from morph import garbage  # most processes under morph load no watched module
+
+        # torch's import sets off hundreds of collections, all of objects that stay
+        with garbage.paused(spec.name == "torch"):
+            self._finder.before_execution(spec.name)
+            self._loader.exec_module(module)
+            self._finder.after_execution(spec.name, module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)

@@ -10,7 +10,7 @@ from morph.finders.scope import LEFT_ALONE, OPTED_IN, TORCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
     from types import FrameType
 
     from morph.finders.scope import Policy, Scope
@@ -38,7 +38,7 @@ def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served:
     root = module.partition(".")[0]
     if _is_served_to_torch(module, name):
         return False
-    if root in _torch_and_vendors():
+    if root in TORCH or root in _vendors():
         return _names(asking, name)
     if root in served:
         return False
@@ -88,8 +88,8 @@ def _names(frame: FrameType, name: str) -> bool:
     return any(isinstance(each, str) and each.partition(".")[0] == name for each in literals)
 
 
-def _torch_and_vendors() -> Iterable[str]:
+def _vendors() -> Container[str]:
     table = sys.modules.get("morph.tables.table")
     if "torch" not in sys.modules or table is None:  # no vendor's package is imported yet
-        return TORCH
-    return TORCH.union(table.load(name).facts.vendor for name in table.backend_names())
+        return ()
+    return {table.facts(name).vendor for name in table.backend_names()}

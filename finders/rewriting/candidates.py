@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from morph.backends import Backend
+from morph.backends import Backend, is_installed
 from morph.finders.rewriting.literals import Literals
 from morph.finders.scope import TORCH
 from morph.tables import table
@@ -39,8 +39,8 @@ def _candidates(name: str | None) -> tuple[Backend, ...]:
     """
     if name:
         return (Backend(table.load(name)),)
-    backends = (Backend(table.load(each)) for each in table.backend_names())
-    return tuple(each for each in backends if each.installed)
+    installed = (each for each in table.backend_names() if is_installed(table.facts(each)))
+    return tuple(Backend(table.load(each)) for each in installed)
 
 
 def _speaks(package: str, backend: Backend) -> bool:

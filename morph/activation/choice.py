@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from morph import configuration, software
-from morph.backends import Backend, environment, visibility
+from morph.backends import Backend, environment, is_installed, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
 from morph.software.settings import Size
@@ -96,7 +96,8 @@ def _software(backend: Backend, journal: Journal, size: Size | None) -> Backend:
 def _first_present(journal: Journal, report: Report) -> Backend:
     for problem in table.problems():
         report(problem)
-    for backend in map(Backend, map(table.load, table.backend_names())):
+    installed = (name for name in table.backend_names() if is_installed(table.facts(name)))
+    for backend in map(Backend, map(table.load, installed)):
         attempt, said = Journal(), list[str]()
         environment.carry(backend.table, attempt, said.append)
         absence = why_absent(backend)
@@ -106,8 +107,7 @@ def _first_present(journal: Journal, report: Report) -> Backend:
                 report(line)
             return backend
         attempt.undo()
-        if backend.installed:
-            report(f"{backend.table.facts.title} is skipped: {absence}")
+        report(f"{backend.table.facts.title} is skipped: {absence}")
     return Backend(table.load(CPU))
 
 

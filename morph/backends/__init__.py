@@ -18,7 +18,7 @@ from morph.errors import ActivationError
 from morph.importing import own_imports
 
 if TYPE_CHECKING:
-    from morph.tables.table import Table
+    from morph.tables.table import Facts, Table
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,19 @@ class Backend:
     @property
     def installed(self) -> bool:
         """Whether the vendor's package, or a torch built for the device, is installed; imports neither."""
-        facts = self.table.facts
-        if facts.built:
-            return _torch_version().get(facts.built) is not None
-        return not facts.vendor or importlib.util.find_spec(facts.vendor) is not None
+        return is_installed(self.table.facts)
 
     @cached_property
     def namespace(self) -> Any:
         """The module that ``module`` names; the vendor's package must be imported."""
         return resolve(self.module)
+
+
+def is_installed(facts: Facts) -> bool:
+    """Return whether a vendor's package, or a torch built for its device, is installed; imports neither."""
+    if facts.built:
+        return _torch_version().get(facts.built) is not None
+    return not facts.vendor or importlib.util.find_spec(facts.vendor) is not None
 
 
 _active: Backend | None = None

@@ -56,7 +56,7 @@ def import_torch() -> ModuleType:
 
 
 def _load_others(report: Callable[[str], None]) -> None:
-    known = {table.load(name).facts.vendor for name in table.backend_names()}
+    known = {table.facts(name).vendor for name in table.backend_names()}
     for extension in importlib_metadata.entry_points(group="torch.backends"):
         if extension.module.partition(".")[0] in known:
             continue

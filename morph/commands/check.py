@@ -98,7 +98,7 @@ def _backends(arguments: argparse.Namespace, settings: Settings) -> list[str]:
 
     said = settings.check.get("backends")
     names = arguments.backend or (said.value if said else table.backend_names())
-    return [table.load(name).facts.name for name in dict.fromkeys(names)]
+    return [table.facts(name).name for name in dict.fromkeys(names)]
 
 
 def _ignored(arguments: argparse.Namespace, settings: Settings) -> list[str]:

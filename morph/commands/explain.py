@@ -82,7 +82,7 @@ def _rows_of_torch(name: str, backend: str | None) -> tuple[str, dict[str, Row]]
     if full is None:
         raise MorphError(_unknown(name))
     backends = [backend] if backend else table.backend_names()
-    return full, {each: names.row(full, table.load(each).facts) for each in backends}
+    return full, {each: names.row(full, table.facts(each)) for each in backends}
 
 
 def _fields(row: Row, backend: str) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _several(found: Survey) -> Iterator[Finding]:
 def _devices(found: Survey) -> Iterator[Finding]:
     """Find devices of a driver that no installed package can use."""
     for presence in found.backends:
-        patterns = table.load(presence.name).facts.device_files
+        patterns = table.facts(presence.name).device_files
         files = [file for pattern in patterns for file in glob.glob(pattern)]
         if files and not presence.installed:
             needed = presence.distribution or f"a torch built for {presence.title}"
@@ -143,7 +143,7 @@ def _variables(found: Survey) -> Iterator[Finding]:
         problem = f"{CUDA_VARIABLE}={devices!r} hides every device, but {BACKEND}={requested} asks for one"
         yield Finding(Severity.WARNING, problem, f"unset {CUDA_VARIABLE} or {BACKEND}")
     for name in table.backend_names():
-        own = table.load(name).facts.visible_devices
+        own = table.facts(name).visible_devices
         if own and own != CUDA_VARIABLE and devices and os.environ.get(own, devices) != devices:
             problem = f"{own}={os.environ[own]} and {CUDA_VARIABLE}={devices} differ; the vendor's own counts"
             yield Finding(Severity.WARNING, problem, f"unset one of {own} and {CUDA_VARIABLE}")

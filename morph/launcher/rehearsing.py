@@ -32,11 +32,11 @@ def on_every_vendor(options: Options, program: Program) -> int:
     Returns:
         0 if it would run on all of them, else 1.
     """
-    names = [name for name in table.backend_names() if table.load(name).facts.surface]
+    names = [name for name in table.backend_names() if table.facts(name).surface]
     standard_input = sys.stdin.buffer.read() if program.kind == "input" else None
     results = []
     for number, name in enumerate(names, 1):
-        title = table.load(name).facts.title
+        title = table.facts(name).title
         print(f"morph: rehearsing on {title}, {number} of {len(names)}", file=sys.stderr, flush=True)
         results.append(_on_vendor(name, options, program, standard_input))
     print_results(results)

@@ -47,5 +47,5 @@ def _quoted(text: str) -> str:
 @functools.cache
 def _variables() -> tuple[str, ...]:
     """Return the variables that choose devices, CUDA's first."""
-    vendors = (table.load(name).facts.visible_devices for name in table.backend_names())
+    vendors = (table.facts(name).visible_devices for name in table.backend_names())
     return tuple(dict.fromkeys([CUDA_VARIABLE, *filter(None, vendors)]))

@@ -92,13 +92,13 @@ def _said(finding: Finding) -> str:
 
 
 def _titles(backends: list[str]) -> str:
-    return ", ".join(table.load(name).facts.title for name in backends)
+    return ", ".join(table.facts(name).title for name in backends)
 
 
 def _on_backend(name: str, answer: Answer) -> str:
     word = answer.status.value if answer.status else ""
     note = f" ({answer.note})" if answer.note else ""
-    return f"{word} on {table.load(name).facts.title}{note}"
+    return f"{word} on {table.facts(name).title}{note}"
 
 
 def _located(

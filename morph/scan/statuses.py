@@ -44,7 +44,7 @@ def answer(use: Use, backend: str) -> Answer:
 
 
 def _of_rule(rule: Rule, use: Use, backend: str) -> Answer:
-    facts = table.load(backend).facts
+    facts = table.facts(backend)
     if rule.differs:
         return Answer(None, rule.difference(facts))
     if backend in rule.works_on or facts.device_type in use.beside:

@@ -54,7 +54,7 @@ def start(vendor: str, size: Size | None = None, journal: Journal | None = None)
         SimulatorError: If another device, or the vendor's real package, is in this process already.
     """
     size = size or Size()
-    facts = table.load(vendor).facts
+    facts = table.facts(vendor)
     with _lock:
         if not is_started():
             _refuse_beside_the_real(facts)

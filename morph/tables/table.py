@@ -9,24 +9,39 @@ from typing import TYPE_CHECKING
 
 from morph.errors import MorphError, PluginError, UnknownBackendError
 from morph.tables import plugins, surfaces
-from morph.tables.parsing import parse
+from morph.tables.parsing import parse, parse_facts
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-__all__ = ["Facts", "Row", "Status", "Table", "backend_names", "load", "parse", "problems", "whole"]
+__all__ = ["Facts", "Row", "Status", "Table", "backend_names", "facts", "load", "parse", "problems", "whole"]
 
 
 def backend_names() -> list[str]:
     """Return the names of the backends that have a table, in the order of the automatic choice."""
-    return sorted(_catalogue().tables, key=lambda name: (whole(name).facts.order, name))
+    return sorted(_catalogue().tables, key=lambda name: (facts(name).order, name))
 
 
 def problems() -> tuple[str, ...]:
     """Return one line for each backend of an installed distribution that cannot be used."""
     return _catalogue().problems
+
+
+@functools.cache
+def facts(name: str) -> Facts:
+    """Read what the table of the backend ``name`` says of the backend itself, without its rows.
+
+    Raises:
+        UnknownBackendError: If there is no such table.
+        TableError: If its section ``[backend]`` is malformed.
+        PluginError: If it is from another distribution, and cannot be used.
+    """
+    own = _own()
+    if name in own:
+        return parse_facts(own[name].read_text(encoding="utf-8"), f"aliases/{name}.toml")
+    return whole(name).facts
 
 
 @functools.cache
@@ -110,6 +125,7 @@ def _check_name_and_surface(table: Table, name: str) -> None:
         surfaces.load(table.facts.surface)
 
 
+@functools.cache
 def _own() -> dict[str, Traversable]:
     folder = importlib.resources.files("morph.aliases")
     tables = (entry for entry in folder.iterdir() if entry.name.endswith(".toml"))

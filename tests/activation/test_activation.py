@@ -35,6 +35,23 @@ def test_late_after_torch(platform: Platform) -> None:
     script(platform, f"import torch, morph; morph.activate(BACKEND)\n{textwrap.dedent(SPELLINGS)}")
 
 
+COLLECTIONS = """
+    import gc
+    from morph import activation
+    activation.arm(BACKEND)
+    full = []
+    gc.callbacks.append(lambda phase, about: full.append(about) if about["generation"] == 2 else None)
+    import torch
+    assert gc.isenabled()
+    assert not full
+"""
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_importing_torch_sets_off_no_full_collection(platform: Platform) -> None:
+    script(platform, COLLECTIONS)
+
+
 @pytest.mark.platforms("cpu", "npu")  # starting a simulated device imports torch
 def test_armed_and_activated_by_the_import(platform: Platform) -> None:
     text = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morph.errors import TableError, UnknownBackendError
-from morph.tables import table
+from morph.tables import parsing, table
 from morph.tables.table import Status
 
 BACKEND = """[backend]
@@ -116,3 +116,28 @@ def test_a_backend_without_a_table_names_those_that_have_one() -> None:
     with pytest.raises(UnknownBackendError) as caught:
         table.load("tpu")
     assert str(caught.value).startswith("there is no backend 'tpu'; the backends are ")
+
+
+@pytest.mark.parametrize("name", table.backend_names())
+def test_the_facts_are_those_of_the_whole_table(name: str) -> None:
+    assert table.facts(name) == table.whole(name).facts
+
+
+def test_the_facts_are_read_without_the_rows() -> None:
+    text = f'{BACKEND}order = 3\nnative = [\n    "a",\n]\n[same]\n"torch.cuda.a" = 3\n'
+    facts = parsing.parse_facts(text, "aliases/specimen.toml")
+    assert (facts.order, facts.native) == (3, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[backend]\nname = specimen\n", "aliases/specimen.toml:2: not TOML"),
+        (BACKEND.replace('"sccl"', "1"), "aliases/specimen.toml:7: collective: 1 should be str"),
+        ("", "backend: section missing"),
+    ],
+)
+def test_malformed_facts_are_one_line_with_file_and_line(text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        parsing.parse_facts(text, "aliases/specimen.toml")
+    assert said in str(caught.value)

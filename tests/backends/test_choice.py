@@ -138,6 +138,7 @@ def test_devices_that_only_nvidia_has_are_said_to_be_ignored(platform: Platform)
 
 
 def test_only_the_chosen_backend_says_what_it_ignores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "is_installed", lambda facts: True)
     monkeypatch.setattr(choice, "why_absent", lambda backend: None if backend.name == "mlu" else "absent")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937")
     journal, said = Journal(), list[str]()

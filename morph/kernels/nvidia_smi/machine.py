@@ -83,7 +83,7 @@ def _software(description: Description) -> Source:
     from morph.software.settings import Size, settle
     from morph.tables import table
 
-    facts = table.load("cpu").facts
+    facts = table.facts("cpu")
     size = settle(facts, Size(description.devices or None, description.memory or None))
     assert size.devices is not None
     assert size.memory is not None
@@ -101,7 +101,7 @@ def _likely() -> str:
     """Return the backend that morph would choose, as far as the drivers' files tell."""
     from morph.tables import table
 
-    facts = [table.load(name).facts for name in table.backend_names()]
+    facts = [table.facts(name) for name in table.backend_names()]
     for each in sorted(facts, key=lambda facts: facts.order):
         if any(glob.glob(pattern) for pattern in each.device_files):
             return each.name

@@ -62,4 +62,4 @@ def _backend(module: str) -> str | None:
     if not package.startswith(PREFIX) or package in sys.modules:
         return None
     names = table.backend_names()
-    return next((name for name in names if table.load(name).facts.vendor == package), None)
+    return next((name for name in names if table.facts(name).vendor == package), None)
