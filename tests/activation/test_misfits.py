@@ -8,8 +8,10 @@ import textwrap
 import pytest
 import torch
 
-from tests.platforms import EVERYWHERE, SIMULATED, Platform
+from morph import toml
+from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
+SKIPPED = toml.loads((REPOSITORY / "tests/releases/skipped.toml").read_text("utf-8"))
 HOOKED = (
     "torch.distributed.fsdp",
     "torch.distributed.checkpoint.optimizer",
@@ -34,12 +36,19 @@ MISFIT = """
 
 
 @pytest.mark.long_on(*SIMULATED)
-@pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="others have no place for some changes")
 @pytest.mark.platforms(*EVERYWHERE)
-def test_nothing_is_skipped_on_the_torch_that_all_tests_run_on(platform: Platform) -> None:
+def test_what_is_skipped_is_what_is_recorded_of_the_release(platform: Platform) -> None:
+    minor = ".".join(torch.__version__.split(".")[:2])
+    expected = SKIPPED.get(minor, {}).get(platform.name)
+    if expected is None:
+        pytest.skip(f"nothing is recorded of torch {minor} on {platform.name}")
     imports = "\n".join(f"import {name}" for name in HOOKED)
-    done = platform.run(f"import morph\n{imports}\nprint(morph.status().skipped)")
-    assert done.stdout.splitlines()[-1] == "{}"
+    done = platform.run(f"import json, morph\n{imports}\nprint(json.dumps(morph.status().skipped))")
+    assert sorted(json.loads(done.stdout.splitlines()[-1])) == expected
+
+
+def test_nothing_is_skipped_on_the_torch_that_all_tests_run_on() -> None:
+    assert SKIPPED["2.13"] == {name: [] for name in sorted(EVERYWHERE)}
 
 
 @pytest.mark.platforms("cpu")

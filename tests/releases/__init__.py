@@ -1,1 +1,1 @@
-"""Smoke tests on other releases of torch, Python and torch_npu, each in its own environment."""
+"""Other releases of torch, Python and torch_npu: smoke tests, each in its own environment, and signatures."""
