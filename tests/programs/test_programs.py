@@ -43,7 +43,7 @@ class Program:
 
 PROGRAMS = [
     Program("digits", software=0.3),
-    Program("characters", software=0.1),
+    Program("characters", software=0.2),
     Program("ddp", processes=2, twin_processes=2),
     Program("gan"),
     Program("parallel"),
