@@ -129,4 +129,3 @@ def _mentions_cuda(path: str) -> bool:
     except OSError:
         return False  # the interpreter says what is wrong with it
     return any(word in content for word in WORDS)
-

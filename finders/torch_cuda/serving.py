@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.backends import PropModule
 
-from morph.backends import Backend, resolve
+from morph.backends import Backend, cuda_build, resolve
 from morph.errors import MissingNameError
 from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.finders.torch_cuda.modules import Observer, serve
@@ -50,10 +50,10 @@ def serve_cuda(backend: Backend, views: Views, journal: Journal, observer: Obser
 
 
 def _add_private(backend: Backend, journal: Journal) -> None:
-    """Add to torch's C++ module the functions of a CUDA build for which the table has rows."""
+    """Put into torch's C++ module the functions of a CUDA build for which the table has rows."""
     for row in backend.table.rows.values():
         parent, _, name = row.name.rpartition(".")
-        if parent == PRIVATE and not hasattr(torch._C, name):
+        if parent == PRIVATE and cuda_build.leaves_to_us(name):
             with journal.tolerating(row.name):
                 journal.set_attribute(torch._C, name, resolve(row.adapter.replace(":", ".")))
 

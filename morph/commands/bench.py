@@ -32,9 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from morph.display import looking
     from morph.measurement import figures
 
-    activation.arm(
-        arguments.backend
-    )  # not activated: torch would load a vendor's package that may be broken
+    activation.arm(arguments.backend)  # not activated: torch would load a vendor's package that may be broken
     import torch  # noqa: F401
 
     status = activation.status()

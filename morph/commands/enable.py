@@ -23,9 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
     """Describe the option that this command and ``disable`` share."""
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show the changes without making them"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="show the changes without making them")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The C functions of torch.nn.parallel.comm, where neither this build of torch nor the vendor has them."""
+"""The C functions of torch.nn.parallel.comm, where the vendor has none of its own."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from morph.backends import cuda_build
 from morph.device.words import CUDA, Words
 from morph.journal import Journal
 
 Tensors = Sequence[Tensor]
-BUILT_FOR_CUDA = torch.version.cuda is not None
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Fill in the functions that are missing, for a simulated device those of a build for CUDA too.
+    """Put the functions in place for a vendor's device.
 
     Args:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
-    fill_in(journal, in_place_of_cudas=words.backend.simulated)
+    place(journal)
 
 
-def fill_in(journal: Journal, *, in_place_of_cudas: bool) -> None:
-    """Fill in the functions that are missing.
+def place(journal: Journal) -> None:
+    """Fill in the functions that are missing, and replace those of a build for CUDA.
 
     Args:
-        journal: Records each.
-        in_place_of_cudas: Whether to replace those of a build for CUDA, which ask a driver; a vendor's own
-            package has replaced them already.
+        journal: Records every rebinding.
     """
     for function in (
         _broadcast,
@@ -41,7 +39,7 @@ def fill_in(journal: Journal, *, in_place_of_cudas: bool) -> None:
         _gather,
         _gather_out,
     ):
-        if not hasattr(torch._C, function.__name__) or (BUILT_FOR_CUDA and in_place_of_cudas):
+        if cuda_build.leaves_to_us(function.__name__):
             journal.set_attribute(torch._C, function.__name__, function)
 
 

@@ -70,7 +70,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
             journal.set_attribute(torch.version, name, version)
     exclusion.place(journal)
     storages.place(journal)
-    parallel.fill_in(journal, in_place_of_cudas=True)
+    parallel.place(journal)
     with _without("amdsmi"):  # torch.cuda would query the driver with them
         _reexecuted.place(journal, _complete)
     legacy.place(machine.native, journal)
@@ -84,6 +84,10 @@ def _offer_profiling(journal: Journal) -> None:
     supported: Callable[[], set[ProfilerActivity]] = vars(torch.autograd)["_supported_activities"]
     journal.set_attribute(
         torch.autograd, "_supported_activities", lambda: {*supported(), ProfilerActivity.CUDA}
+    )
+    # measured by the device's own events: a build for CUDA would ask NVIDIA's CUPTI
+    journal.set_attribute(
+        torch.autograd.profiler, "_supported_activities", lambda: supported() - {ProfilerActivity.CUDA}
     )
 
 

@@ -26,6 +26,7 @@ def test_other_modules_are_found() -> None:
 
 
 def test_libraries_that_ask_for_every_vendor_choose_cuda() -> None:
+    pytest.importorskip("accelerate")
     from accelerate.utils import imports
     from deepspeed.accelerator import real_accelerator
     from transformers.utils import import_utils
