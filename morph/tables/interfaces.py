@@ -94,7 +94,7 @@ def _package(package: Package) -> Interface:
 def _cuda() -> Interface:
     recorded = surfaces.load_nearest(CUDA_SURFACE)
     tables = map(table.load, table.backend_names())
-    rows = {name for each in tables for name in (*each.rows, *each.until)}
+    rows = {name for each in tables for name in (*each.rows, *each.since, *each.until)}
     members = {name for name in rows if name not in recorded.modules and name != "torch.version"}
     every = recorded.names - recorded.modules | members
     release = f"{recorded.package} {recorded.version}"

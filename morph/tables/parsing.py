@@ -9,14 +9,14 @@ from typing import Any
 
 from morph import toml
 from morph.errors import TableError
-from morph.tables import variables
+from morph.tables import surfaces, variables
 from morph.tables.rows import Facts, Row, Status, Table
 
 _SECTIONS = [status.value for status in Status]
 _ADAPTER_KEYS = {"target", "adapter", "difference"}
 _ADAPTER = re.compile(r"[\w.]+:[\w.]+")
 _NAME = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)+")
-_RELEASE = re.compile(r"\d+\.\d+")
+_RELEASE = re.compile(r"\d+(\.\d+)+(\.post\d+)?")
 _DOTTED = ("module", "process_group")
 _BACKEND = re.compile(r"^\[backend\]$.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -34,14 +34,15 @@ def parse(text: str, path: str) -> Table:
     source = _Source(path, text.splitlines())
     facts = _facts(document.pop("backend", {}), source)
     environment = variables.read(document.pop("environment", {}), source.fail)
-    until = document.pop("until", {})
+    since, until = document.pop("since", {}), document.pop("until", {})
     rows: dict[str, Row] = {}
     for section, entries in document.items():
         for row in _section(section, entries, source):
             if row.name in rows:
                 source.fail(row.name, f"has two statuses, {rows[row.name].status.value} and {section}")
             rows[row.name] = row
-    return Table(facts, rows, environment, dict(_until(until, rows, source)))
+    begun, ended = _limits("begin", since, rows, source), _limits("end", until, rows, source)
+    return Table(facts, rows, environment, until=dict(ended), since=dict(begun))
 
 
 def parse_facts(text: str, path: str) -> Facts:
@@ -100,9 +101,8 @@ _PYTHON_TYPE = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
 
 def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
     if section not in _SECTIONS:
-        source.fail(
-            section, f"unknown section; the sections are backend, environment, until, {', '.join(_SECTIONS)}"
-        )
+        known = ", ".join(["backend", "environment", "since", "until", *_SECTIONS])
+        source.fail(section, f"unknown section; the sections are {known}")
     if not isinstance(entries, dict):
         source.fail(section, "should be a section of rows")
     for name, entry in entries.items():
@@ -111,15 +111,16 @@ def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
         yield _READERS[Status(section)](name, entry, source)
 
 
-def _until(section: Any, rows: dict[str, Row], source: _Source) -> Iterator[tuple[str, tuple[int, int]]]:
+def _limits(
+    what: str, section: Any, rows: dict[str, Row], source: _Source
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     for release, names in section.items():
         if not _RELEASE.fullmatch(release) or not isinstance(names, list):
             source.fail(release, 'should be a release and the names of rows: "2.9" = ["torch.cuda.name"]')
-        major, minor = map(int, release.split("."))
         for name in names:
             if name not in rows:
-                source.fail(release, f"{name} has no row that could end")
-            yield name, (major, minor)
+                source.fail(release, f"{name} has no row that could {what}")
+            yield name, surfaces.numbers(release)
 
 
 def _text(name: str, entry: Any, source: _Source, what: str) -> str:

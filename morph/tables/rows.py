@@ -105,18 +105,22 @@ class Table:
         facts: Of the backend.
         rows: By their CUDA names.
         environment: By the names of CUDA's variables.
-        until: The first release of the vendor's package, as major and minor, for which a row is not needed.
+        until: The first release of the vendor's package, as its numbers, for which a row is not needed.
+        since: The first release for which a row is needed.
     """
 
     facts: Facts
     rows: Mapping[str, Row] = field(default_factory=dict)
     environment: Mapping[str, Variable] = field(default_factory=dict)
-    until: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    until: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def at(self, release: tuple[int, ...]) -> Table:
-        """Return the table for one release of the vendor's package, as major and minor."""
+        """Return the table for one release of the vendor's package, as its numbers."""
         ended = {name for name, first in self.until.items() if first <= release}
-        return replace(self, rows={name: row for name, row in self.rows.items() if name not in ended})
+        not_begun = {name for name, first in self.since.items() if first > release}
+        needless = ended | not_begun
+        return replace(self, rows={name: row for name, row in self.rows.items() if name not in needless})
 
     def row(self, name: str) -> Row | None:
         """Return the row for ``name``: its own, else that of the nearest parent module."""

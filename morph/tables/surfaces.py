@@ -163,6 +163,16 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
+def numbers(version: str) -> tuple[int, ...]:
+    """Return all numbers of a version, that of a post-release last, for comparisons; none if it has none.
+
+    >>> numbers("2.9.1.post1+musa5.2.0")
+    (2, 9, 1, 1)
+    """
+    found = re.match(r"\d+(\.\d+)*(\.post\d+)?", version)
+    return tuple(map(int, re.findall(r"\d+", found[0]))) if found else ()
+
+
 def _torch() -> str | None:
     loaded = getattr(sys.modules.get("torch"), "__version__", None)
     return str(loaded) if loaded else installed("torch")  # which takes some 20 ms to read

@@ -77,10 +77,10 @@ def whole(name: str) -> Table:
 
 
 def _of_the_installed_release(table: Table) -> Table:
-    if not table.until:
+    if not table.until and not table.since:
         return table
     installed = surfaces.installed(table.facts.distribution)
-    return table.at(surfaces.release(installed or surfaces.nearest(table.facts.surface)))
+    return table.at(surfaces.numbers(installed or surfaces.nearest(table.facts.surface)))
 
 
 @dataclass(frozen=True, slots=True)

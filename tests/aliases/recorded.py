@@ -8,8 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from morph.tables import surfaces
+from morph.tables.surfaces import Surface
 
-VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.9.1.post1")}
+VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.11.0.post2")}
+
+FEW_PROPERTIES = {"mlu": VENDORS["mlu"], "musa": surfaces.load("torch_musa-2.9.1.post1")}
+"""Releases whose devices report few properties."""
 
 
 class Recorded:
@@ -47,9 +51,9 @@ def runtime(module: str, codes: str, **results: Any) -> SimpleNamespace:
     return recorded
 
 
-def properties(backend: str) -> SimpleNamespace:
+def properties(backend: str, surface: Surface | None = None) -> SimpleNamespace:
     """Returns an object with the recorded fields of a device's properties; each one's value is its name."""
-    classes = VENDORS[backend].classes
+    classes = (surface or FEW_PROPERTIES[backend]).classes
     fields = next(each.members for name, each in classes.items() if name.endswith("DeviceProperties"))
     return SimpleNamespace(**{field: field for field in fields})
 

@@ -15,7 +15,8 @@ from morph.tables.table import Status
     [
         ("npu", "torch.cuda.Event.cuda_event", Status.RENAMED),
         ("npu", "torch.cuda.streams.Event.cuda_event", Status.RENAMED),
-        ("musa", "torch.cuda.graphs.CUDAGraph.instantiate", Status.EMULATED),
+        ("musa", "torch.cuda.graphs.CUDAGraph.instantiate", Status.SAME),
+        ("npu", "torch.cuda.graphs.CUDAGraph.instantiate", Status.EMULATED),
         ("musa", "torch.cuda.graphs.CUDAGraph.raw_cuda_graph", Status.MISSING),
         ("xpu", "torch.cuda.memory.MemPool.snapshot", Status.ADAPTED),
     ],

@@ -72,7 +72,7 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
         ),
         (
             BACKEND + "[sames]",
-            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, until",
+            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, since",
         ),
         (
             BACKEND + '[missing]\n"torch.cuda.x" = 1',
@@ -101,6 +101,7 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
             "specimen.toml:11: new: should be a release and the names of rows",
         ),
         (BACKEND + '[until]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could end"),
+        (BACKEND + '[since]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could begin"),
     ],
 )
 def test_a_malformed_row_is_one_line_with_file_and_line(text: str, said: str) -> None:

@@ -10,8 +10,9 @@ import torch
 from morph.aliases.adapters import generators, graphs
 from morph.aliases.adapters.musa import pools, precision
 from morph.aliases.adapters.musa.runtime import cudart as cudart_of
+from morph.aliases.adapters.properties import DeviceProperties
 from morph.errors import MissingNameError
-from tests.aliases.recorded import Recorded, runtime
+from tests.aliases.recorded import VENDORS, properties, runtime
 from tests.platforms import Platform
 
 OVERWRITTEN = """
@@ -38,6 +39,20 @@ def test_the_runtime_of_moore_threads_is_cudas() -> None:
     assert cudart.cudaGetErrorString(0) == "bad"
 
 
+def test_the_profiler_of_moore_threads_is_started_where_its_runtime_can_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    musart = runtime("torch_musa._MUSAC._musart", "musaError", musaProfilerStart=0, musaProfilerStop=0)
+    cudart = cudart_of(lambda: musart)
+    assert cudart.cudaProfilerStart() == cudart.cudaProfilerStop() == cudart.cudaError.success
+    assert (len(musart.musaProfilerStart.calls), len(musart.musaProfilerStop.calls)) == (1, 1)
+    marks: list[str] = []
+    monkeypatch.setattr(torch.cuda.nvtx, "mark", marks.append)
+    del musart.musaProfilerStart  # before torch_musa 2.11.0.post2
+    assert cudart.cudaProfilerStart() == cudart.cudaError.success
+    assert marks == ["cudaProfilerStart"]
+
+
 def test_a_pool_of_moore_threads_takes_what_its_release_has() -> None:
     initialised: list[tuple[object, ...]] = []
 
@@ -55,10 +70,27 @@ def test_a_pool_of_moore_threads_takes_what_its_release_has() -> None:
             pools.initialise_pool(target, "pool", **{option: True})
 
 
-def test_graphed_callables_do_not_take_a_pool_on_moore_threads() -> None:
-    make = Recorded("torch.musa.make_graphed_callables", "graphed")
+def test_graphed_callables_do_not_take_a_pool_on_moore_threads_before_post_releases_of_2_9() -> None:
+    taken: list[tuple[object, ...]] = []
+
+    def make(
+        callables: object, sample_args: object, num_warmup_iters: int = 3, allow_unused_input: bool = False
+    ) -> str:
+        taken.append((callables, sample_args, num_warmup_iters))
+        return "graphed"
+
     assert graphs.make_graphed_callables(make, "f", ("x",), pool=(0, 1)) == "graphed"
-    assert make.calls[0]["num_warmup_iters"] == 3
+    assert taken == [("f", ("x",), 3)]
+
+
+def test_properties_that_moore_threads_reports_since_2_11_are_its_own() -> None:
+    seen = DeviceProperties(properties("musa", VENDORS["musa"]), (8, 0), 1)
+    assert (seen.major, seen.uuid, seen.L2_cache_size, seen.warp_size) == (
+        8,
+        "uuid",
+        "L2_cache_size",
+        "warp_size",
+    )
 
 
 @pytest.mark.parametrize("vendor", ["musa"], indirect=True)
@@ -72,6 +104,22 @@ def test_generators_that_are_bound_late_are_there_from_the_start(vendor: SimpleN
     assert generators.default_generators[0] is generator
     assert (len(generators.default_generators), list(generators.default_generators)) == (1, [generator])
     assert generators.get_generator(torch.device("cuda:0")) is generator
+
+
+@pytest.mark.usefixtures("flags")
+def test_tf32_of_moore_threads_is_switched_apart_for_products_where_it_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mudnn, products = SimpleNamespace(allow_tf32=True), SimpleNamespace(allow_tf32=False)
+    monkeypatch.setattr(torch.backends, "mudnn", mudnn, raising=False)
+    monkeypatch.setattr(torch.backends, "musa", SimpleNamespace(matmul=products), raising=False)
+    assert not precision.switches.matmul.allow_tf32  # the vendor's default, and CUDA's
+    precision.switches.matmul.allow_tf32 = True
+    assert (products.allow_tf32, mudnn.allow_tf32) == (True, True)
+    precision.switches.matmul.allow_tf32 = False
+    assert (products.allow_tf32, mudnn.allow_tf32) == (False, True)
+    precision.switches.convolution.fp32_precision = "ieee"
+    assert not mudnn.allow_tf32
 
 
 @pytest.mark.usefixtures("flags")

@@ -36,6 +36,7 @@ OTHER_WORDS = {
     "torch.musa.core._utils._get_musa_device_index": {
         "torch.cuda._get_device_index",
         "torch.cuda._utils._get_device_index",
+        "torch.cuda.memory._get_device_index",
     },
     "torch.xpu.Event.sycl_event": {"torch.cuda.Event.cuda_event"},
     "torch.xpu.Stream.sycl_queue": {"torch.cuda.Stream.cuda_stream"},

@@ -49,16 +49,18 @@ def test_tf32_is_that_of_cambricons_libraries() -> None:
 
 
 @pytest.mark.platforms("simulated-musa")
-def test_tf32_of_moore_threads_is_one_switch() -> None:
+def test_tf32_of_moore_threads_is_that_of_its_libraries() -> None:
     own: Any = torch.backends
+    is_one = not hasattr(own, "musa")  # torch_musa 2.7
+    products = own.mudnn if is_one else own.musa.matmul
     torch.backends.cuda.matmul.allow_tf32 = True
-    assert own.mudnn.allow_tf32
+    assert (products.allow_tf32, own.mudnn.allow_tf32) == (True, True)
     torch.backends.cudnn.allow_tf32 = False
-    assert not own.mudnn.allow_tf32
+    assert (products.allow_tf32, own.mudnn.allow_tf32) == (not is_one, False)
     torch.backends.cudnn.allow_tf32 = True
-    assert own.mudnn.allow_tf32
+    assert (products.allow_tf32, own.mudnn.allow_tf32) == (True, True)
     torch.backends.cuda.matmul.allow_tf32 = False
-    assert not own.mudnn.allow_tf32
+    assert (products.allow_tf32, own.mudnn.allow_tf32) == (False, not is_one)
 
 
 @pytest.mark.platforms("simulated-xpu")

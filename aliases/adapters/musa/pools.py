@@ -21,7 +21,7 @@ def initialise_pool(
     """Initialise a ``torch.cuda.MemPool``.
 
     Args:
-        target: The vendor's function; torch_musa 2.7 takes the allocator only, 2.9 also ``use_on_oom``.
+        target: The vendor's function; before torch_musa 2.9.1.post1 it takes the allocator only.
         pool: The pool.
         allocator: The source of its memory; None is the device.
         use_on_oom: Refused if true, where the vendor lacks it.

@@ -19,6 +19,16 @@ class Runtime(runtime.Runtime):
         text: str = self._vendor.musaGetErrorString(error)
         return text
 
+    def cudaProfilerStart(self) -> Any:
+        """Start an attached profiler; before torch_musa 2.11.0.post2 this is a mark in the profile."""
+        start = getattr(self._vendor, "musaProfilerStart", super().cudaProfilerStart)
+        return start()
+
+    def cudaProfilerStop(self) -> Any:
+        """Stop an attached profiler; before torch_musa 2.11.0.post2 this is a mark in the profile."""
+        stop = getattr(self._vendor, "musaProfilerStop", super().cudaProfilerStop)
+        return stop()
+
 
 def cudart(target: Callable[[], Any]) -> Runtime:
     """Implement ``torch.cuda.cudart()``.

@@ -111,7 +111,7 @@ def _add_devices(calls: Callbacks) -> None:
         properties = numbers.properties(device)
         if properties is None or not answer:
             return INVALID_VALUE if properties else INVALID_DEVICE
-        ctypes.memmove(answer, properties.uuid.bytes, 16)
+        ctypes.memmove(answer, bytes(properties.uuid.bytes), 16)  # a list, as torch's own are
         return 0
 
     @calls.serve("cuDeviceComputeCapability", takes=(POINTER(c_int), POINTER(c_int), c_int))

@@ -14,7 +14,7 @@ import torch.distributed
 
 from morph.software import devices, graphs, runtime
 from morph.software.machine import namespace
-from morph.software.vendors import cnnl, events
+from morph.software.vendors import cnnl, events, kept
 from morph.software.vendors.character import Character
 
 FLOAT8_SINCE = 6  # a generation, as torch_mlu has them
@@ -52,22 +52,8 @@ def is_tf32_supported() -> bool:
     return True
 
 
-class MLUGraph(graphs.Graph):
-    """A graph that the program may instantiate itself.
-
-    Args:
-        keep_graph: Whether ``instantiate`` is left to the program.
-    """
-
-    def __init__(self, keep_graph: bool = False) -> None:
-        super().__init__()
-        self._keeps = keep_graph
-
-    def instantiate(self) -> None:
-        """Make a graph that is kept ready for its replay."""
-        if not self._keeps:
-            raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
-        self._captured("instantiate")
+class MLUGraph(kept.Graph):
+    """torch_mlu's class of graphs."""
 
 
 class graph(graphs.graph):

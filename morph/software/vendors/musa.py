@@ -14,10 +14,10 @@ import torch
 import torch.distributed
 from torch.backends import PropModule, __allow_nonbracketed_mutation
 
-from morph.software import devices, graphs, memory, pools, runtime
+from morph.software import devices, graphs, memory, runtime, visible
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
-from morph.software.vendors import events
+from morph.software.vendors import events, kept, waits
 from morph.software.vendors.character import Character
 from morph.software.vendors.cnnl import flag
 
@@ -27,6 +27,7 @@ CUDA_IN_FILES = 1  # the place of CUDA in torch's registry of what files name
 BFLOAT16_SINCE = 2, 2  # the generation, as torch_musa has it
 
 _mudnn = {"allow_tf32": True}
+_mublas = {"allow_tf32": False}
 
 
 class _MusaDeviceProperties(devices.DeviceProperties):
@@ -34,13 +35,30 @@ class _MusaDeviceProperties(devices.DeviceProperties):
 
     name = "MTT S5000"
     major, minor = 3, 1
+    gcnArchName = name
     is_multi_gpu_board = is_integrated = 0
     multi_processor_count = 60
+    max_threads_per_multi_processor = max_threads_per_block = 1024
+    warp_size = 32
+    shared_memory_per_block = shared_memory_per_multiprocessor = shared_memory_per_block_optin = 196608
+    regs_per_multiprocessor = 131072
+    clock_rate, memory_clock_rate, memory_bus_width = 1750000, 2000000, 4096
+    L2_cache_size = 1 << 26
+    pci_domain_id = pci_bus_id = pci_device_id = 0
+    uuid: Any = None
 
 
 def values(machine: Machine) -> dict[str, Any]:
     """Return the values whose names differ from the other vendors'."""
     return {"_get_musa_device_index": devices._get_device_index, "MUSAGraph": MUSAGraph, "has_half": True}
+
+
+def get_device_properties(device: AnyDevice = None) -> _MusaDeviceProperties:
+    """Return a device's properties, with those that tell it from others."""
+    machine = started()
+    number = machine.visible.indices()[devices.valid_index(device)]
+    identity = visible.identity(machine.facts.name, number)
+    return _MusaDeviceProperties(machine.memory, uuid=identity, pci_bus_id=number)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -58,17 +76,22 @@ def get_arch_list() -> list[str]:
     return ["21", "22", "31"]
 
 
+def get_gencode_flags() -> str:
+    """Return the compiler's flags for these generations."""
+    return " ".join(f"--offload-arch=mp_{each}" for each in get_arch_list())
+
+
 class DeferredMusaCallError(Exception):
     """A call that waited for the device failed."""
 
 
-class MUSAGraph(graphs.Graph):
+class MUSAGraph(kept.Graph):
     """A graph that torch_musa finds again when it profiles."""
 
     _graph_instances: ClassVar[weakref.WeakSet[MUSAGraph]] = weakref.WeakSet()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, keep_graph: bool = False) -> None:
+        super().__init__(keep_graph)
         self._graph_instances.add(self)
 
     def reinstantiate_graph(self) -> None:
@@ -89,27 +112,6 @@ class graph(graphs.graph):
         super().__init__(musa_graph, pool, stream, capture_error_mode)
 
 
-class MemPool(pools.MemPool):
-    """torch_musa's pool, which has no ``no_split``."""
-
-    def __init__(self, allocator: Any = None, use_on_oom: bool = False) -> None:
-        super().__init__(allocator, use_on_oom)
-
-
-class MemPoolContext:
-    """The object that torch_musa holds while a pool is used."""
-
-    _active: ClassVar[MemPool | None] = None
-
-    def __init__(self, pool: MemPool) -> None:
-        MemPoolContext._active = pool
-
-    @staticmethod
-    def active_pool() -> MemPool | None:
-        """Return the pool that was used last."""
-        return MemPoolContext._active
-
-
 def get_stream_from_external(data_ptr: int, device: AnyDevice = None) -> Any:
     """Return the stream of a handle that was made elsewhere."""
     return namespace().ExternalStream(data_ptr, device)
@@ -127,6 +129,20 @@ def memory_stats_all() -> dict[str, int]:
         for name, value in memory.memory_stats(index).items():
             total[name] = max(total[name], value) if name.endswith(".peak") else total[name] + value
     return total
+
+
+def _record_memory_history(
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: AnyDevice = None,
+    clear_history: bool = False,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: list[str] | None = None,
+) -> None:
+    memory.record_history(enabled, context, stacks, max_entries, device, clear_history, skip_actions or ())
 
 
 @contextmanager
@@ -198,6 +214,33 @@ class MudnnModule(PropModule):
     allow_tf32 = flag(lambda: _mudnn["allow_tf32"], lambda value: _mudnn.update(allow_tf32=value))
 
 
+class muBLASModule:
+    """``torch.backends.musa.matmul``, which has one flag."""
+
+    def __getattr__(self, name: str) -> bool:
+        _check_flag(name)
+        return _mublas["allow_tf32"]
+
+    def __setattr__(self, name: str, value: bool) -> None:
+        _check_flag(name)
+        _mublas["allow_tf32"] = value
+
+
+def _check_flag(name: str) -> None:
+    if name != "allow_tf32":
+        raise AttributeError(f"Unknown attribute {name}")
+
+
+def musaProfilerStart() -> runtime.Code:
+    """Start an attached profiler."""
+    return runtime.Code.success
+
+
+def musaProfilerStop() -> runtime.Code:
+    """Stop an attached profiler."""
+    return runtime.Code.success
+
+
 def _refuse_cuda(storage: Any, location: str) -> None:
     if location.startswith("cuda"):
         raise RuntimeError(
@@ -227,10 +270,16 @@ CHARACTER = Character(
         **runtime.functions("musa"),
         "torch.backends.mudnn.version": mudnn_version,
         "torch.backends.mudnn.allow_tf32": True,
+        "AcceleratorError": getattr(torch, "AcceleratorError", None),  # torch 2.8
+        "matmul": muBLASModule(),
     },
-    homes={"torch.musa": "torch_musa", "torch.backends.mudnn": "torch_musa.core.mudnn"},
+    homes={
+        "torch.musa": "torch_musa",
+        "torch.backends.mudnn": "torch_musa.core.mudnn",
+        "torch.backends.musa": "torch_musa.core.musa",
+    },
     flags={"torch.backends.mudnn": MudnnModule},
     late=frozenset({"torch.musa.default_generators", "torch.musa.has_half"}),
-    parts=(events,),
+    parts=(events, waits),
     patch=_patch,
 )

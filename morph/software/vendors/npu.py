@@ -13,7 +13,7 @@ from typing_extensions import deprecated
 
 from morph.software import devices, graphs, runtime, streams
 from morph.software.devices import AnyDevice
-from morph.software.vendors import amp
+from morph.software.vendors import amp, waits
 from morph.software.vendors.character import Character
 
 SOC_VERSION = 220  # Ascend910B1, as torch_npu numbers the chips
@@ -189,24 +189,6 @@ class mstx:
         return lambda function: function
 
 
-_sync_debug_mode = 0
-
-
-def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Set whether synchronizing is reported: 0 or "default", 1 or "warn", 2 or "error"."""
-    global _sync_debug_mode
-    modes = {"default": 0, "warn": 1, "error": 2}
-    mode = modes.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
-    if mode not in modes.values():
-        raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
-    _sync_debug_mode = mode
-
-
-def get_sync_debug_mode() -> int:
-    """Return what ``set_sync_debug_mode`` set, as a number."""
-    return _sync_debug_mode
-
-
 def set_compile_mode(jit_compile: bool = False) -> None:
     """Choose between compiled and prepared operators; it has no effect here."""
 
@@ -244,4 +226,5 @@ CHARACTER = Character(
         "conv": Precision(allow_hf32=True),
         "config": Configuration(),
     },
+    parts=(waits,),
 )
