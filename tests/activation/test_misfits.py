@@ -35,7 +35,7 @@ MISFIT = """
 """
 
 
-@pytest.mark.long_on(*SIMULATED)
+@pytest.mark.long_on("npu", *SIMULATED)
 @pytest.mark.platforms(*EVERYWHERE)
 def test_what_is_skipped_is_what_is_recorded_of_the_release(platform: Platform) -> None:
     minor = ".".join(torch.__version__.split(".")[:2])

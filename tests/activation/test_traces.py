@@ -96,6 +96,7 @@ with morph.activated(BACKEND):
 """
 
 
+@pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_a_deactivation_leaves_no_trace(platform: Platform) -> None:
     done = platform.run(PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)

@@ -22,6 +22,7 @@ def command(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_what_the_device_computes(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     done = command(platform, "verify", "--json")
     found = json.loads(done.stdout)
@@ -61,6 +62,7 @@ def test_an_operator_that_stays_on_the_cpu_fails() -> None:
     assert (result.outcome, result.detail) == (Outcome.FAIL, "the result is on cpu, not on cpu")
 
 
+@pytest.mark.long
 @pytest.mark.platforms("npu")
 def test_calls_are_measured(platform: Platform) -> None:
     done = command(platform, "bench", "--json", "--rounds", "3")

@@ -27,7 +27,7 @@ def seen() -> dict[str, dict[str, str | None]]:
 
 
 @pytest.mark.platforms(*EVERYWHERE)
-@pytest.mark.long_on(*SIMULATED)
+@pytest.mark.long_on("npu", *SIMULATED)
 @pytest.mark.parametrize("idiom", ALL)
 def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:
     if platform.name not in seen:

@@ -29,6 +29,7 @@ def report(platform: Platform, program: pathlib.Path, name: str) -> subprocess.C
     return complete(command, env=platform.environment, cwd=program.parent, timeout=120)
 
 
+@pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_names_and_operators_of_every_process(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.platforms import Platform
 
-pytestmark = pytest.mark.platforms("cpu")
+pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 
 SOURCE = """
 #include <Python.h>

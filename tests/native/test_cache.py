@@ -12,7 +12,7 @@ import pytest
 from tests.native.test_building import SOURCE, built, failed, start
 from tests.platforms import Platform
 
-pytestmark = pytest.mark.platforms("cpu")
+pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can mount, and give files away")
 NOBODY = 65534
 
@@ -142,7 +142,6 @@ def test_a_full_disk(
     assert problem.startswith("no folder to keep the C++ part 'probe' in: ")
 
 
-@pytest.mark.long
 def test_many_processes_on_a_cold_cache_build_once(platform: Platform, source: pathlib.Path) -> None:
     processes = [start(platform, source) for _ in range(50)]
     lines = [line for process in processes for line in process.communicate(timeout=300)[0].splitlines()]

@@ -7,6 +7,8 @@ import subprocess
 import tarfile
 import zipfile
 
+import pytest
+
 from tests.installation import FreshEnvironment, build, copy_sources, create
 from tests.platforms import REPOSITORY, Platform, describe
 
@@ -45,6 +47,7 @@ def test_the_console_script_is_the_same_command(fresh_environment: FreshEnvironm
     assert done.stdout.split() == ["3", "torch.cuda"]
 
 
+@pytest.mark.long
 def test_the_sdist_builds_the_same_wheel(tmp_path: pathlib.Path, built_wheel: pathlib.Path) -> None:
     with tarfile.open(build("sdist", copy_sources(tmp_path / "sources"), tmp_path)) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
@@ -53,6 +56,7 @@ def test_the_sdist_builds_the_same_wheel(tmp_path: pathlib.Path, built_wheel: pa
     assert sorted(zipfile.ZipFile(rebuilt).namelist()) == sorted(zipfile.ZipFile(built_wheel).namelist())
 
 
+@pytest.mark.long
 def test_an_editable_installation_runs_a_program(tmp_path: pathlib.Path) -> None:
     checkout = copy_sources(tmp_path / "checkout")
     environment = create(tmp_path / "environment")
@@ -66,6 +70,7 @@ def test_an_editable_installation_runs_a_program(tmp_path: pathlib.Path) -> None
     assert pathlib.Path(where.strip()) == checkout / "morph" / "finders" / "__init__.py"
 
 
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_a_bare_checkout_runs_a_program(platform: Platform, tmp_path: pathlib.Path) -> None:
     checkout = copy_sources(tmp_path / "checkout")
     done = platform.run(PROGRAM, cwd=checkout, environment={"PYTHONPATH": ""})

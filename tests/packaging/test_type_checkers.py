@@ -74,6 +74,7 @@ def test_in_a_checkout(tmp_path: pathlib.Path) -> None:
     expect_errors(pathlib.Path(sys.executable), tmp_path, REPOSITORY)
 
 
+@pytest.mark.long
 def test_of_an_installed_wheel(fresh_environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     expect_errors(fresh_environment.python, tmp_path)
 

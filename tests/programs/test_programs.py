@@ -176,6 +176,7 @@ def test_resumed_training_ends_where_the_whole_one_does(platform: Platform, tmp_
     assert numbers(done) == pytest.approx(numbers(whole), rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_memory_and_times_are_reported(platform: Platform, tmp_path: pathlib.Path) -> None:
     done = run(platform, "digits.py", "--epochs", 1, morph=True, cwd=tmp_path)

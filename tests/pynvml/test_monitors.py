@@ -44,6 +44,7 @@ def with_tool(folder: pathlib.Path, name: str, recorded: str) -> dict[str, str]:
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_gpustat_shows_the_devices(platform: Platform) -> None:
     told = json.loads(run(platform, "-m", "gpustat", "--json").stdout)["gpus"]
@@ -56,6 +57,7 @@ def test_gpustat_shows_the_devices(platform: Platform) -> None:
         assert gpu["power.draw"] is None
 
 
+@pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_nvitop_shows_the_devices(platform: Platform) -> None:
     done = run(platform, "-c", NVITOP)

@@ -34,6 +34,7 @@ def test_the_python_seam_when_asked(platform: Platform) -> None:
     assert opened(platform, MORPH_SEAM="python") == "kind: python\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("compiler", "reason"),
     [

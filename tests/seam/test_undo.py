@@ -75,6 +75,7 @@ def test_everything_is_as_before(device_type: str) -> None:
     assert dispatcher() == table
 
 
+@pytest.mark.long
 @pytest.mark.platforms("npu", "simulated-xpu")  # it takes seconds
 def test_a_hundred_times(device_type: str) -> None:
     before = pointers()
