@@ -15,6 +15,7 @@ from morph.software import distributed
 C10D = "torch.distributed.distributed_c10d"
 NCCL = "nccl"
 TIMEOUT = timedelta(minutes=10)
+SINCE_2_15 = "ProcessGroupNCCL2", "ProcessGroupNCCLLazy"
 # ncclConfig_t's own defaults, NCCL_CONFIG_UNDEF_INT
 UNDEFINED = -(1 << 31)
 CONFIG = (
@@ -64,7 +65,9 @@ def _serve_gloo(module: ModuleType, journal: Journal) -> None:
 
 
 def _bind(module: ModuleType, journal: Journal) -> None:
-    journal.set_attribute(module, "ProcessGroupNCCL", group_class())
+    names = SINCE_2_15 if hasattr(module, "_create_nccl2_process_group") else ()
+    for name in ("ProcessGroupNCCL", *names):
+        journal.set_attribute(module, name, group_class())
 
 
 @functools.cache
@@ -94,8 +97,9 @@ def group_class() -> type:
         def __deepcopy__(self, memo: dict[int, Any]) -> Options:
             return copy.copy(self)
 
-    def new(cls: type, store: Any, rank: int, size: int, options: Any = None, timeout: Any = TIMEOUT) -> Any:
+    def new(cls: type, store: Any, rank: int, size: int, options: Any = None, last: Any = None) -> Any:
         options = Options() if options is None else options
+        timeout = last if isinstance(last, timedelta) else TIMEOUT  # from torch 2.15 on it may be the device
         return distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
 
     names = {"Options": Options, "__new__": new, "__module__": C10D, "__doc__": "NCCL's process groups."}

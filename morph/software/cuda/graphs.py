@@ -39,16 +39,17 @@ class GraphBase(graphs.Graph):
     def __new__(cls, keep_graph: bool = False) -> GraphBase:
         """Make an empty graph."""
         made = super().__new__(cls)
-        made._is_kept, made._is_ending = keep_graph, False
+        made._is_kept, made._is_ending, made._is_instantiated = keep_graph, False, False
         return made
 
     _is_kept: bool
     _is_ending: bool
+    _is_instantiated: bool
 
     def __init__(self, keep_graph: bool = False) -> None:
         super().__init__()
         self._holders: list[_Holder] = []
-        self._retained: dict[Id, weakref.finalize[Any, Any]] = {}
+        self._captured_pools: dict[Id, weakref.finalize[Any, Any]] = {}
 
     @staticmethod
     def get_currently_capturing_graph() -> GraphBase:
@@ -76,24 +77,31 @@ class GraphBase(graphs.Graph):
         self._captured("instantiate")
         if not self._is_kept and not self._is_ending:
             raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
+        self._is_instantiated = True
+
+    @property
+    def _has_graph_exec(self) -> bool:
+        """Whether the graph is ready for its replay; one that is not kept is from its capture on (torch 2.15)."""
+        return self._is_instantiated or not self._is_kept
 
     def reset(self) -> None:
         """Forget what was captured, and release the pool and the generators."""
         super().reset()
+        self._is_instantiated = False
         self._holders.clear()
-        while self._retained:
-            self._retained.popitem()[1]()
+        while self._captured_pools:
+            self._captured_pools.popitem()[1]()
 
     def pools(self) -> list[Id]:
         """Return the tokens of the pools whose memory the graph keeps (torch 2.14)."""
-        return [self.pool(), *self._retained]
+        return [self.pool(), *self._captured_pools]
 
     def _retain_pool(self, pool: Id) -> None:
         """Keep the memory of one more pool (torch 2.14)."""
         native, index = started().native, devices.current_device()
         if pool not in self.pools():
             native.hold_pool(index, pool)
-            self._retained[pool] = weakref.finalize(self, native.let_go_of_pool, index, pool)
+            self._captured_pools[pool] = weakref.finalize(self, native.let_go_of_pool, index, pool)
 
     def raw_cuda_graph(self) -> int:
         """Raise an error: there is no ``cudaGraph_t``."""
