@@ -81,7 +81,7 @@ class GraphBase(graphs.Graph):
 
     @property
     def _has_graph_exec(self) -> bool:
-        """Whether the graph is ready for its replay; one that is not kept is from its capture on (torch 2.15)."""
+        """Whether the graph is ready for its replay; one that is not kept always is (torch 2.15)."""
         return self._is_instantiated or not self._is_kept
 
     def reset(self) -> None:
