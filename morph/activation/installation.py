@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from morph import announcement, backends, device, kernels, seam
 from morph.activation import choice
@@ -20,8 +20,7 @@ from morph.journal import Journal
 from morph.seam import Seam, sparse
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(NamedTuple):
     """An installation.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import pathlib
 from typing import Any
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise MorphError(f"there is no program {str(arguments.program)!r}")
     settings = configuration.effective(_folder(arguments.program))
     if arguments.json:
-        print(json.dumps([dataclasses.asdict(setting) for setting in settings.listed], indent=1))
+        print(json.dumps([setting._asdict() for setting in settings.listed], indent=1))
     else:
         _print(settings.listed)
     return 0

@@ -10,7 +10,7 @@ import functools
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from morph import variables
 from morph.configuration import files
@@ -23,8 +23,7 @@ GROUP = "morph.packages"
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One effective value.
 
     Attributes:

@@ -6,8 +6,8 @@ import os
 import pathlib
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from morph import has_other_rights, toml
 from morph.configuration.checking import check
@@ -18,8 +18,7 @@ NAME = "morph.toml"
 PROJECT = "pyproject.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The settings from one file, or from the environment variables.
 
     Attributes:
@@ -33,8 +32,8 @@ class Source:
     places: Mapping[str, str]
     backend: str | None = None
     packages: tuple[str, ...] | None = None
-    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    check: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    check: Mapping[str, Any] = MappingProxyType({})
 
 
 def of_project(start: pathlib.Path) -> Source | None:

@@ -6,10 +6,9 @@ import importlib.resources
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import wrapt
 
@@ -76,8 +75,7 @@ def rebind(owner: Any, attribute: str, value: Any, journal: Journal) -> None:
     exchange(original, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter for a word.
 
     Attributes:

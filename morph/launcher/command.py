@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from morph import commands
 from morph.announcement import LAUNCHER
@@ -135,14 +134,14 @@ def _option(options: Options, words: list[str]) -> Options:
     if name in _ANSWERS and not has_value:
         raise SystemExit(commands.finished(functools.partial(_answer, name)))
     key = name.replace("-", "_")
-    if key not in Options.__slots__ or "_" in name:
-        options_known = [each.replace("_", "-") for each in Options.__slots__]
+    if key not in Options._fields or "_" in name:
+        options_known = [each.replace("_", "-") for each in Options._fields]
         raise UsageError(f"unknown option --{name}{did_you_mean(name, options_known, '--')}")
     if not has_value and words:
         value = words.pop(0)
     if not value:
         raise UsageError(f"--{name} needs {_NEEDS.get(name, 'the name of a backend')}")
-    return replace(options, **{key: value})
+    return options._replace(**{key: value})
 
 
 def _program(words: list[str]) -> Program:

@@ -9,11 +9,10 @@ import os
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFileLoader
 from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from morph.announcement import LAUNCHER
 from morph.commands import COMMANDS
@@ -29,8 +28,7 @@ PYC_HEADER = 16
 _launcher = sys.modules["__main__"]  # with no reference it would be cleared while its code still runs
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """The program of a command line, after morph's own options.
 
     Attributes:

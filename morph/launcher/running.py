@@ -6,7 +6,6 @@ import functools
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from morph import activation, announcement, configuration
@@ -46,7 +45,7 @@ def run(options: Options, program: Program) -> None:
         scope = settings.scope
         if scope.others is not OPTED_IN:
             scope = scope.including(program.modules())
-        options = replace(options, backend=options.rehearse or options.backend or settings.backend)
+        options = options._replace(backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
         literals = candidates.literals(options.backend, "__main__")
         with _armed(options, scope, size):

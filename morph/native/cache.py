@@ -103,7 +103,7 @@ def _record(library: pathlib.Path) -> pathlib.Path:
 
 def _digest(library: pathlib.Path) -> str:
     content = library.read_bytes()
-    return f"{len(content)} {hashlib.blake2b(content).hexdigest()}\n"
+    return f"{len(content)} {hashlib.sha256(content).hexdigest()}\n"
 
 
 def _write(path: pathlib.Path, content: bytes, mode: int) -> None:

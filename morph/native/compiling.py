@@ -102,7 +102,7 @@ def _compile(command: list[str], name: str, sources: list[pathlib.Path], library
     objects = [library.with_name(source.stem + ".o") for source in sources]
     steps = [[*command, *words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
     run_together(steps, library.parent)
-    links = [f"-L{_torch_folder() / 'lib'}", *(f"-l{each}" for each in LIBRARIES)]
+    links = ["-s", f"-L{_torch_folder() / 'lib'}", *(f"-l{each}" for each in LIBRARIES)]
     run_together([[*command, "-shared", *map(str, objects), *links, "-o", str(library)]], library.parent)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import importlib.machinery
 import pathlib
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -16,8 +16,7 @@ UPSTREAM_BUILD = re.compile(r"\+(cpu|cu\d+)$")  # of one revision: the same C++ 
 PYBIND11_ABI = ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")
 
 
-@dataclasses.dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One torch and one Python.
 
     Attributes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
@@ -19,8 +18,7 @@ _WAITING = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
 _WRITTEN_SILENTLY = ("running_mean", "running_var")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One operation, with the memory that it reads and writes.
 
     Attributes:

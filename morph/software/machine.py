@@ -31,7 +31,7 @@ class NotSimulatedError(MorphError, NotImplementedError):
         super().__init__(f"{lacks}: {reason}" if reason else lacks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
     """The simulated devices of this process.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from morph import variables
 from morph.errors import MorphError
@@ -21,8 +20,7 @@ ROUND = 2 << 20  # the allocator's pages
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """The number of software devices, and the memory of each.
 
     Attributes:

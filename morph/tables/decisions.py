@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from morph.tables import surfaces
 from morph.tables.members import has_member
 from morph.tables.rows import Row, Status, Table
@@ -42,7 +40,7 @@ def _row_of_alias(table: Table, name: str) -> Row | None:
         return None
     others = (other for other in classes if classes[other].home == classes[owner].home)
     found = next(filter(None, (table.rows.get(f"{other}.{member}") for other in others)), None)
-    return dataclasses.replace(found, name=name) if found else None
+    return found._replace(name=name) if found else None
 
 
 def _member(name: str, owner: Row) -> Row:

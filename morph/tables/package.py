@@ -5,7 +5,6 @@ The format is documented in this folder's README.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import pathlib
@@ -72,7 +71,7 @@ class Package:
     def decide(self, name: str) -> Row:
         """Return how the dotted ``name`` is served; a name that the package lacks is missing."""
         unknown = Row(name, Status.MISSING, note=f"{self.name} {self.version} has no such name")
-        return dataclasses.replace(self.missing(name) or self.row(name) or unknown, name=name)
+        return (self.missing(name) or self.row(name) or unknown)._replace(name=name)
 
     def row(self, name: str) -> Row | None:
         """Return the row of the dotted ``name``: its own, or that of a prefix of it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, get_origin, get_type_hints
 
 from morph import toml
 from morph.errors import TableError
@@ -59,8 +59,7 @@ def parse_facts(text: str, path: str) -> Facts:
     return _facts(document.get("backend", {}), _Source(path, text.splitlines()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     path: str
     lines: list[str]
 
@@ -78,12 +77,12 @@ def _line_of_syntax_error(error: toml.TOMLDecodeError) -> int:
 
 
 def _facts(section: Any, source: _Source) -> Facts:
-    known = dict(Facts.__annotations__)
+    known = _types_of_facts()
     for key, value in section.items():
         if key not in known:
             source.fail(key, f"unknown key of [backend]; the keys are {', '.join(known)}")
-        if not isinstance(value, _PYTHON_TYPE[known[key]]):
-            source.fail(key, f"{value!r} should be {known[key]}")
+        if not isinstance(value, known[key]):
+            source.fail(key, f"{value!r} should be {known[key].__name__}")
         if key in _DOTTED and not _NAME.fullmatch(value):
             source.fail(key, f"{value!r} is not a dotted name")
     values: dict[str, Any] = {
@@ -92,11 +91,15 @@ def _facts(section: Any, source: _Source) -> Facts:
     try:
         return Facts(**values)
     except TypeError as error:
-        source.fail("backend", str(error).replace("Facts.__init__()", "section"))
+        source.fail("backend", str(error).replace("Facts.__new__()", "section"))
         raise
 
 
-_PYTHON_TYPE = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
+@functools.cache
+def _types_of_facts() -> dict[str, type]:
+    """Return the type that each fact has in TOML, where a tuple is a list."""
+    hints = get_type_hints(Facts)
+    return {name: list if get_origin(hint) is tuple else hint for name, hint in hints.items()}
 
 
 def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from morph.errors import PluginError
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 GROUP = "morph.backends"
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(NamedTuple):
     """A backend from an installed distribution.
 
     Attributes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from morph.tables.variables import Variable
 
@@ -21,8 +21,7 @@ class Status(enum.Enum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One CUDA name's entry in a table.
 
     Attributes:
@@ -42,8 +41,7 @@ class Row:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """A backend's properties, from its table's ``[backend]`` section.
 
     Attributes:
@@ -97,8 +95,7 @@ class Facts:
     sparse_products: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """One backend's facts and rows, and its handling of CUDA's environment variables.
 
     Attributes:
@@ -110,17 +107,17 @@ class Table:
     """
 
     facts: Facts
-    rows: Mapping[str, Row] = field(default_factory=dict)
-    environment: Mapping[str, Variable] = field(default_factory=dict)
-    until: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    rows: Mapping[str, Row] = MappingProxyType({})
+    environment: Mapping[str, Variable] = MappingProxyType({})
+    until: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    since: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
     def at(self, release: tuple[int, ...]) -> Table:
         """Return the table for one release of the vendor's package, as its numbers."""
         ended = {name for name, first in self.until.items() if first <= release}
         not_begun = {name for name, first in self.since.items() if first > release}
         needless = ended | not_begun
-        return replace(self, rows={name: row for name, row in self.rows.items() if name not in needless})
+        return self._replace(rows={name: row for name, row in self.rows.items() if name not in needless})
 
     def row(self, name: str) -> Row | None:
         """Return the row for ``name``: its own, else that of the nearest parent module."""

@@ -10,8 +10,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from morph.errors import MorphError, PluginError
 from morph.tables import plugins
@@ -28,8 +27,7 @@ class MalformedSurfaceError(MorphError):
     """A file is not a recorded surface."""
 
 
-@dataclass(frozen=True, slots=True)
-class Class:
+class Class(NamedTuple):
     """A class of a surface.
 
     Attributes:
@@ -43,8 +41,7 @@ class Class:
     home: str
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(NamedTuple):
     """The names of one release of one module, with everything below it.
 
     Attributes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from morph.errors import MorphError, PluginError, UnknownBackendError
 from morph.tables import plugins, surfaces
@@ -83,8 +82,7 @@ def _of_the_installed_release(table: Table) -> Table:
     return table.at(surfaces.numbers(installed or surfaces.nearest(table.facts.surface)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Catalogue:
+class _Catalogue(NamedTuple):
     tables: tuple[str, ...]
     problems: tuple[str, ...]
 

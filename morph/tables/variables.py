@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 Fail = Callable[[str, str], None]
 
@@ -18,8 +18,7 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One variable of CUDA's, of torch's for CUDA, or of NCCL's.
 
     Attributes:
@@ -34,7 +33,7 @@ class Variable:
 
     name: str
     target: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = MappingProxyType({})
     settings: tuple[str, ...] = ()
     unless: str = ""
     ignored: str = ""

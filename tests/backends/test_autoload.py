@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import pathlib
 import subprocess
@@ -9,7 +10,6 @@ import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 
-import importlib_metadata
 import pytest
 
 from morph.backends.autoload import VARIABLE, Autoload
@@ -32,7 +32,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         SimpleNamespace(name="other", module="torch_other", load=lambda: lambda: names.append("other")),
     ]
     found = {"torch.backends": extensions}
-    monkeypatch.setattr(importlib_metadata, "entry_points", lambda group: found.get(group, []))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
     return names
 
 

@@ -6,8 +6,7 @@ import glob
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import morph
 from morph import variables
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from morph.backends import Backend
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """The devices of a process.
 
     Attributes:
@@ -58,7 +56,7 @@ class Description:
 
     def to_text(self) -> str:
         """Return what :meth:`inherited` reads."""
-        return json.dumps(asdict(self))
+        return json.dumps(self._asdict())
 
 
 def opened(description: Description) -> Source:

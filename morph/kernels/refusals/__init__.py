@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 import sys
@@ -38,7 +37,6 @@ def install(backend: Backend, journal: Journal) -> None:
     drivers.install(backend, journal)
 
 
-@dataclasses.dataclass(frozen=True)
 class Refusals:
     """A finder that finds nothing, and refuses the import of a package that cannot work.
 
@@ -50,7 +48,8 @@ class Refusals:
         backend: The name of the backend.
     """
 
-    backend: str
+    def __init__(self, backend: str) -> None:
+        self._backend = backend
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -64,7 +63,7 @@ class Refusals:
             return None
         spec = find_elsewhere(self, fullname, path, target)
         if fullname == TRITON:
-            says, compiled = drivers.advice(self.backend), ""
+            says, compiled = drivers.advice(self._backend), ""
         else:
             says, compiled = packages()[fullname]["says"], packages()[fullname]["compiled"]
         if spec is None:

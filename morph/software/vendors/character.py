@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from morph.software.devices import DeviceProperties
 
@@ -29,8 +28,7 @@ def _nothing(modules: Mapping[str, ModuleType]) -> None:
     return None
 
 
-@dataclass(frozen=True)
-class Character:
+class Character(NamedTuple):
     """The properties of a vendor's device and package that the surface does not record.
 
     Attributes:
@@ -57,11 +55,11 @@ class Character:
     channels_last: bool = True
     float64: bool = True
     amp_dtypes: tuple[str, ...] = ("float16", "bfloat16")
-    names: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, Any] = MappingProxyType({})
     parts: tuple[ModuleType, ...] = ()
-    package: Mapping[str, Any] = field(default_factory=dict)
-    homes: Mapping[str, str] = field(default_factory=dict)
-    flags: Mapping[str, Callable[[ModuleType, str], ModuleType]] = field(default_factory=dict)
+    package: Mapping[str, Any] = MappingProxyType({})
+    homes: Mapping[str, str] = MappingProxyType({})
+    flags: Mapping[str, Callable[[ModuleType, str], ModuleType]] = MappingProxyType({})
     architectures: str = ""
     late: frozenset[str] = frozenset()
     place: Callable[[Machine, Journal], None] | None = None
