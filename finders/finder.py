@@ -123,7 +123,7 @@ class CallingLoader:
         from morph import garbage  # most processes under morph load no watched module
 
         # torch's import sets off hundreds of collections, all of objects that stay
-        with garbage.paused(spec.name == "torch"):
+        with garbage.only_young(spec.name == "torch"):
             self._finder.before_execution(spec.name)
             self._loader.exec_module(module)
             self._finder.after_execution(spec.name, module)

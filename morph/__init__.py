@@ -35,7 +35,7 @@ def __getattr__(name: str) -> object:
     from morph import garbage
     from morph.importing import own_imports
 
-    with own_imports, garbage.paused():
+    with own_imports, garbage.only_young():
         from morph import activation
 
     return getattr(activation, name)

@@ -252,7 +252,7 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
 def _begin(request: Request) -> None:
     global _current, _stays_out
     is_first = "morph.activation.installation" not in sys.modules  # later ones import next to nothing
-    with own_imports, garbage.paused(is_first):
+    with own_imports, garbage.only_young(is_first):
         from morph.activation import choice, installation
 
     if choice.nvidia_works() and not request.simulated:
@@ -263,7 +263,7 @@ def _begin(request: Request) -> None:
         return
     journal = Journal()
     try:
-        with own_imports, garbage.paused(is_first):
+        with own_imports, garbage.only_young(is_first):
             _current = installation.install(request, journal)
     except BaseException:
         journal.undo()

@@ -19,8 +19,16 @@ SETTINGS = "morph.toml"
 NAMES = (PTH, START, SETTINGS)
 
 # the interpreter must start despite any error; imported by path, since anything may be on sys.path
-_CODE = "try:\n import morph\n morph.wait_for_torch()\nexcept Exception:\n pass"
-_LINE = "import sys; sys.path.insert(0, {root}); exec({code}); del sys.path[0]"
+_CODE = """\
+sys.path.insert(0, {root})
+try:
+ import morph
+ morph.wait_for_torch()
+except Exception:
+ pass
+del sys.path[0]"""
+# site reads the file twice in a virtual environment
+_LINE = "import sys; getattr(sys.modules.get('morph'), 'was_started', False) or exec({code})"
 
 
 def startup_files(root: pathlib.Path) -> Mapping[str, str]:
@@ -29,7 +37,7 @@ def startup_files(root: pathlib.Path) -> Mapping[str, str]:
     Args:
         root: The folder that morph is imported from.
     """
-    line = _LINE.format(root=ascii(os.fspath(root)), code=ascii(_CODE))
+    line = _LINE.format(code=ascii(_CODE.format(root=ascii(os.fspath(root)))))
     return {PTH: f"{MARK}\n{line}\n", START: f"{MARK}\nmorph:wait_for_torch\n"}
 
 
