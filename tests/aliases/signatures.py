@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from morph.tables import surfaces
+from morph.tables.table import Table
+from tests.aliases.names import resolved
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,3 +87,20 @@ def refuses(vendor: Signature, cuda: Signature) -> str:
 
 def _unbound(signature: Signature) -> Signature:
     return dataclasses.replace(signature, positional=signature.positional[1:])
+
+
+def of_target(backend: Table, target: str) -> Signature | None:
+    """Returns the signature of a vendor's target: recorded where its surface is, else of this machine."""
+    if backend.facts.surface:
+        text = surfaces.load(backend.facts.surface).signature(target)
+        return parse(text) if text else None
+    return _signature_of(resolved(target))
+
+
+def _signature_of(function: Callable[..., Any]) -> Signature | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return of(function)
+    except (TypeError, ValueError):  # functions written in C have no signature
+        return None

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-import warnings
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import torch
 
 from morph.errors import TableError
-from morph.tables import surfaces, table
+from morph.tables import table
 from morph.tables.table import Row, Status, Table
 from tests.aliases import signatures
-from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, place, resolved
-from tests.aliases.signatures import Signature
+from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, installed, place, resolved
 
 NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
 COVERING = (Status.MISSING, Status.SAME, Status.NOOP)
@@ -81,7 +74,7 @@ def test_every_cuda_name_has_a_status(backend: Table) -> None:
 
 @every_table
 def test_every_name_of_the_installed_torch_has_a_status(backend: Table) -> None:
-    assert [name for name in _installed() if _target(backend, name) is None] == []
+    assert [name for name in installed() if _target(backend, name) is None] == []
 
 
 @every_table
@@ -260,45 +253,5 @@ def _adapter(row: Row) -> Any:
 
 
 def _refusal(backend: Table, name: str, target: str) -> str:
-    cuda, vendor = CUDA.signature(name), _vendor_signature(backend, target)
+    cuda, vendor = CUDA.signature(name), signatures.of_target(backend, target)
     return signatures.refuses(vendor, signatures.parse(cuda)) if cuda and vendor else ""
-
-
-def _vendor_signature(backend: Table, target: str) -> Signature | None:
-    if backend.facts.surface:
-        text = surfaces.load(backend.facts.surface).signature(target)
-        return signatures.parse(text) if text else None
-    return _signature_of(resolved(target))
-
-
-def _signature_of(function: Callable[..., Any]) -> Signature | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return signatures.of(function)
-    except (TypeError, ValueError):  # functions written in C have no signature
-        return None
-
-
-def _installed() -> Iterator[str]:
-    """Yields the dotted names of the public interface of the installed torch.cuda."""
-    for module in _public_modules():
-        for name in getattr(module, "__all__", [each for each in vars(module) if _is_own(module, each)]):
-            if not inspect.ismodule(getattr(module, name, None)):
-                yield f"{module.__name__}.{name}"
-
-
-def _public_modules() -> Iterator[Any]:
-    yield torch.cuda
-    for found in pkgutil.walk_packages(torch.cuda.__path__, f"{ROOT}."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
-            yield importlib.import_module(found.name)
-
-
-def _is_own(module: Any, name: str) -> bool:
-    value = vars(module)[name]
-    return (
-        not name.startswith("_")
-        and getattr(value, "__module__", None) == module.__name__
-        and not inspect.ismodule(value)
-    )

@@ -142,10 +142,11 @@ def record() -> None:
 def record_another(release: str) -> None:
     """Install a release of torch into an environment that lasts no longer than the recording."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        uv = [sys.executable, "-m", "uv", "--quiet"]
+        subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, folder], check=True)
         python = str(pathlib.Path(folder, "bin", "python"))
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, f"torch=={release}", "numpy", "setuptools"], check=True)
+        torch = [f"torch=={release}", "numpy", "setuptools"]
+        subprocess.run([*uv, "pip", "install", "--python", python, *torch], check=True)
         subprocess.run([python, "-m", "tests.releases.signatures"], cwd=REPOSITORY, check=True)
 
 
