@@ -6,6 +6,7 @@ for the CPU are registered for CUDA, whose tensors are in the host's memory ther
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
@@ -40,6 +41,7 @@ def install(backend: Backend, journal: Journal) -> None:
     on_import("bitsandbytes.cuda_specs", choose_the_cpus, journal, "bitsandbytes: its library for the CPU")
 
 
+@dataclasses.dataclass(frozen=True)
 class WithoutKernels:
     """Finds the module that would register CUDA's kernels, and registers those of the CPU.
 
@@ -47,8 +49,7 @@ class WithoutKernels:
         journal: Records every change.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    journal: Journal = dataclasses.field(compare=False)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -66,7 +67,7 @@ class WithoutKernels:
         importlib.import_module("bitsandbytes.backends.cpu.ops")
         make: Any = torch.library.Library
         library = make(_NAMESPACE, "IMPL", "CUDA")
-        self._journal.on_undo(library._destroy)
+        self.journal.on_undo(library._destroy)
         for name in torch._C._dispatch_get_all_op_names():
             if name.startswith(f"{_NAMESPACE}::") and torch._C._dispatch_has_kernel_for_dispatch_key(
                 name, "CPU"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import os
 import sys
@@ -37,6 +38,7 @@ def install(backend: Backend, journal: Journal) -> None:
     drivers.install(backend, journal)
 
 
+@dataclasses.dataclass(frozen=True)
 class Refusals:
     """A finder that finds nothing, and refuses the import of a package that cannot work.
 
@@ -48,8 +50,7 @@ class Refusals:
         backend: The name of the backend.
     """
 
-    def __init__(self, backend: str) -> None:
-        self._backend = backend
+    backend: str
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -63,7 +64,7 @@ class Refusals:
             return None
         spec = find_elsewhere(self, fullname, path, target)
         if fullname == TRITON:
-            says, compiled = drivers.advice(self._backend), ""
+            says, compiled = drivers.advice(self.backend), ""
         else:
             says, compiled = packages()[fullname]["says"], packages()[fullname]["compiled"]
         if spec is None:

@@ -6,6 +6,7 @@ in programs that only ask what there is (DeepSpeed, transformers).
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ def place(journal: Journal) -> None:
     journal.set_attribute(importlib.util, "find_spec", find_spec)
 
 
+@dataclasses.dataclass(frozen=True)
 class _Exclusion:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
