@@ -32,10 +32,12 @@ def __getattr__(name: str) -> object:
     """Import the public interface at its first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import sys
+
     from morph import garbage
     from morph.importing import own_imports
 
-    with own_imports, garbage.only_young():
+    with own_imports, garbage.only_young("morph.activation" not in sys.modules):
         from morph import activation
 
     return getattr(activation, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -53,7 +53,7 @@ def _refusing_class(name: str, surface: Surface) -> type:
 
 
 def fitted(value: Any, name: str, surface: Surface) -> Any:
-    """Return a simulated object with the vendor's exact parameters and at least the vendor's members.
+    """Return a simulated object with the vendor's exact parameters and methods.
 
     Args:
         value: The simulated object.
@@ -70,8 +70,12 @@ def fitted(value: Any, name: str, surface: Surface) -> Any:
 
 
 def complete(made: type, name: str, surface: Surface) -> None:
-    """Add the vendor's members that the class lacks, which refuse, and the recorded parameters."""
+    """Give a class the vendor's parameters and members, of which those it lacks refuse, and no other methods.
+
+    Properties stay that are not recorded: the vendor's class may have them of a base class in C++.
+    """
     row = surface.classes.get(name)
+    _leave_out(made, row.members if row else ())
     for member, kind in row.members.items() if row else ():
         full = f"{name}.{member}"
         if hasattr(made, member):
@@ -82,6 +86,16 @@ def complete(made: type, name: str, surface: Surface) -> None:
             setattr(made, member, property(_refusing_function(full, None)))
         else:
             setattr(made, member, _refusing_function(full, surface.signature(full)))
+
+
+def _leave_out(made: type, members: Collection[str]) -> None:
+    """Delete the methods of a simulated class that the vendor's class of this release lacks."""
+    if not members or not made.__module__.startswith("morph."):
+        return
+    for member, value in list(vars(made).items()):
+        is_method = isinstance(value, (FunctionType, staticmethod, classmethod))
+        if is_method and member not in members and not member.startswith("_"):
+            delattr(made, member)
 
 
 def _with_parameters(value: Any, recorded: str | None) -> Any:
