@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Callable
@@ -54,8 +55,6 @@ def import_torch() -> ModuleType:
 
 
 def _load_others(report: Callable[[str], None]) -> None:
-    import importlib.metadata  # the one that torch reads them by; importlib_metadata takes 15 ms more
-
     known = {table.facts(name).vendor for name in table.backend_names()}
     for extension in importlib.metadata.entry_points(group="torch.backends"):
         if extension.module.partition(".")[0] in known:

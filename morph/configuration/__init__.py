@@ -7,6 +7,7 @@ environment's file, the user's file, and the packages that declare themselves. N
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,9 +143,7 @@ def _tables(sources: Sequence[Source]) -> Iterator[Setting]:
 @functools.cache
 def _declared() -> Mapping[str, str]:
     """Return the packages that installed distributions declare, each with its distribution; import none."""
-    import importlib_metadata
-
-    points = importlib_metadata.entry_points(group=GROUP)
+    points = importlib.metadata.entry_points(group=GROUP)
     return {
         point.name: f"{point.dist.name} {point.dist.version}" if point.dist else GROUP for point in points
     }

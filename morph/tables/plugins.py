@@ -8,6 +8,7 @@ Python code.
 from __future__ import annotations
 
 import functools
+import importlib.metadata  # which torch imports too; importlib_metadata takes 15 ms more
 import importlib.resources
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,10 +54,8 @@ class Plugin(NamedTuple):
 @functools.cache
 def installed() -> Mapping[str, Plugin]:
     """Return the backends of installed distributions by name; of duplicates, the first on the path."""
-    import importlib_metadata  # 20 ms, avoided where a backend of morph's own is named
-
     found: dict[str, Plugin] = {}
-    for point in importlib_metadata.entry_points(group=GROUP):
+    for point in importlib.metadata.entry_points(group=GROUP):
         whose = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
         found.setdefault(point.name, Plugin(point.name, point.module, whose))
     return found

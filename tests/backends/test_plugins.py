@@ -82,8 +82,12 @@ def test_its_package_and_its_device_are_looked_for(environment: FreshEnvironment
 
 
 def test_nobody_looks_for_it_who_names_another(environment: FreshEnvironment) -> None:
-    program = "import sys; print('importlib_metadata' in sys.modules, 'morph_madeup' in sys.modules)"
-    assert run(environment, "--backend", "npu", "-c", program).stdout.split() == ["False", "False"]
+    program = (
+        "import sys; from morph.tables import plugins\n"
+        "print(plugins.installed.cache_info().misses, 'morph_madeup' in sys.modules)"
+    )
+    assert run(environment, "--backend", "npu", "-c", program).stdout.split() == ["0", "False"]
+    assert run(environment, "--backend", "madeup", "-c", program).stdout.split() == ["1", "True"]
 
 
 class Outside:
