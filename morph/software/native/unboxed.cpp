@@ -56,6 +56,14 @@ optional<at::Generator> to_host(Call& call, const optional<at::Generator>& gener
   return seeded_generator(generator, call.device());
 }
 
+void install_kernel(const char* name, const char* overload, c10::KernelFunction kernel, c10::impl::CppSignature signature) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  if (!is_displaced() && dispatcher.findSchemaOrThrow(name, overload).hasKernelForDispatchKey(backend_key())) return;
+  // never destroyed: at the end of the process torch's dispatcher may be gone already
+  new c10::RegistrationHandleRAII(
+      dispatcher.registerImpl({name, overload}, backend_key(), std::move(kernel), signature, nullptr, __FILE__));
+}
+
 void install_forward_operators();
 void install_in_place_operators();
 void install_backward_operators();

@@ -1,4 +1,5 @@
-// Kernels of the hot operators: what the boxed fallback does, written by the compiler for one operator's own types.
+// Kernels of the hot operators: what the boxed fallback does, written by the compiler for the types of a signature.
+// Operators of one signature share a kernel class, since the compiler needs a tenth of a second for each class.
 #pragma once
 
 #include "call.h"
@@ -11,9 +12,9 @@
 
 namespace software {
 
-template <class Op, class Signature>
+template <class Signature>
 class Unboxed;
-template <class Op, class Signature>
+template <class Signature>
 class UnboxedForLists;
 
 }  // namespace software
@@ -26,10 +27,10 @@ struct BoxedFallback {
     software::fallback(op, keys, stack);
   }
 };
-template <class Op, class Signature, bool legacy>
-struct make_boxed_from_unboxed_functor<software::Unboxed<Op, Signature>, legacy> final : BoxedFallback {};
-template <class Op, class Signature, bool legacy>
-struct make_boxed_from_unboxed_functor<software::UnboxedForLists<Op, Signature>, legacy> final : BoxedFallback {};
+template <class Signature, bool legacy>
+struct make_boxed_from_unboxed_functor<software::Unboxed<Signature>, legacy> final : BoxedFallback {};
+template <class Signature, bool legacy>
+struct make_boxed_from_unboxed_functor<software::UnboxedForLists<Signature>, legacy> final : BoxedFallback {};
 
 }  // namespace c10::impl
 
@@ -120,18 +121,20 @@ struct OnHost<name, function> {
   }
 };
 
-template <class Op, class Signature = typename Op::schema>
-class Unboxed;
-
-template <class Op, class Result, class... Arguments>
-class Unboxed<Op, Result(Arguments...)> final : public c10::OperatorKernel {
+template <class Result, class... Arguments>
+class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
  public:
+  using Redispatch = Result (*)(c10::DispatchKeySet, Arguments...);
+
+  Unboxed(const char* name, Redispatch redispatch)
+      : name_(name), redispatch_(redispatch), takes_host_tensors_(takes_host_tensors(name)) {}
+
   Result operator()(Arguments... arguments) {
-    Call call(Op::name, takes_host_tensors_, sizeof...(Arguments));
-    auto function = [](auto&&... views) {
+    Call call(name_, takes_host_tensors_, sizeof...(Arguments));
+    auto function = [this](auto&&... views) {
       constexpr auto keys = c10::DispatchKeySet(c10::DispatchKey::CPU);
-      if constexpr (writes) static_cast<void>(Op::redispatch(keys, views...));
-      else return Op::redispatch(keys, views...);
+      if constexpr (writes) static_cast<void>(redispatch_(keys, views...));
+      else return redispatch_(keys, views...);
     };
     if constexpr (std::is_same_v<Result, at::Tensor&>) {
       computed_on_host(call, function, arguments...);
@@ -139,6 +142,10 @@ class Unboxed<Op, Result(Arguments...)> final : public c10::OperatorKernel {
     } else {
       return computed_on_host(call, function, arguments...);
     }
+  }
+
+  Result on_the_host(Arguments... arguments) {
+    return redispatch_(c10::DispatchKeySet(c10::DispatchKey::CPU), arguments...);
   }
 
  private:
@@ -149,22 +156,23 @@ class Unboxed<Op, Result(Arguments...)> final : public c10::OperatorKernel {
     return written;
   }
 
-  bool takes_host_tensors_ = takes_host_tensors(Op::name);
+  const char* name_;
+  Redispatch redispatch_;
+  bool takes_host_tensors_;
 };
 
 // Of tensors on several devices the lists' operators are made one by one, as on CUDA.
-template <class Op, class Signature = typename Op::schema>
-class UnboxedForLists;
-
-template <class Op, class Result, class... Arguments>
-class UnboxedForLists<Op, Result(Arguments...)> final : public c10::OperatorKernel {
+template <class Result, class... Arguments>
+class UnboxedForLists<Result(Arguments...)> final : public c10::OperatorKernel {
  public:
+  UnboxedForLists(const char* name, typename Unboxed<Result(Arguments...)>::Redispatch redispatch)
+      : unboxed_(name, redispatch) {}
+
   Result operator()(Arguments... arguments) {
     c10::Device first(settings().type, -1);
     bool together = true;
     (look_at(first, together, arguments), ...);
-    if (together) return unboxed_(arguments...);
-    return Op::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), arguments...);
+    return together ? unboxed_(arguments...) : unboxed_.on_the_host(arguments...);
   }
 
  private:
@@ -177,29 +185,30 @@ class UnboxedForLists<Op, Result(Arguments...)> final : public c10::OperatorKern
   template <class Other>
   static void look_at(c10::Device&, bool&, const Other&) {}
 
-  Unboxed<Op> unboxed_;
+  Unboxed<Result(Arguments...)> unboxed_;
 };
 
-template <class Op, class Kernel>
-void install_kernel() {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  c10::OperatorName name{Op::name, Op::overload_name};
-  if (!is_displaced() && dispatcher.findSchemaOrThrow(Op::name, Op::overload_name).hasKernelForDispatchKey(backend_key()))
-    return;
-  auto kernel = c10::KernelFunction::makeFromUnboxedFunctor<false, Kernel>(std::make_unique<Kernel>());
-  static auto* handle = new c10::RegistrationHandleRAII(
-      dispatcher.registerImpl(name, backend_key(), std::move(kernel),
-                              c10::impl::CppSignature::make<typename Op::schema>(), nullptr, __FILE__));
+// Does nothing if the operator has a kernel for the device already.
+void install_kernel(const char* name, const char* overload, c10::KernelFunction kernel, c10::impl::CppSignature signature);
+
+template <template <class> class Kernel, class Signature>
+c10::KernelFunction kernel(const char* name, typename Unboxed<Signature>::Redispatch redispatch) {
+  return c10::KernelFunction::makeFromUnboxedFunctor<false, Kernel<Signature>>(
+      std::make_unique<Kernel<Signature>>(name, redispatch));
 }
 
-template <class Op>
+template <class Op, template <class> class Kernel = Unboxed>
 void install_unboxed() {
-  if constexpr (Known<Op>) install_kernel<Op, Unboxed<Op>>();
+  if constexpr (Known<Op>) {
+    using Signature = typename Op::schema;
+    install_kernel(Op::name, Op::overload_name, kernel<Kernel, Signature>(Op::name, &Op::redispatch),
+                   c10::impl::CppSignature::make<Signature>());
+  }
 }
 
 template <class Op>
 void install_for_lists() {
-  if constexpr (Known<Op>) install_kernel<Op, UnboxedForLists<Op>>();
+  install_unboxed<Op, UnboxedForLists>();
 }
 
 }  // namespace software
