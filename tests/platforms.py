@@ -133,10 +133,10 @@ def chosen(names: Iterable[str]) -> list[str]:
 
 def build_native_parts() -> None:
     """Builds morph's native parts unless they are cached, before a process with a time limit has to."""
-    machine = importlib.import_module("morph.software.machine")
-    for name in ("device", "collective") if chosen(EVERYWHERE) != ["npu"] else ():
-        machine.build(name)
-    importlib.import_module("morph.seam.native").NativeSeam()
+    building = importlib.import_module("morph.activation.building")
+    table = importlib.import_module("morph.tables.table")
+    software = chosen(EVERYWHERE) != ["npu"]
+    building.ensure(table.facts("cpu" if software else "npu"))
 
 
 def describe(process: subprocess.CompletedProcess[str]) -> str:

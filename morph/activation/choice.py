@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from morph import configuration, software
+from morph.activation import building
 from morph.backends import Backend, environment, is_installed, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
@@ -78,12 +79,14 @@ def simulated(name: str | None, journal: Journal, report: Report, size: Size | N
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
     environment.carry(backend.table, journal, report)
+    building.ensure(backend.table.facts, simulated=True)
     software.start(backend.name, size, journal)
     return backend
 
 
 def _software(backend: Backend, journal: Journal, size: Size | None) -> Backend:
     if backend.table.facts.software:
+        building.ensure(backend.table.facts)
         software.start(backend.name, size, journal)
     elif size and (size.devices or size.memory):
         title = backend.table.facts.title

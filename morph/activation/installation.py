@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from morph import announcement, backends, device, kernels, seam
-from morph.activation import choice
+from morph.activation import building, choice
 from morph.activation.request import Request
 from morph.backends import Backend
 from morph.errors import ActivationError
@@ -95,6 +95,8 @@ def _rewrite(backend: Backend, request: Request, journal: Journal) -> None:
 
 
 def _open_seam(backend: Backend, journal: Journal) -> Seam:
+    if not seam.is_python_chosen():
+        building.ensure(backend.table.facts)
     opened = seam.open_seam(announcement.report)
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)

@@ -2,103 +2,95 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import importlib.util
-import os
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
-from morph.native import cache, compiling, prebuilt
+from morph.native import building, cache, prebuilt
 from morph.native.compiling import BuildError
-from morph.native.target import Target
+from morph.native.library import Library, Recipe, digest
+from morph.native.parts import parts
 
-__all__ = ["BuildError", "build", "load"]
-
-Progress = Callable[[str], None]
+__all__ = ["BuildError", "Library", "Recipe", "build", "digest", "find", "load", "part", "parts", "provide"]
 
 
-def build(
-    name: str, sources: Sequence[os.PathLike[str] | str], *, progress: Progress | None = None
-) -> pathlib.Path:
-    """Build an extension module from C++ sources unless the wheel or the cache holds it; nothing is loaded.
+@functools.cache
+def part(name: str) -> Library:
+    """Return one of the libraries that are built against the installed torch.
+
+    Args:
+        name: ``"software_device"``, ``"software_collective"`` or ``"seam"``.
+    """
+    return parts()[name].library()
+
+
+def find(library: Library) -> pathlib.Path | None:
+    """Return the path of a library that the wheel or the cache holds, or None."""
+    found = prebuilt.find(library.place)
+    return found or next(iter(_kept(library)), None)
+
+
+def build(wanted: Iterable[Library]) -> None:
+    """Build those libraries that neither the wheel nor the cache holds, all in one go; nothing is loaded.
 
     Of several processes at once one builds, and the others wait for it.
 
     Args:
-        name: The module's name, also its ``TORCH_EXTENSION_NAME``.
-        sources: The C++ files; headers that lie beside them (``*.h``) count as part of them.
-        progress: Called with one line before a build, and before waiting for one.
-
-    Returns:
-        The path of the shared library.
+        wanted: The libraries.
 
     Raises:
-        BuildError: If it cannot be built. A refusal of a compiler is remembered beside the cached
-            libraries, so that it costs its seconds once; a compiler that was killed is tried again.
+        BuildError: If one cannot be built; the others are. A refusal of the compiler is remembered beside
+            the cached libraries, so that it costs its seconds once; one that was killed is tried again.
     """
-    return next(_libraries(name, [pathlib.Path(source) for source in sources], progress))
+    missing = [library for library in wanted if find(library) is None]
+    if missing:
+        building.build(missing)
 
 
-def load(
-    name: str, sources: Sequence[os.PathLike[str] | str], *, progress: Progress | None = None
-) -> ModuleType:
+def provide(library: Library) -> pathlib.Path:
+    """Return the path of a library, built if need be.
+
+    Raises:
+        BuildError: If it cannot be built.
+    """
+    found = find(library)
+    if found is None:
+        build([library])
+        found = find(library)
+    assert found is not None, f"{library.place} was built, and is not there"
+    return found
+
+
+def load(library: Library) -> ModuleType:
     """Import an extension module, built if need be, without entering it in ``sys.modules``.
-
-    Args:
-        name: As for ``build``.
-        sources: As for ``build``.
-        progress: As for ``build``.
 
     Raises:
         BuildError: If it cannot be built, or loaded from any folder that it can be kept in.
     """
     problems = []
-    for library in _libraries(name, [pathlib.Path(source) for source in sources], progress):
+    for path in _candidates(library):
         try:
-            return _import(name, library)
+            return _import(library.name, path)
         except ImportError as error:  # a file system that nothing is executed from, for one
             problems.append(str(error))
-    raise BuildError(f"the C++ part {name!r} cannot be loaded: {'; '.join(problems)}")
+    raise BuildError(f"the C++ part {library.name!r} cannot be loaded: {'; '.join(problems)}")
 
 
-def _libraries(name: str, sources: list[pathlib.Path], progress: Progress | None) -> Iterator[pathlib.Path]:
-    """Yield the wheel's library, then one per folder of the cache, built or copied there if need be."""
-    target = Target.installed()
-    file = target.library_name(name, sources, compiling.FLAGS)
-    if prepared := prebuilt.find(file, target.torch, target.revision):
-        yield prepared
-    kept = [folder / file for folder in cache.folders() if cache.is_sound(folder / file)]
-    yield from kept.copy()
-    problems = []
-    for folder in cache.folders():
-        if folder / file in kept:
-            continue
-        try:
-            kept.append(_provide(folder / file, kept, name, sources, progress))
-        except OSError as error:  # no place left, or nothing can be written
-            problems.append(f"{folder}: {error.strerror or error}")
-            continue
-        yield kept[-1]
-    if not kept:
-        raise BuildError(f"no folder to keep the C++ part {name!r} in: {'; '.join(problems)}")
+def _candidates(library: Library) -> Iterator[pathlib.Path]:
+    """Yield the path of a library, and then those of copies in the other folders of the cache."""
+    first = provide(library)
+    yield first
+    others = [path for path in _kept(library) if path != first]
+    yield from others
+    yield from cache.copies(first, library.place, [first, *others])
 
 
-def _provide(
-    library: pathlib.Path,
-    kept: list[pathlib.Path],
-    name: str,
-    sources: list[pathlib.Path],
-    progress: Progress | None,
-) -> pathlib.Path:
-    cache.prepare(library.parent)
-    with cache.locked(library, progress):
-        if cache.is_sound(library):
-            return library
-        with cache.scratch(library) as folder:
-            built = kept[0] if kept else compiling.compile_library(name, sources, library, folder, progress)
-            cache.keep(built, library)
-    return library
+def _kept(library: Library) -> list[pathlib.Path]:
+    paths = [folder / library.place for folder in cache.folders()]
+    return [path for path in paths if cache.is_sound(path)]
 
 
 def _import(name: str, library: pathlib.Path) -> ModuleType:

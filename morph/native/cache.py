@@ -10,15 +10,16 @@ import contextlib
 import hashlib
 import os
 import pathlib
-import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import ContextManager
 
 import platformdirs
 
 from morph import variables
 
+OBJECTS = "objects"  # the folder of what builds have compiled and not linked yet
 PATIENCE = 0.5  # seconds that a process waits for another one's build before it says so
 
 
@@ -58,34 +59,45 @@ def keep(built: pathlib.Path, library: pathlib.Path) -> None:
     _sync(library.parent)
 
 
+def copies(
+    library: pathlib.Path, place: pathlib.Path, known: Sequence[pathlib.Path]
+) -> Iterator[pathlib.Path]:
+    """Copy a library into the folders that have none, one by one, and yield the copies.
+
+    Args:
+        library: The library.
+        place: Where it lies in a folder.
+        known: The paths of those that are there already.
+    """
+    for folder in folders():
+        if folder / place not in known:
+            with contextlib.suppress(OSError):  # no place left, or nothing can be written
+                prepare(folder)
+                (folder / place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                keep(library, folder / place)
+                yield folder / place
+
+
 @contextlib.contextmanager
-def locked(library: pathlib.Path, progress: Callable[[str], None] | None) -> Iterator[None]:
-    """Let one process at a time build a library; the kernel ends the lock of a process that dies."""
+def locked(path: pathlib.Path, waiting: Callable[[], ContextManager[object]]) -> Iterator[None]:
+    """Let one process at a time build something; the kernel ends the lock of a process that dies.
+
+    Args:
+        path: What is built; its lock lies beside it.
+        waiting: Called if another process builds it; the result is entered until that one has ended.
+    """
     import filelock  # which takes 90 ms, and a library that is kept needs none
 
-    lock = filelock.FileLock(f"{library}.lock")
+    lock = filelock.FileLock(f"{path}.lock")
     try:
         lock.acquire(timeout=PATIENCE)
     except filelock.Timeout:
-        if progress is not None:
-            progress(f"waiting for another process that builds {library.name.partition('-')[0]}")
-        lock.acquire()
+        with waiting():
+            lock.acquire()
     try:
         yield
     finally:
         lock.release()
-
-
-@contextlib.contextmanager
-def scratch(library: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Make a folder to build in beside the library; it goes at the end, or with the next build."""
-    folder = library.with_suffix(".building")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_ours(path: pathlib.Path) -> bool:

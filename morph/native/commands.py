@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pathlib
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 MEMORY = 3 << 29  # bytes that one compiler takes, of torch's headers mostly
 PAUSE = 0.02  # seconds
@@ -52,25 +51,37 @@ class CommandError(Exception):
         return next(iter([line for line in lines if "error" in line] or lines), ending).strip()
 
 
-def run_together(commands: Sequence[Sequence[str]], folder: pathlib.Path) -> None:
-    """Run commands; if one fails, or this process is interrupted, the others are ended.
+Ended = Callable[[int, CommandError | None], None]
+
+
+def raise_error(number: int, error: CommandError | None) -> None:
+    """Raise the error of a command that failed: what ``run_together`` does with one unless told otherwise."""
+    if error is not None:
+        raise error
+
+
+def run_together(commands: Sequence[Sequence[str | os.PathLike[str]]], ended: Ended = raise_error) -> None:
+    """Run commands, no more at once than there are cores and memory for.
 
     Args:
         commands: Each as its words.
-        folder: Takes what they write on standard error.
+        ended: Called with the number of each command that has ended, and its error or None. If it raises, or
+            this process is interrupted, the other commands are ended.
 
     Raises:
-        CommandError: If one fails.
+        CommandError: If one fails, unless ``ended`` does something else.
     """
-    waiting = [_Command(words, folder / f"{number}.err") for number, words in enumerate(commands)]
+    waiting = [_Command(number, words) for number, words in enumerate(commands)]
     running: list[_Command] = []
-    room = _room()
+    room = _room() if waiting else 0
     try:
         while waiting or running:
             while waiting and len(running) < room:
                 running.append(waiting.pop(0).start())
             time.sleep(PAUSE)
-            running = [each for each in running if not each.has_ended()]
+            for each in [each for each in running if each.has_ended()]:
+                running.remove(each)
+                ended(each.number, each.error())
     finally:
         for each in running:
             each.end()
@@ -79,31 +90,36 @@ def run_together(commands: Sequence[Sequence[str]], folder: pathlib.Path) -> Non
 class _Command:
     """A command in a session of its own, so that its own children end with it."""
 
-    def __init__(self, words: Sequence[str], errors: pathlib.Path) -> None:
-        self._words = words
-        self._errors = errors
+    def __init__(self, number: int, words: Sequence[str | os.PathLike[str]]) -> None:
+        self.number = number
+        self._words = [os.fspath(word) for word in words]
 
     def start(self) -> _Command:
-        with self._errors.open("wb") as errors:
-            self._process = subprocess.Popen(
-                self._words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-            )
+        self._errors = os.fdopen(os.memfd_create("errors"), "w+b")  # needs no folder
+        self._process = subprocess.Popen(
+            self._words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            start_new_session=True,
+        )
         return self
 
     def has_ended(self) -> bool:
-        status = self._process.poll()
-        if status:
-            raise CommandError(self._words, status, self._errors.read_text(errors="replace"))
-        return status is not None
+        return self._process.poll() is not None
+
+    def error(self) -> CommandError | None:
+        self._errors.seek(0)
+        output = self._errors.read().decode(errors="replace")
+        self._errors.close()
+        status = self._process.returncode
+        return CommandError(self._words, status, output) if status else None
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._errors.close()
 
 
 def _room() -> int:

@@ -13,28 +13,11 @@ FOLDER = pathlib.Path(__file__).parent / "libraries"
 RECORD = "record.json"
 
 
-def find(library: str, torch: str, revision: str) -> pathlib.Path | None:
+def find(place: pathlib.Path) -> pathlib.Path | None:
     """Return a library of the installed wheel.
 
     Args:
-        library: Its file name.
-        torch: The release of torch that it is for.
-        revision: The commit of that torch.
-
-    Returns:
-        The path, or None if the wheel has none of this name, or if its record names another torch.
-    """
-    built = _record().get(library)
-    if built is None or (built["torch"], built["revision"]) != (torch, revision):
-        return None
-    return _whole(FOLDER / library, built)
-
-
-def find_shared(place: pathlib.Path) -> pathlib.Path | None:
-    """Return a library of the installed wheel that is for every torch.
-
-    Args:
-        place: Where it lies in the folder of libraries.
+        place: Where it lies in the folder of libraries; another place for each torch that one is built for.
 
     Returns:
         The path, or None if the wheel has none there.

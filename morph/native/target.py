@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.machinery
-import pathlib
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -46,15 +43,10 @@ class Target(NamedTuple):
             importlib.machinery.EXTENSION_SUFFIXES[0],
         )
 
-    def library_name(self, name: str, sources: Sequence[pathlib.Path], options: Sequence[str]) -> str:
-        """Return the file name of a library, which differs for each target, source and compiler option."""
-        abi = f"{self.cxx11_abi}{self.pybind11_abi}"
-        identity = [self.torch, self.revision, abi, self.suffix, *options]
-        digest = hashlib.sha256("\0".join(identity).encode())
-        folders = {source.parent for source in sources}
-        for file in [*sources, *sorted(header for folder in folders for header in folder.glob("*.h"))]:
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
-        return f"{name}-{digest.hexdigest()[:20]}{self.suffix}"
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What a library differs in for each target."""
+        return (self.torch, self.revision, f"{self.cxx11_abi}{self.pybind11_abi}", self.suffix)
 
 
 def release(version: str) -> str:

@@ -54,23 +54,28 @@ class Seam(Protocol):
         """Return the number of redirected calls by operator name."""
 
 
+def is_python_chosen() -> bool:
+    """Return whether the environment asks for the Python seam."""
+    return os.environ.get("MORPH_SEAM") == "python"
+
+
 def open_seam(progress: Callable[[str], None] | None = None) -> Seam:
     """Open the native seam, or the Python seam where the native one cannot be built.
 
     Args:
-        progress: Called with one line before a long step, and on a fallback.
+        progress: Called with one line on a fallback.
 
     Returns:
         A seam that changes nothing before it is engaged.
     """
     from morph.seam.small import PythonSeam
 
-    if os.environ.get("MORPH_SEAM") == "python":
+    if is_python_chosen():
         return PythonSeam()
     try:
         from morph.seam.native import NativeSeam
 
-        return NativeSeam(progress)
+        return NativeSeam()
     except MorphError as error:
         if progress is not None:
             progress(f"using the slower Python seam: {error}")

@@ -22,7 +22,7 @@ template <class T>
 using Maybe = std::optional<T>;
 
 // Never destroyed: at exit other threads may still dispatch.
-std::list<torch::Library>& libraries = *new std::list<torch::Library>;
+std::list<torch::Library>& dispatch_libraries = *new std::list<torch::Library>;
 
 const c10::OperatorHandle& handle(const char* name, const char* overload) {
   auto found = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
@@ -88,12 +88,8 @@ Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool n
 }
 
 // torch warns when a kernel replaces another; here that is intended, and undone later.
-struct Quiet final : c10::WarningHandler {
-  void process(const c10::Warning&) override {}
-};
-
 torch::Library& library(const char* scope, DispatchKey key) {
-  return libraries.emplace_back(torch::Library::IMPL, scope, key, __FILE__, __LINE__);
+  return dispatch_libraries.emplace_back(torch::Library::IMPL, scope, key, __FILE__, __LINE__);
 }
 
 bool takes_device(const c10::FunctionSchema& schema) {
@@ -133,7 +129,7 @@ void engage_dispatch() {
 }
 
 void disengage_dispatch() {
-  while (!libraries.empty()) libraries.pop_back();
+  while (!dispatch_libraries.empty()) dispatch_libraries.pop_back();
 }
 
 }  // namespace seam

@@ -20,9 +20,8 @@ using torch::jit::Stack;
 using Kernels = std::unordered_map<const void*, Kernel>;
 
 // Never destroyed: at exit other threads may still dispatch.
-std::list<torch::Library>& libraries = *new std::list<torch::Library>;
-std::string& line = *new std::string;
-std::atomic<bool> said{false};
+std::list<torch::Library>& format_libraries = *new std::list<torch::Library>;
+Notice& format_notice = *new Notice;
 
 Kernels& kernels(bool of_autograd) {
   static Kernels* both = new Kernels[2];
@@ -31,10 +30,6 @@ Kernels& kernels(bool of_autograd) {
 
 bool is_refused(MemoryFormat format) {
   return format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d;
-}
-
-void say_once() {
-  if (!said.exchange(true)) std::fprintf(stderr, "morph: %s\n", line.c_str());
 }
 
 // Removes the format from the arguments, and returns it if it is refused.
@@ -53,7 +48,7 @@ MemoryFormat without_format(const c10::OperatorHandle& op, Stack& stack) {
 void format_on_host(Stack& stack, MemoryFormat format) {
   if (!stack.back().isTensor()) return;
   at::Tensor result = stack.back().toTensor();
-  if (result.device().type() == target()) return say_once();
+  if (result.device().type() == target()) return format_notice.say();
   stack.back() = result.contiguous(format);
 }
 
@@ -68,22 +63,18 @@ template <bool of_autograd>
 void wrap(const c10::OperatorHandle& op, DispatchKey key) {
   if (!op.hasKernelForDispatchKey(key)) return;
   kernels(of_autograd).emplace(&op.operator_name(), kernel_of(op, key));
-  libraries.emplace_back(torch::Library::IMPL, "aten", key, __FILE__, __LINE__)
+  format_libraries.emplace_back(torch::Library::IMPL, "aten", key, __FILE__, __LINE__)
       .impl(c10::toString(op.operator_name()).c_str(), torch::CppFunction::makeFromBoxedFunction<&compute<of_autograd>>());
 }
 
 // torch warns when a kernel replaces another; here that is intended, and undone later.
-struct Quiet final : c10::WarningHandler {
-  void process(const c10::Warning&) override {}
-};
-
 }  // namespace
 
 void leave_out_formats(const std::vector<std::string>& operators, const std::string& saying) {
   Quiet quiet;
   c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   disengage_formats();
-  line = saying;
+  format_notice.line = saying;
   auto key = c10::computeDispatchKey({}, {}, c10::Device(target()));
   auto autograd = c10::getAutogradKeyFromBackend(c10::toBackendComponent(key));
   for (const auto& name : operators) {
@@ -97,7 +88,7 @@ void leave_out_formats(const std::vector<std::string>& operators, const std::str
 }
 
 void disengage_formats() {
-  while (!libraries.empty()) libraries.pop_back();
+  while (!format_libraries.empty()) format_libraries.pop_back();
   kernels(false).clear();
   kernels(true).clear();
 }

@@ -117,9 +117,9 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "seam", nullptr, -1, functions};
+PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "seam", nullptr, -1, functions};
 
 }  // namespace
 }  // namespace seam
 
-PyMODINIT_FUNC PyInit_seam() { return PyModule_Create(&seam::definition); }
+PyMODINIT_FUNC PyInit_seam() { return PyModule_Create(&seam::module_definition); }

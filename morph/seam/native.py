@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Literal
 
@@ -18,11 +17,10 @@ class NativeSeam:
     kind: Literal["native"] = "native"
     problem = None
 
-    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+    def __init__(self) -> None:
         global loaded
         if loaded is None:
-            sources = sorted(pathlib.Path(__file__).parent.glob("*.cpp"))
-            loaded = native.load("seam", sources, progress=progress)
+            loaded = native.load(native.part("seam"))
         self._module = loaded
 
     def engage(self, device_type: str) -> None:

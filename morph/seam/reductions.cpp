@@ -26,11 +26,10 @@ using torch::jit::Stack;
 using Tensors = std::vector<Tensor>;
 
 // Never destroyed: at exit other threads may still dispatch.
-std::list<torch::Library>& libraries = *new std::list<torch::Library>;
+std::list<torch::Library>& reduction_libraries = *new std::list<torch::Library>;
 auto& originals = *new std::unordered_map<const void*, Kernel>;
 auto& refused = *new std::set<at::ScalarType>;
-std::string& line = *new std::string;
-std::atomic<bool> said{false};
+Notice& reduction_notice = *new Notice;
 
 // The ranks' parts are the rows; the same in the same order on each rank.
 Tensor combine(const Tensor& rows, ReduceOp::RedOpType operation) {
@@ -129,7 +128,7 @@ void reduce(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stac
   size_t count = op.schema().arguments().size();
   Call call{op, {stack->end() - int64_t(count), stack->end()}};
   if (!call.is_refused()) return originals.at(&op.operator_name()).callBoxed(op, keys, stack);
-  if (!said.exchange(true)) std::fprintf(stderr, "morph: %s\n", line.c_str());
+  reduction_notice.say();
   at::AutoDispatchBelowADInplaceOrView no_autograd;
   call.run();
   torch::jit::drop(*stack, count);
@@ -142,30 +141,26 @@ constexpr const char* names[] = {
     "reduce_scatter_tensor_coalesced_"};
 
 // torch warns when a kernel replaces another; here that is intended, and undone later.
-struct Quiet final : c10::WarningHandler {
-  void process(const c10::Warning&) override {}
-};
-
 }  // namespace
 
 void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying) {
   Quiet quiet;
   c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   disengage_reductions();
-  line = saying;
+  reduction_notice.line = saying;
   for (const auto& dtype : dtypes) refused.insert(c10::getStringToDtypeMap().at(dtype));
   auto key = c10::computeDispatchKey({}, {}, c10::Device(target()));
   for (const char* name : names) {
     auto op = c10::Dispatcher::singleton().findSchema({std::string("c10d::") + name, ""});
     if (!op || !op->hasKernelForDispatchKey(key)) continue;
     originals.emplace(&op->operator_name(), kernel_of(*op, key));
-    libraries.emplace_back(torch::Library::IMPL, "c10d", key, __FILE__, __LINE__)
+    reduction_libraries.emplace_back(torch::Library::IMPL, "c10d", key, __FILE__, __LINE__)
         .impl(name, torch::CppFunction::makeFromBoxedFunction<&reduce>());
   }
 }
 
 void disengage_reductions() {
-  while (!libraries.empty()) libraries.pop_back();
+  while (!reduction_libraries.empty()) reduction_libraries.pop_back();
   originals.clear();
   refused.clear();
 }

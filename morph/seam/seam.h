@@ -2,7 +2,11 @@
 #pragma once
 #include <ATen/core/TensorBody.h>
 #include <c10/core/Device.h>
+#include <c10/util/Exception.h>
+
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +16,21 @@ class OperatorHandle;
 }
 
 namespace seam {
+
+// A line that is said once in a process, the first time that what it is about happens.
+struct Notice {
+  std::string line;
+  std::atomic<bool> said{false};
+
+  void say() {
+    if (!said.exchange(true)) std::fprintf(stderr, "morph: %s\n", line.c_str());
+  }
+};
+
+// For registrations that warn of what they override.
+struct Quiet final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
 
 // The device type that "cuda" means while the seam is engaged.
 c10::DeviceType target();

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.announcement import report
 from morph.errors import MorphError
 from morph.software.settings import Size
 from morph.software.visible import Visible
@@ -96,30 +94,13 @@ def namespace() -> Any:
     return resolve(started().facts.module)
 
 
-def build(name: str) -> pathlib.Path:
-    """Build a native library of the software device unless it is cached; nothing is loaded.
+@functools.cache
+def library(name: str) -> ModuleType:
+    """Load a native library of the software device, built if need be; it does nothing by being loaded.
 
     Args:
-        name: ``"device"``, or ``"collective"``, which takes long and few programs need.
-
-    Returns:
-        The path of the library.
+        name: ``"software_device"`` or ``"software_collective"``.
     """
     from morph import native
 
-    return native.build(f"software_{name}", _sources(name), progress=report)
-
-
-@functools.cache
-def library(name: str) -> ModuleType:
-    """Load a native library of the software device, built if need be; it does nothing by being loaded."""
-    from morph import native
-
-    return native.load(f"software_{name}", _sources(name), progress=report)
-
-
-def _sources(name: str) -> list[pathlib.Path]:
-    folder = pathlib.Path(__file__).parent / "native"
-    collective = folder / "collective.cpp"
-    parts = {"collective": [collective, folder / "host_view.cpp"]}
-    return parts.get(name) or sorted({*folder.glob("*.cpp")} - {collective})
+    return native.load(native.part(name))

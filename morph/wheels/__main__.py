@@ -17,8 +17,9 @@ from rich.console import Console
 
 from morph import toml
 from morph.errors import MorphError
+from morph.native.parts import parts
 from morph.wheels import headers, packing, serving
-from morph.wheels.building import Builder, Library, WheelError, parts
+from morph.wheels.building import Builder, Library, WheelError
 
 RELEASES = pathlib.Path(__file__).parent / "releases.toml"
 
@@ -76,7 +77,7 @@ def _libraries(
 ) -> list[Library]:
     torch = headers.of_torch(release, options.machine, python.version, options.work)
     builder = Builder(torch, options.machine, options.work)
-    return [builder.build(part, python) for part in parts(package)]
+    return [builder.build(part, python) for part in parts(package).values()]
 
 
 def _releases(chosen: list[str] | None) -> dict[str, list[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import pathlib
 import platform
@@ -16,20 +15,14 @@ from typing import Any
 from morph.errors import MorphError
 from morph.native import compiling
 from morph.native.commands import CommandError, run_together
+from morph.native.library import digest
+from morph.native.parts import Part
 from morph.native.target import Target, release
 from morph.wheels.headers import Python, Torch
 
 
 class WheelError(MorphError):
     """A library of a wheel that cannot be built, or a wheel that cannot be made."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """One of morph's C++ libraries: its module's name and its sources."""
-
-    name: str
-    sources: list[pathlib.Path]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,18 +38,6 @@ class Library:
     path: pathlib.Path
     place: pathlib.Path
     record: dict[str, Any]
-
-
-def parts(package: pathlib.Path) -> list[Part]:
-    """Return the C++ libraries of a copy of morph's package."""
-    device, collective = package / "software" / "native", ["collective.cpp", "host_view.cpp"]
-    seam = sorted((package / "seam").glob("*.cpp"))
-    others = sorted(path for path in device.glob("*.cpp") if path.name != collective[0])
-    return [
-        Part("seam", seam),
-        Part("software_device", others),
-        Part("software_collective", [device / name for name in collective]),
-    ]
 
 
 def compiler(machine: str) -> list[str]:
@@ -95,7 +76,7 @@ class Builder:
         Raises:
             WheelError: If the compiler fails.
         """
-        library = self._folder / self._target(python).library_name(part.name, part.sources, compiling.FLAGS)
+        library = self._folder / part.file(self._target(python))
         try:
             self._link(self._objects(part, python), library)
         except CommandError as error:
@@ -123,19 +104,20 @@ class Builder:
         }
 
     def _objects(self, part: Part, python: Python) -> list[pathlib.Path]:
-        includes = [*compiling.torch_includes(self._torch.include), python.include]
+        includes = [*compiling.torch_includes(self._torch.include), python.include, part.root]
         words = [*self._compiler, *compiling.options(part.name, self._target(python), includes)]
-        stems = [f"{part.name}-{source.stem}-{_digest(source)}" for source in part.sources]
-        named = zip(part.sources, stems, strict=True)
-        missing = [(source, stem) for source, stem in named if not self._object(stem, python)]
-        paths = [self._folder / f"{stem}-{python.tag}.o" for _, stem in missing]
+        of_sources = digest(compiling.FLAGS, [part.root])
+        stems = {f"{part.name}-{unit.name}-{of_sources}": unit for unit in part.units()}
+        missing = {stem: unit for stem, unit in stems.items() if not self._object(stem, python)}
+        paths = [self._folder / f"{stem}-{python.tag}.o" for stem in missing]
         partial = [path.with_suffix(".partial") for path in paths]
+        for path, unit in zip(paths, missing.values(), strict=True):
+            path.with_suffix(".cpp").write_text(unit.text)
         run_together(
             [
-                [*words, "-MMD", "-MF", str(path.with_suffix(".d")), "-c", str(source), "-o", str(written)]
-                for (source, _), path, written in zip(missing, paths, partial, strict=True)
-            ],
-            self._folder,
+                [*words, "-MMD", "-MF", path.with_suffix(".d"), "-c", path.with_suffix(".cpp"), "-o", written]
+                for path, written in zip(paths, partial, strict=True)
+            ]
         )
         for path, written in zip(paths, partial, strict=True):
             os.replace(written, path)
@@ -153,18 +135,11 @@ class Builder:
         """Link against empty libraries with torch's names, which the loader finds in the process later."""
         named = [self._empty_library(name) for name in compiling.LIBRARIES]
         inputs = [*map(str, objects), "-Wl,--no-as-needed", *map(str, named)]
-        run_together([[*self._compiler, "-shared", "-s", *inputs, "-o", str(library)]], self._folder)
+        run_together([[*self._compiler, "-shared", "-s", *inputs, "-o", str(library)]])
 
     def _empty_library(self, name: str) -> pathlib.Path:
         path = self._folder / f"lib{name}.so"
         if not path.exists():
             words = shlex.split(f"-shared -nostdlib -Wl,-soname,{path.name} -x c++ /dev/null -o")
-            run_together([[*self._compiler, *words, str(path)]], self._folder)
+            run_together([[*self._compiler, *words, str(path)]])
         return path
-
-
-def _digest(source: pathlib.Path) -> str:
-    digest = hashlib.sha256(" ".join(compiling.FLAGS).encode())
-    for file in [source, *sorted(source.parent.glob("*.h"))]:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:12]

@@ -7,11 +7,10 @@ import pathlib
 import tempfile
 from collections.abc import Sequence
 
+from morph import native
 from morph.kernels.libraries.interception import STEMS
-from morph.kernels.libraries.loading import described
-from morph.native.commands import CommandError
-from morph.native.shared import FLAGS, SharedLibrary
-from morph.tables import library
+from morph.kernels.libraries.loading import FLAGS, every
+from morph.native.commands import CommandError, run_together
 from morph.wheels.building import Library, WheelError, compiler, identity
 
 
@@ -26,26 +25,34 @@ def build(machine: str, folder: pathlib.Path, stems: Sequence[str] = STEMS) -> l
     Raises:
         WheelError: If there is no compiler for the machine, or it fails.
     """
-    tables = map(library.load, stems)
-    wanted = [described(table, file, "cpu") for table in tables for file in table.releases]
-    return [_build(each, machine, folder) for each in wanted]
+    return [_build(each, machine, folder) for each in every("cpu", stems, machine)]
 
 
-def _build(wanted: SharedLibrary, machine: str, folder: pathlib.Path) -> Library:
-    command, place = compiler(machine), wanted.place(machine)
-    path = folder / place
+def _build(wanted: native.Library, machine: str, folder: pathlib.Path) -> Library:
+    command, path = compiler(machine), folder / wanted.place
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
             try:
-                os.replace(wanted.compile(command, pathlib.Path(scratch)), path)
+                os.replace(_compiled(wanted, command, pathlib.Path(scratch)), path)
             except CommandError as error:
-                raise WheelError(f"{wanted.file} did not build for {machine}: {error.summary}") from None
+                raise WheelError(f"{wanted.name} did not build for {machine}: {error.summary}") from None
     record = {
-        "part": wanted.file,
+        "part": wanted.name,
         "machine": machine,
         "compiler": identity(command),
         "options": list(FLAGS),
         "size": path.stat().st_size,
     }
-    return Library(path, place, record)
+    return Library(path, wanted.place, record)
+
+
+def _compiled(wanted: native.Library, command: Sequence[str], folder: pathlib.Path) -> pathlib.Path:
+    recipe, sources = wanted.recipe(), list[pathlib.Path]()
+    for unit in recipe.units:
+        sources.append(folder / f"{unit.name}.cpp")
+        sources[-1].write_text(unit.text)
+    run_together(
+        [[*command, *recipe.options, "-shared", *sources, *recipe.links, "-o", folder / wanted.name]]
+    )
+    return folder / wanted.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morph.announcement import report
+from morph import native
 from morph.kernels.extensions import musa, toolkit, vendors
 from morph.kernels.extensions.toolkit import Toolkit
 
@@ -50,7 +50,7 @@ def _own_first(torchs: Callable[..., list[str]], tools: Toolkit) -> Callable[...
 def _with_libraries(torchs: Callable[..., list[str]], tools: Toolkit) -> Callable[..., list[str]]:
     def library_paths(device_type: str = "cpu", *args: Any, **kwargs: Any) -> list[str]:
         if device_type == "cuda":
-            tools.build_libraries(report)
+            native.provide(tools.library())
         return torchs(device_type, *args, **kwargs)
 
     return library_paths
@@ -59,7 +59,7 @@ def _with_libraries(torchs: Callable[..., list[str]], tools: Toolkit) -> Callabl
 def _with_ready_libraries(torchs: Callable[..., Any], tools: Toolkit) -> Callable[..., Any]:
     def _prepare_ldflags(extra_ldflags: list[str], with_cuda: bool, *args: Any, **kwargs: Any) -> Any:
         if with_cuda:
-            tools.build_libraries(report)
+            native.provide(tools.library())
         return torchs(extra_ldflags, with_cuda, *args, **kwargs)
 
     return _prepare_ldflags

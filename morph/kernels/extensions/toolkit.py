@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import os
 import pathlib
 import shlex
 import sys
-import sysconfig
-from collections.abc import Callable
 
 import torch
 
+from morph import native
 from morph.kernels.extensions import headers
 from morph.native import BuildError, cache, compiling
-from morph.native.commands import CommandError, run_together
+from morph.native.library import Unit, together
 from morph.native.target import Target
 
 HERE = pathlib.Path(__file__).parent
@@ -24,7 +23,6 @@ _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
-_LIBRARIES = ("c10", "torch_cpu", "torch_python")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,23 +45,15 @@ class Toolkit:
         """The folder of its libraries."""
         return self.home / "lib64"
 
-    def build_libraries(self, progress: Callable[[str], None]) -> None:
-        """Build the runtime library unless it is there; of several processes one does.
-
-        Args:
-            progress: Called with one line before a build, and before waiting for one.
-
-        Raises:
-            BuildError: If it cannot be built.
-        """
-        library = self.libraries / LIBRARY
-        if cache.is_sound(library):
-            return
-        with cache.locked(library, progress):
-            if not cache.is_sound(library):
-                progress("building the runtime of CUDA extensions, once (a minute on few cores)")
-                with cache.scratch(library) as folder:
-                    cache.keep(_build(folder, library), library)
+    def library(self) -> native.Library:
+        """Return its runtime, which all of its libraries are; it names itself by its path."""
+        home = f"{{folder}}/{self.home.name}"
+        place = pathlib.Path(self.home.name, self.libraries.name, LIBRARY)
+        links = (*compiling.links(), f"-Wl,-soname,{home}/{self.libraries.name}/{LIBRARY}")
+        abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"
+        includes = (f"{home}/include", *map(str, compiling.include_folders()))
+        options = (*_FLAGS, abi, *(f"-I{each}" for each in includes))
+        return native.Library("CUDA's runtime", place, lambda: native.Recipe(_units(), options, links))
 
 
 def assemble() -> Toolkit:
@@ -74,7 +64,7 @@ def assemble() -> Toolkit:
     """
     # it leads to this folder's files, so another copy of the same files has a toolkit of its own
     identity = [*_FLAGS, sys.executable, str(torch.version.cuda), str(HERE)]
-    name = Target.installed().library_name("cuda", _files(), identity).partition(".")[0]
+    name = f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
     problems = []
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
@@ -88,15 +78,16 @@ def assemble() -> Toolkit:
     raise BuildError(f"no folder to keep the toolkit for CUDA extensions in: {'; '.join(problems)}")
 
 
-def _files() -> list[pathlib.Path]:
-    kinds = (".py", ".toml", ".h", ".cuh", ".cpp", ".hpp", "")
-    return sorted(path for path in HERE.rglob("*") if path.is_file() and path.suffix in kinds)
+def _tables() -> list[Unit]:
+    kinds = (".py", ".toml", ".cuh", ".hpp", "")
+    files = sorted(path for path in HERE.rglob("*") if path.is_file() and path.suffix in kinds)
+    return [Unit(str(path.relative_to(HERE)), path.read_text()) for path in files]
 
 
 def _write(toolkit: Toolkit) -> None:
     done = toolkit.home / "complete"
     if not done.exists():
-        with cache.locked(toolkit.home, None):
+        with cache.locked(toolkit.home, contextlib.nullcontext):
             if not done.exists():
                 _fill(toolkit)
                 done.touch()
@@ -159,27 +150,8 @@ def _compiler(home: pathlib.Path) -> str:
     return f'#!/bin/sh\nMORPH_NVCC_HOME={shlex.quote(str(home))} exec {words} "$@"\n'
 
 
-def _build(folder: pathlib.Path, library: pathlib.Path) -> pathlib.Path:
-    """Compile the runtime in ``folder``; it names itself by the path at which it will be kept."""
-    root = pathlib.Path(torch.__path__[0])
-    includes = [library.parents[1] / "include", *compiling.torch_includes(root / "include")]
-    python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
-    words = [*compiling.compiler(), *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"]
-    words += [f"-I{each}" for each in [*includes, *sorted(python)]]
-    sources = sorted((HERE / "native").glob("*.cpp"))
-    objects = [folder / f"{source.stem}.o" for source in sources]
-    links = [f"-L{root / 'lib'}", *(f"-l{each}" for each in _LIBRARIES), f"-Wl,-soname,{library}"]
-    built = folder / LIBRARY
-    try:
-        run_together(
-            [[*words, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)], folder
-        )
-        # without -fopenmp: its functions are those of the OpenMP library that torch brings
-        run_together(
-            [[*compiling.compiler(), "-shared", *map(os.fspath, objects), *links, "-o", str(built)]], folder
-        )
-    except CommandError as error:
-        raise BuildError(
-            f"the runtime of CUDA extensions did not build: {error.summary}\n{error.output}"
-        ) from None
-    return built
+def _units() -> tuple[Unit, ...]:
+    sources = HERE / "native"
+    heavy = {name: sources / f"{name}.cpp" for name in ("libraries", "torch_cuda")}  # with torch's headers
+    others = sorted({*sources.glob("*.cpp")} - {*heavy.values()})
+    return (*(together(name, [file]) for name, file in heavy.items()), together("runtime", others))

@@ -7,18 +7,22 @@ import ctypes
 import importlib
 import os
 import pathlib
+import platform
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from morph.announcement import report
+from morph import native
 from morph.kernels.libraries import generation
-from morph.native.shared import SharedLibrary, build_shared
+from morph.native.library import Unit, together
+from morph.tables import library
 from morph.tables.library import Library
 
 if TYPE_CHECKING:
     from morph.backends import Backend
     from morph.kernels.libraries.callbacks import Callbacks
 
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 NATIVE = pathlib.Path(__file__).parent / "native"
 DEVICE = ("machine.cpp", "memory.cpp", "peers.cpp", "queues.cpp", "sharing.cpp", "state.cpp", "transfers.cpp")
 DRIVER = ("contexts.cpp", "driver.cpp", "driver_memory.cpp", "pointers.cpp")
@@ -57,7 +61,7 @@ class Loaded:
     def __init__(self, table: Library, file: str, backend: Backend) -> None:
         self.table, self.file = table, file
         self._backend = backend
-        self.path = str(build_shared(described(table, file, backend.name), report))
+        self.path = str(native.provide(described(table, file, backend.name)))
         self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
         self._own = ctypes.CDLL(self.path, handle=self.handle)
         self._bound = False
@@ -143,19 +147,43 @@ class Loaded:
         return function
 
 
-def described(table: Library, file: str, backend: str) -> SharedLibrary:
+def every(
+    backend: str, stems: Sequence[str] = tuple(MODULES), machine: str = platform.machine()
+) -> list[native.Library]:
+    """Return the served libraries, each of its releases.
+
+    Args:
+        backend: The backend that they serve.
+        stems: The names of those to return, ``"libcudart"``.
+        machine: What they are built for, as ``platform.machine()`` calls it.
+    """
+    tables = map(library.load, stems)
+    return [described(table, file, backend, machine) for table in tables for file in table.releases]
+
+
+def described(table: Library, file: str, backend: str, machine: str = platform.machine()) -> native.Library:
     """Return what a served library is built from.
 
     Args:
         table: Its table.
         file: Its file name, ``"libcudart.so.12"``.
         backend: The backend that it serves.
+        machine: What it is built for, as ``platform.machine()`` calls it.
     """
     refusals = {
         name: f"{name} of {file} is not served: {entry.note}"
         for name in table.releases[file]
         if (entry := table.entry_on(backend, name)).status != "absent"
     }
-    sources = [NATIVE / each for each in ("slots.cpp", *SOURCES.get(table.name, ()))]
-    generated = {"names.cpp": generation.source(table.name, table.refusal, refusals)}
-    return SharedLibrary(file, sources, generated)
+    names = generation.source(table.name, table.refusal, refusals)
+    units = [Unit("names", f'#include "{NATIVE / "slots.cpp"}"\n{names}')]
+    if table.name in SOURCES:
+        units.append(together("functions", [NATIVE / each for each in SOURCES[table.name]]))
+    identity = [machine, *FLAGS, table.name]
+    place = pathlib.Path("shared", native.digest(identity, [NATIVE], [Unit("names", names)]), file)
+    options = (*FLAGS, f"-I{NATIVE}")
+    return native.Library(
+        file,
+        place,
+        lambda: native.Recipe(tuple(units), options, ("-s", "-Wl,--no-undefined", f"-Wl,-soname,{file}")),
+    )

@@ -1,0 +1,151 @@
+"""Builds libraries in one go, units side by side; each unit is kept, so that a killed build goes on."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import hashlib
+import os
+import pathlib
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from morph.native import cache, compiling
+from morph.native.commands import CommandError, run_together
+from morph.native.compiling import BuildError
+from morph.native.library import Library
+from morph.native.progress import Progress, waiting
+
+
+def build(libraries: Sequence[Library]) -> None:
+    """Build libraries in the first folder of the cache that can be used.
+
+    Args:
+        libraries: Those that are missing.
+
+    Raises:
+        BuildError: If there is no compiler, if one of them cannot be built, or if there is no folder.
+    """
+    problems = []
+    for folder in cache.folders():
+        try:
+            cache.prepare(folder)
+            with cache.locked(folder / "build", functools.partial(waiting, folder)):
+                missing = [each for each in libraries if not cache.is_sound(folder / each.place)]
+                if missing:
+                    _Build(missing, folder).run()
+            return
+        except OSError as error:  # no place left, or nothing can be written
+            problems.append(f"{folder}: {error.strerror or error}")
+    names = ", ".join(repr(each.name) for each in libraries)
+    raise BuildError(f"no folder to keep the C++ part {names} in: {'; '.join(problems)}")
+
+
+class _Compilation(NamedTuple):
+    """One unit of one library: the compiler's command, and the object that it makes."""
+
+    library: Library
+    words: list[str]
+    partial: pathlib.Path
+    object: pathlib.Path
+
+
+class _Build:
+    """One build in one folder of the cache.
+
+    Args:
+        libraries: What is built.
+        folder: The folder.
+    """
+
+    def __init__(self, libraries: Sequence[Library], folder: pathlib.Path) -> None:
+        self._libraries = libraries
+        self._folder = folder
+        self._compiler = compiling.compiler()
+        self._problems: dict[str, CommandError] = {}
+
+    def run(self) -> None:
+        problems = [self._earlier(each) for each in self._libraries if self._has_refused(each)]
+        self._libraries = [each for each in self._libraries if not self._has_refused(each)]
+        compilations = [each for library in self._libraries for each in self._compilations(library)]
+        waiting = [each for each in compilations if not each.object.exists()]
+        try:
+            with Progress(self._folder, len(waiting)) as progress:
+                self._compile(waiting, progress)
+                self._link()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("morph's C++ parts were being built; the next start goes on") from None
+        problems += [self._problem(each) for each in self._libraries if each.name in self._problems]
+        if problems:
+            raise problems[0]
+
+    def _compilations(self, library: Library) -> Iterator[_Compilation]:
+        recipe, objects = library.recipe(), self._objects(library)
+        objects.mkdir(mode=0o700, parents=True, exist_ok=True)
+        options = [each.format(folder=self._folder) for each in recipe.options]
+        for unit in recipe.units:
+            source = objects / f"{unit.name}.cpp"
+            source.write_text(unit.text)
+            partial = source.with_suffix(f".{os.getpid()}.partial")  # a compiler may outlive a killed process
+            words = [*self._compiler, *options, "-c", str(source), "-o", str(partial)]
+            yield _Compilation(library, words, partial, source.with_suffix(".o"))
+
+    def _objects(self, library: Library) -> pathlib.Path:
+        """Return the folder that keeps a library's objects until it is linked, another for each compiler."""
+        identity = f"{library.place}\0{compiling.identity(self._compiler)}"
+        return self._folder / cache.OBJECTS / hashlib.sha256(identity.encode()).hexdigest()[:20]
+
+    def _compile(self, compilations: Sequence[_Compilation], progress: Progress) -> None:
+        def ended(number: int, error: CommandError | None) -> None:
+            compilation = compilations[number]
+            if error is None:
+                os.replace(compilation.partial, compilation.object)
+            else:
+                self._problems.setdefault(compilation.library.name, error)
+            progress.advance()
+
+        run_together([each.words for each in compilations], ended)
+
+    def _link(self) -> None:
+        ready = [each for each in self._libraries if each.name not in self._problems]
+
+        def ended(number: int, error: CommandError | None) -> None:
+            library = ready[number]
+            objects = self._objects(library)
+            if error is None:
+                (self._folder / library.place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                cache.keep(objects / library.place.name, self._folder / library.place)
+            else:
+                self._problems[library.name] = error
+            shutil.rmtree(objects, ignore_errors=True)
+
+        run_together([self._link_command(each) for each in ready], ended)
+
+    def _link_command(self, library: Library) -> list[str]:
+        objects, recipe = self._objects(library), library.recipe()
+        names = [str(objects / f"{unit.name}.o") for unit in recipe.units]
+        links = [each.format(folder=self._folder) for each in recipe.links]
+        return [*self._compiler, "-shared", *names, *links, "-o", str(objects / library.place.name)]
+
+    def _has_refused(self, library: Library) -> bool:
+        return compiling.has_refused(self._compiler, self._log(library))
+
+    def _earlier(self, library: Library) -> Exception:
+        earlier = f"an earlier build of the C++ part {library.name!r} failed, see {self._log(library)}"
+        return BuildError(f"{earlier}; delete it to try again")
+
+    def _problem(self, library: Library) -> Exception:
+        error = self._problems[library.name]
+        if error.is_about_space:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        problem = f"the C++ part {library.name!r} did not build: {compiling.remedied(error)}"
+        if error.is_transient:
+            return BuildError(problem)
+        log = self._log(library)
+        log.write_text(f"{compiling.identity(self._compiler)}\n{shlex.join(error.command)}\n{error.output}")
+        return BuildError(f"{problem}; see {log}")
+
+    def _log(self, library: Library) -> pathlib.Path:
+        return (self._folder / library.place).with_suffix(".log")

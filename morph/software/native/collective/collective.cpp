@@ -1,0 +1,474 @@
+// A process group backend under the vendor's name that runs its collectives on another one (gloo), with
+// CPU tensors that share the device's memory. A separate library: few programs need it, and it takes long to build.
+#include "collective/collective_work.h"
+#include "memory/host_view.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <pybind11/chrono.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/library.h>
+
+#include <numeric>
+#include <optional>
+#include <set>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using c10::intrusive_ptr;
+using c10d::ReduceOp;
+using c10d::Work;
+using TensorLists = std::vector<Tensors>;
+
+bool is_float8(at::ScalarType type) {
+  return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2 || type == at::kFloat8_e4m3fnuz ||
+         type == at::kFloat8_e5m2fnuz;
+}
+
+// The tensor on the host in a dtype of gloo's; other dtypes are sent as bytes.
+Tensor carried(const Tensor& tensor) {
+  Tensor host = host_view(tensor);
+  if (host.is_complex()) host = at::view_as_real(host);
+  bool is_bytes = host.scalar_type() == at::kBool || is_float8(host.scalar_type());
+  return is_bytes ? host.view(at::kByte) : host;
+}
+
+Tensors carried(const Tensors& tensors) {
+  Tensors all;
+  for (const Tensor& tensor : tensors) all.push_back(carried(tensor));
+  return all;
+}
+
+TensorLists carried(const TensorLists& lists) {
+  TensorLists all;
+  for (const Tensors& list : lists) all.push_back(carried(list));
+  return all;
+}
+
+// NCCL accepts a whole and its part in any shapes, gloo only in one dimension.
+Tensor in_memory(const Tensor& host) { return host.as_strided({host.numel()}, {1}); }
+
+void check_parts(const Tensor& input, const Tensor& output) {
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "input tensor must be the same type as the output tensor.");
+}
+
+Tensors flat(const TensorLists& lists) {
+  Tensors all;
+  for (const Tensors& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+bool same_size(const Tensors& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](auto& each) { return each.numel() == tensors[0].numel(); });
+}
+
+using Premultiplied = c10d::NCCLPreMulSumSupplement;  // the name that every release has
+
+// A reduction by gloo's operations: the input is multiplied, the output divided.
+class Reduction {
+ public:
+  Reduction(const ReduceOp& wanted, const Tensor& sample, int size, bool as_nccl) : op(wanted.op_) {
+    bool is_bool = sample.scalar_type() == at::kBool;
+    if (as_nccl) refuse_what_nccl_refuses(sample.scalar_type());
+    if (op == ReduceOp::PREMUL_SUM) {
+      auto* factor = static_cast<const Premultiplied*>(wanted.supplement_.get());
+      factor_ = factor->tensor_factor.defined() ? host_view(factor->tensor_factor) : at::scalar_tensor(factor->double_factor, at::kDouble);
+      op = ReduceOp::SUM;
+    } else if (op == ReduceOp::AVG) {  // as NCCL: floating-point numbers are multiplied before, integers divided after
+      if (at::isIntegralType(sample.scalar_type(), true)) divisor_ = size;
+      else factor_ = at::scalar_tensor(1.0 / size, at::kDouble);
+      op = ReduceOp::SUM;
+    }
+    if (is_bool && op == ReduceOp::SUM) op = ReduceOp::MAX;
+    if (is_bool && op == ReduceOp::PRODUCT) op = ReduceOp::MIN;
+  }
+
+  // Leaves the tensor as it is.
+  Tensor scaled(const Tensor& host) const { return factor_.defined() ? host.mul(factor_).to(host.scalar_type()) : host; }
+  void scale(Tensor& host) const {
+    if (factor_.defined()) host.mul_(factor_);
+  }
+  std::function<void()> ending(Tensors outputs) const {
+    if (!divisor_) return {};
+    return [outputs = std::move(outputs), divisor = divisor_]() mutable {
+      for (Tensor& tensor : outputs) tensor.div_(divisor, "trunc");
+    };
+  }
+
+  ReduceOp::RedOpType op;
+
+ private:
+  void refuse_what_nccl_refuses(at::ScalarType type) const {
+    const char* name = op == ReduceOp::BAND ? "BAND" : op == ReduceOp::BOR ? "BOR" : op == ReduceOp::BXOR ? "BXOR" : nullptr;
+    TORCH_CHECK_VALUE(!name, "Cannot use ReduceOp.", name ? name : "", " with NCCL");
+    TORCH_CHECK_TYPE(type != at::kBool || op != ReduceOp::AVG, "Cannot use ReduceOp.AVG with Boolean inputs");
+    TORCH_CHECK(!is_float8(type), "FP8 reduction support begins with sm90 capable devices");
+  }
+
+  Tensor factor_;
+  int divisor_ = 0;
+};
+
+template <class Group>
+intrusive_ptr<c10d::Backend::Options> options_of(Group& group) {
+  if constexpr (requires { group.getBackendOptions(); }) return group.getBackendOptions();
+  else return nullptr;
+}
+
+template <class Group>
+void set_timeout_of(Group& group, std::chrono::milliseconds timeout) {
+  if constexpr (requires { group.setTimeout(timeout); }) group.setTimeout(timeout);
+}
+
+class HostBackend final : public c10d::Backend {
+ public:
+  // Called from Python: the group's options, and the creation of a group of some of its ranks.
+  struct Python {
+    py::object options, make;
+  };
+
+  HostBackend(intrusive_ptr<Backend> inner, std::string name, Python python)
+      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)),
+        python_(new Python(std::move(python)), [](Python* last) {
+          py::gil_scoped_acquire gil;
+          delete last;
+        }) {
+    if (!python_->options.is_none()) options_ = python_->options.cast<intrusive_ptr<Options>>();
+    std::lock_guard<std::mutex> lock(groups_mutex());
+    groups().insert(this);
+  }
+  ~HostBackend() override {
+    {
+      std::lock_guard<std::mutex> lock(groups_mutex());
+      groups().erase(this);
+    }
+    std::optional<py::gil_scoped_release> released;  // while the threads of the other backend end
+    if (PyGILState_Check()) released.emplace();
+    inner_.reset();
+  }
+
+  // A group that the program has not destroyed is leaked: destroying it at the interpreter's end would wait for peers.
+  static void keep_all() {
+    std::lock_guard<std::mutex> lock(groups_mutex());
+    for (HostBackend* group : groups()) intrusive_ptr<HostBackend>::reclaim_copy(group).release();
+  }
+
+  const std::string getBackendName() const override { return name_; }
+  // These override nothing before torch 2.9, which calls none of them.
+  intrusive_ptr<Options> getBackendOptions() { return options_ ? options_ : options_of(*inner_); }
+  void setTimeout(std::chrono::milliseconds timeout) {
+    set_timeout_of(*inner_, timeout);
+    if (options_) options_->timeout = timeout;
+  }
+  intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+                               const intrusive_ptr<Options>& options) {
+    auto place = std::find(ranks.begin(), ranks.end(), getRank());
+    if (place == ranks.end()) return nullptr;
+    py::gil_scoped_acquire gil;
+    return python_->make(store, place - ranks.begin(), ranks.size(), options).cast<intrusive_ptr<Backend>>();
+  }
+
+  void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
+  uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
+  c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
+  void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
+  void waitForPendingWorks() override { Pending::settle(); }
+
+  const py::object& python_options() const { return python_->options; }
+
+  bool supportsSplitting() const override { return true; }
+
+  bool supportsCoalescing() const override { return true; }
+  void startCoalescing() override { coalesced_.emplace(); }
+  intrusive_ptr<Work> endCoalescing() override {
+    Coalesced all = std::move(coalesced_.value());
+    coalesced_.reset();
+    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+  }
+
+  intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
+    Tensors host = checked(tensors);
+    return begun({inner_->broadcast(host, options)}, tensors);
+  }
+  intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
+    return each(tensors, [&](Tensor& tensor) {
+      Reduction reduction(options.reduceOp, tensor, getSize(), is_nccl());
+      Tensors host = checked({tensor});
+      reduction.scale(host[0]);
+      c10d::AllreduceOptions with = options;
+      with.reduceOp = reduction.op;
+      return begun({inner_->allreduce(host, with)}, {tensor}, reduction.ending(host));
+    });
+  }
+  intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
+    return allreduce(tensors, options);
+  }
+  // Only the root's tensor changes, so the others send a copy.
+  intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
+    Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
+    Tensor own = checked(tensors)[0];
+    Tensors host{reduction.scaled(own)};
+    if (host[0].is_same(own)) host[0] = own.clone();
+    c10d::ReduceOptions with = options;
+    with.reduceOp = reduction.op;
+    auto work = inner_->reduce(host, with);
+    if (options.rootRank != getRank()) return begun({work}, tensors);
+    return begun({work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
+      if (end) end();
+      own.copy_(host[0]);
+    });
+  }
+  intrusive_ptr<Work> allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override {
+    TensorLists host_outputs = carried(outputs);
+    Tensors host_inputs = checked(inputs);
+    if (!same_size(outputs[0])) return gathered_one_by_one(host_outputs[0], host_inputs[0], outputs[0]);
+    return begun({inner_->allgather(host_outputs, host_inputs, options)}, flat(outputs));
+  }
+  intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
+    check_parts(input, output);
+    TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
+                      "output tensor size must be equal to world_size times input tensor size");
+    Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(checked({input})[0]);
+    return begun({inner_->_allgather_base(host_output, host_input, options)}, {output});
+  }
+  intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                      const c10d::AllgatherOptions& options) override {
+    return each(outputs, inputs, [&](Tensor& output, Tensor& input) { return _allgather_base(output, input, options); });
+  }
+  intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
+    TensorLists host_outputs = carried(outputs);
+    Tensors host_inputs = checked(inputs);
+    return begun({inner_->gather(host_outputs, host_inputs, options)}, flat(outputs));
+  }
+  intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
+    Tensors host_outputs = checked(outputs);
+    TensorLists host_inputs = carried(inputs);
+    return begun({inner_->scatter(host_outputs, host_inputs, options)}, outputs);
+  }
+  intrusive_ptr<Work> reduce_scatter(Tensors& outputs, TensorLists& inputs,
+                                     const c10d::ReduceScatterOptions& options) override {
+    if (!same_size(inputs[0])) return scattered_one_by_one(outputs[0], inputs[0], options);
+    Reduction reduction(options.reduceOp, outputs[0], getSize(), is_nccl());
+    Tensors host = checked(outputs);
+    TensorLists host_inputs{{}};
+    for (Tensor& input : carried(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
+    c10d::ReduceScatterOptions with = options;
+    with.reduceOp = reduction.op;
+    return begun({inner_->reduce_scatter(host, host_inputs, with)}, outputs, reduction.ending(host));
+  }
+  intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
+                                           const c10d::ReduceScatterOptions& options) override {
+    check_parts(input, output);
+    TORCH_CHECK_VALUE(input.numel() == output.numel() * getSize(),
+                      "input tensor must be the same size as output size times world size");
+    Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
+    Tensor host_input = in_memory(reduction.scaled(checked({input})[0])), host = in_memory(checked({output})[0]);
+    c10d::ReduceScatterOptions with = options;
+    with.reduceOp = reduction.op;
+    return begun({inner_->_reduce_scatter_base(host, host_input, with)}, {output}, reduction.ending({host}));
+  }
+  intrusive_ptr<Work> reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                      const c10d::ReduceScatterOptions& options) override {
+    return each(outputs, inputs,
+                [&](Tensor& output, Tensor& input) { return _reduce_scatter_base(output, input, options); });
+  }
+  intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
+                                    std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
+    Tensor host_output = checked({output})[0], host_input = checked({input})[0];
+    return begun({inner_->alltoall_base(host_output, host_input, output_splits, input_splits, options)}, {output});
+  }
+  intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
+    Tensors host_outputs = checked(outputs), host_inputs = checked(inputs);
+    std::vector<int64_t> output_splits, input_splits;
+    Tensors pieces;
+    for (Tensor& each : host_inputs) pieces.push_back(each.reshape({-1})), input_splits.push_back(each.numel());
+    for (Tensor& each : host_outputs) output_splits.push_back(each.numel());
+    Tensor sent = at::cat(pieces);
+    Tensor received = at::empty({std::accumulate(output_splits.begin(), output_splits.end(), int64_t(0))}, sent.options());
+    auto splits = output_splits;  // which gloo moves from
+    auto work = inner_->alltoall_base(received, sent, splits, input_splits, options);
+    return begun({work}, outputs, [host_outputs, received, output_splits]() mutable {
+      Tensors parts = received.split_with_sizes(output_splits);
+      for (size_t i = 0; i < parts.size(); i++) host_outputs[i].copy_(parts[i].view(host_outputs[i].sizes()));
+    });
+  }
+  // NCCL has no tags: messages from one rank to another arrive in order.
+  intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
+    Tensors host = checked(tensors);
+    return begun({inner_->send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
+  }
+  intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
+    Tensors host = checked(tensors);
+    return begun({inner_->recv(host, source, is_nccl() ? 0 : tag)}, tensors, {}, false, source);
+  }
+  intrusive_ptr<Work> recvAnysource(Tensors& tensors, int tag) override {
+    TORCH_CHECK(!is_nccl(), "Backend nccl does not support recvAnysource");
+    Tensors host = checked(tensors);
+    return begun({inner_->recvAnysource(host, tag)}, tensors, {}, false);
+  }
+  intrusive_ptr<Work> barrier(const c10d::BarrierOptions& options) override {
+    return begun({inner_->barrier(options)}, {});
+  }
+
+ private:
+  struct Coalesced {
+    HostWork::Parts parts;
+    Tensors results;
+    bool tell = true;
+  };
+
+  bool is_nccl() const { return name_ == "nccl"; }
+
+  // The tensors as gloo accepts them; what NCCL would refuse is refused.
+  Tensors checked(const Tensors& tensors) const {
+    for (const Tensor& tensor : tensors) {
+      TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "Tensors must be CUDA and dense");
+      TORCH_CHECK_VALUE(tensor.is_contiguous(tensor.suggest_memory_format()), "Tensors must be contiguous");
+      TORCH_CHECK_TYPE(!is_nccl() || known(tensor.scalar_type()),
+                       "Input tensor data type is not supported for NCCL process group: ", tensor.scalar_type());
+    }
+    return carried(tensors);
+  }
+  static bool known(at::ScalarType type) {
+    return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
+  }
+
+  intrusive_ptr<Work> begun(HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
+                            bool tells = true, int source = -1) {
+    auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
+    if (!coalesced_) return Pending::begin(work, tells);
+    coalesced_->parts.push_back(work);
+    coalesced_->tell = coalesced_->tell && tells;
+    for (const Tensor& tensor : work->result()) coalesced_->results.push_back(tensor);
+    return work;
+  }
+
+  // The same for each tensor in turn, as one work object.
+  template <typename Do>
+  intrusive_ptr<Work> each(Tensors& tensors, Do one) {
+    if (tensors.size() == 1) return one(tensors[0]);
+    return together([&] {
+      for (Tensor& tensor : tensors) one(tensor);
+    });
+  }
+  template <typename Do>
+  intrusive_ptr<Work> each(Tensors& outputs, Tensors& inputs, Do one) {
+    return together([&] {
+      for (size_t i = 0; i < outputs.size(); i++) one(outputs[i], inputs[i]);
+    });
+  }
+  intrusive_ptr<Work> together(const std::function<void()>& begin_all) {
+    std::optional<Coalesced> outer = std::exchange(coalesced_, Coalesced());
+    begin_all();
+    Coalesced all = std::move(coalesced_.value());
+    coalesced_ = std::move(outer);
+    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+  }
+
+  intrusive_ptr<Work> gathered_one_by_one(Tensors& host_outputs, const Tensor& host_input, const Tensors& outputs) {
+    host_outputs[size_t(getRank())].copy_(host_input.view(host_outputs[size_t(getRank())].sizes()));
+    HostWork::Parts parts;
+    for (int rank = 0; rank < getSize(); rank++) {
+      Tensors host{host_outputs[size_t(rank)]};
+      c10d::BroadcastOptions options;
+      options.rootRank = rank;
+      parts.push_back(inner_->broadcast(host, options));
+    }
+    return begun(std::move(parts), outputs);
+  }
+  intrusive_ptr<Work> scattered_one_by_one(Tensor& output, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
+    return together([&] {
+      for (int rank = 0; rank < getSize(); rank++) {
+        bool own = rank == getRank();
+        if (own) host_view(output).copy_(host_view(inputs[size_t(rank)]).view(output.sizes()));
+        Tensors part{own ? output : inputs[size_t(rank)]};
+        c10d::ReduceOptions to;
+        to.reduceOp = options.reduceOp, to.rootRank = rank;
+        reduce(part, to);
+      }
+    });
+  }
+
+  static std::mutex& groups_mutex() {
+    static auto& only = *new std::mutex;
+    return only;
+  }
+  static std::set<HostBackend*>& groups() {
+    static auto& only = *new std::set<HostBackend*>;
+    return only;
+  }
+
+  intrusive_ptr<Backend> inner_;
+  std::string name_;
+  std::shared_ptr<Python> python_;
+  intrusive_ptr<Options> options_;
+  std::optional<Coalesced> coalesced_;
+};
+
+// DDP measures its passes with a timer; torch has one for the CPU, and a build with CUDA has one for CUDA.
+class HostTimer final : public c10d::Timer {
+ public:
+  explicit HostTimer(c10::Device) {}
+  std::optional<int64_t> measureDifference(Event start, Event end) override {
+    int64_t from = getTimeRef(start), to = getTimeRef(end);
+    return to < from ? std::nullopt : std::optional(to - from);
+  }
+};
+
+void give_timer() {  // replaces that of a build with CUDA
+  auto make = [](c10::Device device) { return std::unique_ptr<c10d::Timer>(new HostTimer(device)); };
+  static std::once_flag once;
+  std::call_once(once, [&] { c10d::TimerRegistry()->Register(c10::kCUDA, make, c10::REGISTRY_PREFERRED); });
+}
+
+intrusive_ptr<HostBackend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
+                                const py::object& options, const py::object& make) {
+  return c10::make_intrusive<HostBackend>(inner, name, HostBackend::Python{options, make});
+}
+
+// A group whose backend for PrivateUse1 is another group's backend for XPU.
+c10::IValue renamed(const intrusive_ptr<c10d::ProcessGroup>& group) {
+  auto twin = c10::make_intrusive<c10d::ProcessGroup>(group->getRank(), group->getSize());
+  twin->setBackend(c10::DeviceType::PrivateUse1, c10d::ProcessGroup::BackendType::CUSTOM,
+                   group->getBackend(c10::DeviceType::XPU));
+  return twin;
+}
+
+void call_as_privateuse1(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  for (auto [argument, value] = std::pair(arguments.begin(), stack->end() - long(arguments.size()));
+       argument != arguments.end(); ++argument, ++value)
+    if (argument->name() == "process_group") *value = renamed(value->toCustomClass<c10d::ProcessGroup>());
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
+}
+
+// torch's kernels of c10d for PrivateUse1 depend on the device in one place only: which backend of the group they call.
+void serve_xpu() {
+  static auto* library = new torch::Library(torch::Library::IMPL, "c10d", c10::DispatchKey::XPU, __FILE__, __LINE__);
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::PrivateUse1))
+    if (name.getNamespace() == "c10d")
+      library->impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&call_as_privateuse1>());
+}
+
+}  // namespace
+}  // namespace software
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
+  using software::HostBackend;
+  py::class_<HostBackend, c10d::Backend, c10::intrusive_ptr<HostBackend>>(module, "HostBackend")
+      .def_property_readonly("options", &HostBackend::python_options)
+      .def_property_readonly("uid", &HostBackend::getID)
+      .def("comm_split_count", [](const HostBackend&) { return 0; })
+      .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
+      .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());
+  module.def("over", &software::over);
+  module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
+  module.def("keep_groups", &software::HostBackend::keep_all);
+  module.def("serve_xpu", &software::serve_xpu);
+  software::give_timer();  // last: registered twice, by a copy loaded after one that failed, it ends the process
+}

@@ -1,0 +1,104 @@
+// See clock.h.
+#include "device/clock.h"
+
+#include "device/errors.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace software {
+namespace {
+
+using c10::DeviceIndex;
+using c10::Stream;
+using Queue = std::pair<DeviceIndex, c10::StreamId>;
+
+std::mutex mutex;
+std::map<Queue, Clock::time_point>& sleeping = *new std::map<Queue, Clock::time_point>;
+std::atomic<Clock::rep> last{0};  // until when any queue sleeps
+std::atomic<Waits> mode{Waits::kAllowed};
+thread_local std::optional<Stream> captured;
+thread_local bool broken_off = false;
+std::array<std::atomic<bool>, 128> contexts{};
+
+Queue queue(Stream stream) { return {stream.device_index(), stream.id()}; }
+
+bool anything_sleeps() { return last.load() && !is_past(Clock::time_point(Clock::duration(last.load()))); }
+
+void note_wait() {
+  refuse_in_capture();
+  if (mode == Waits::kRefused) TORCH_CHECK(false, "called a synchronizing ", settings().title, " operation");
+  if (mode == Waits::kWarned) TORCH_WARN("called a synchronizing ", settings().title, " operation");
+}
+
+}  // namespace
+
+bool is_past(Clock::time_point time) { return time <= Clock::now(); }
+
+void wait_until(Clock::time_point time) {
+  if (!is_past(time)) std::this_thread::sleep_until(time);
+}
+
+void sleep_on(Stream stream, Clock::duration time) { sleep_until(stream, std::max(Clock::now(), idle_at(stream)) + time); }
+
+void sleep_until(Stream stream, Clock::time_point time) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto& until = sleeping[queue(stream)];
+  until = std::max(until, time);
+  last = std::max(last.load(), until.time_since_epoch().count());
+}
+
+Clock::time_point idle_at(Stream stream) {
+  if (!anything_sleeps()) return {};
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = sleeping.find(queue(stream));
+  return found == sleeping.end() ? Clock::time_point() : found->second;
+}
+
+void watch_waits(Waits waits) { mode = waits; }
+Waits watched_waits() { return mode; }
+bool is_watched() { return captured || mode != Waits::kAllowed || anything_sleeps(); }
+
+void wait_for(Stream stream) {
+  if (!is_watched()) return;
+  note_wait();
+  wait_until(idle_at(stream));
+}
+
+void wait_for_device(DeviceIndex index) {
+  refuse_in_capture();
+  if (!anything_sleeps()) return;
+  Clock::time_point until{};
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto& [queue, time] : sleeping)
+      if (queue.first == index) until = std::max(until, time);
+  }
+  wait_until(until);
+}
+
+void wait_for_copy(DeviceIndex index) {
+  if (is_watched()) wait_for(current_stream(index));
+}
+
+void set_capturing(std::optional<Stream> stream) {
+  captured = stream;
+  if (std::exchange(broken_off, false)) refuse(kCaptureInvalidated);
+}
+
+void refuse_in_capture() {
+  if (!captured) return;
+  broken_off = true;
+  refuse(kCaptureUnsupported);
+}
+
+bool is_capturing() { return captured.has_value(); }
+bool is_capturing(Stream stream) { return captured && *captured == stream; }
+
+void open_context(DeviceIndex index) { contexts.at(size_t(index)) = true; }
+bool has_context(DeviceIndex index) { return contexts.at(size_t(checked(index))); }
+
+}  // namespace software

@@ -1,0 +1,120 @@
+// The settings of the software device, and each thread's current device.
+#include "device/device.h"
+
+#include "device/errors.h"
+#include "operators/fallback.h"
+#include "operators/operators.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace software {
+namespace {
+Settings chosen;
+thread_local c10::DeviceIndex current = 0;
+std::atomic<bool> used{false}, forked{false};
+std::function<void()>& first_use = *new std::function<void()>;
+
+void after_fork() { forked = forked || used; }
+
+}  // namespace
+
+const Settings& settings() { return chosen; }
+
+void install(Settings wanted) {
+  static std::atomic<bool> installed{false};
+  TORCH_CHECK(!installed.exchange(true), "the software device is installed already");
+  chosen = std::move(wanted);
+  pthread_atfork(nullptr, nullptr, &after_fork);
+  bool displaced = displace_kernels();
+  if (displaced) install_operators();  // first: what the others install comes before these
+  install_memory();
+  install_guard();
+  install_hooks();
+  install_storage_operators();
+  install_casts();
+  install_sparse();
+  install_nested();
+  install_quantized();
+  install_softmax();
+  install_indexing();
+  install_zeros();
+  install_normalization();
+  install_cudnn();
+  install_ctc();
+  install_products();
+  install_fused_attention();
+  install_neural_operators();
+  install_attention();
+  install_profiler();
+  install_allocator_settings();
+  install_pinned_memory();
+  install_autocast();
+  if (!displaced) install_operators();
+  install_fallback();  // last: it fills what the others leave
+}
+
+void initialize() {
+  TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
+              " with multiprocessing, you must use the 'spawn' start method");
+  if (!used.exchange(true) && first_use) first_use();
+}
+
+void set_visible_devices(std::vector<int> numbers) {
+  TORCH_CHECK(!used, "the number of devices is settled when one is used");
+  chosen.count = c10::DeviceIndex(numbers.size());
+  chosen.numbers = std::move(numbers);
+}
+
+void when_initialized(std::function<void()> callback) { first_use = std::move(callback); }
+
+bool is_initialized() { return used; }
+bool is_in_bad_fork() { return forked; }
+
+c10::Device device(c10::DeviceIndex index) { return c10::Device(chosen.type, index); }
+
+bool known_to_torch() { return chosen.type != c10::DeviceType::PrivateUse1; }
+
+c10::DispatchKey backend_key() {
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return c10::DispatchKey::XPU;
+    case c10::DeviceType::CUDA: return c10::DispatchKey::CUDA;
+    default: return c10::DispatchKey::PrivateUse1;
+  }
+}
+
+c10::DispatchKey autograd_key() {
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return c10::DispatchKey::AutogradXPU;
+    case c10::DeviceType::CUDA: return c10::DispatchKey::AutogradCUDA;
+    default: return c10::DispatchKey::AutogradPrivateUse1;
+  }
+}
+
+c10::DispatchKey sparse_key(bool compressed) {
+  switch (chosen.type) {
+    case c10::DeviceType::XPU: return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;
+    case c10::DeviceType::CUDA: return compressed ? c10::DispatchKey::SparseCsrCUDA : c10::DispatchKey::SparseCUDA;
+    default: return compressed ? c10::DispatchKey::SparseCsrPrivateUse1 : c10::DispatchKey::SparsePrivateUse1;
+  }
+}
+
+c10::DeviceIndex current_device() { return current; }
+
+c10::DeviceIndex checked(c10::DeviceIndex index) {
+  if (index == -1) return current;
+  bool exists = index >= 0 && index < chosen.count;
+  if (!exists && chosen.type == c10::DeviceType::CUDA) refuse(kInvalidDevice);
+  TORCH_CHECK(exists || !known_to_torch(), "The device index is out of range. It must be in [0, ",
+              int(chosen.count), "), but got ", int(index), ".");
+  TORCH_CHECK(exists, "Invalid device ID: ", chosen.title, " ", int(index), " of ", int(chosen.count));
+  return index;
+}
+
+void set_current_device(c10::DeviceIndex index) { current = checked(index); }
+
+OnDevice::OnDevice(c10::DeviceIndex index) : previous_(current) { current = checked(index); }
+OnDevice::~OnDevice() { current = previous_; }
+
+}  // namespace software

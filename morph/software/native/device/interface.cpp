@@ -1,0 +1,133 @@
+// The device for libraries in C that have no headers of torch's: addresses of functions with plain types.
+// Those that may fail return an error code of CUDA's runtime, 0 for success.
+#include "device/clock.h"
+#include "device/errors.h"
+
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+namespace software {
+namespace {
+
+template <typename Do>
+int code_of(Do action) noexcept {
+  try {
+    action();
+    return 0;
+  } catch (const c10::OutOfMemoryError&) {
+    return kMemoryAllocation;
+  } catch (const std::exception&) {
+    return is_capturing() ? kCaptureUnsupported : kInitializationError;
+  }
+}
+
+bool exists(int index) { return index >= 0 && index < settings().count; }
+const c10::impl::DeviceGuardImplInterface& guard() { return *c10::impl::getDeviceGuardImpl(settings().type); }
+
+int use() {
+  return code_of([] {
+    initialize();
+    open_context(current_device());
+  });
+}
+
+int count() { return settings().count; }
+int get_device() { return current_device(); }
+int set_device(int index) {
+  if (!exists(index)) return kInvalidDevice;
+  return code_of([&] {
+    initialize();
+    set_current_device(c10::DeviceIndex(index));
+    open_context(c10::DeviceIndex(index));
+  });
+}
+int is_used(int index) { return exists(index) && has_context(c10::DeviceIndex(index)); }
+int synchronize_device() { return code_of([] { guard().synchronizeDevice(current_device()); }); }
+
+void* take(int index, size_t bytes) { return take_outside(c10::DeviceIndex(index), bytes); }
+int give_back(void* pointer) { return give_back_outside(pointer) ? 0 : kInvalidValue; }
+int owner(const void* pointer) { return owner_of(pointer); }
+const void* segment(const void* pointer, size_t* bytes) {
+  auto [start, size] = segment_around(pointer);
+  *bytes = size;
+  return start;
+}
+int place(const void* pointer, int* file, size_t* offset) {
+  return code_of([&] {
+    auto [descriptor, segment, inside] = place_in_file(pointer);
+    *file = descriptor, *offset = segment;
+  });
+}
+void memory_info(int index, size_t* free, size_t* total) {
+  auto [left, all] = allocator()->getMemoryInfo(c10::DeviceIndex(index));
+  *free = left, *total = all;
+}
+int pinned(const void* pointer) { return is_pinned(pointer); }
+
+// A stream's handle is its number, as in torch.cuda.Stream.cuda_stream; it belongs to the current device.
+c10::Stream stream_of(const void* handle) {
+  return c10::Stream(c10::Stream::UNSAFE, device(current_device()), c10::StreamId(reinterpret_cast<intptr_t>(handle)));
+}
+const void* new_stream(int priority) {
+  return reinterpret_cast<const void*>(guard().getNewStream(device(current_device()), priority).id());
+}
+int synchronize_stream(const void* stream) { return code_of([&] { guard().synchronizeStream(stream_of(stream)); }); }
+int query_stream(const void* stream) { return guard().queryStream(stream_of(stream)) ? 0 : int(kNotReady); }
+int priority_of_stream(const void* stream) { return stream_priority(stream_of(stream).id()); }
+int capturing(const void* stream) { return is_capturing(stream_of(stream)); }
+int refused_in_capture() { return code_of(&refuse_in_capture); }
+
+// An event's handle is the address that torch.cuda.Event.cuda_event has.
+int record_event(void** event, const void* stream) {
+  return code_of([&] { guard().record(event, stream_of(stream), current_device(), c10::EventFlag::BACKEND_DEFAULT); });
+}
+int await_event(const void* stream, void* event) { return code_of([&] { guard().block(event, stream_of(stream)); }); }
+int query_event(void* event) { return guard().queryEvent(event) ? 0 : int(kNotReady); }
+int synchronize_event(void* event) { return code_of([&] { guard().synchronizeEvent(event); }); }
+void free_event(void* event) { guard().destroyEvent(event, current_device()); }
+int elapsed(void* from, void* to, float* milliseconds) {
+  if (query_event(from) || query_event(to)) return kNotReady;
+  return code_of([&] { *milliseconds = float(elapsed_time(from, to)); });
+}
+int64_t time_of_event(const void* event) { return event_time(reinterpret_cast<size_t>(event)); }
+void set_time_of_event(void* event, int64_t time) { set_event_time(reinterpret_cast<size_t>(event), time); }
+
+template <typename Function>
+size_t address(Function* function) {
+  return reinterpret_cast<size_t>(function);
+}
+
+}  // namespace
+
+std::map<std::string, size_t> interface() {
+  return {{"use", address(&use)},
+          {"count", address(&count)},
+          {"get_device", address(&get_device)},
+          {"set_device", address(&set_device)},
+          {"is_used", address(&is_used)},
+          {"synchronize_device", address(&synchronize_device)},
+          {"take", address(&take)},
+          {"give_back", address(&give_back)},
+          {"owner", address(&owner)},
+          {"segment", address(&segment)},
+          {"place", address(&place)},
+          {"memory_info", address(&memory_info)},
+          {"pin", address(&register_host_memory)},
+          {"unpin", address(&unregister_host_memory)},
+          {"is_pinned", address(&pinned)},
+          {"new_stream", address(&new_stream)},
+          {"synchronize_stream", address(&synchronize_stream)},
+          {"query_stream", address(&query_stream)},
+          {"priority_of_stream", address(&priority_of_stream)},
+          {"is_capturing", address(&capturing)},
+          {"refused_in_capture", address(&refused_in_capture)},
+          {"record_event", address(&record_event)},
+          {"await_event", address(&await_event)},
+          {"query_event", address(&query_event)},
+          {"synchronize_event", address(&synchronize_event)},
+          {"free_event", address(&free_event)},
+          {"elapsed", address(&elapsed)},
+          {"time_of_event", address(&time_of_event)},
+          {"set_time_of_event", address(&set_time_of_event)}};
+}
+
+}  // namespace software

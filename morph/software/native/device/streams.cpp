@@ -1,0 +1,132 @@
+// Device guard, streams and events.
+#include "device/clock.h"
+#include "device/errors.h"
+
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <unordered_map>
+
+namespace software {
+namespace {
+
+using c10::Device;
+using c10::DeviceIndex;
+using c10::Stream;
+
+thread_local std::unordered_map<DeviceIndex, c10::StreamId> current_streams;
+
+// As torch has for a GPU: this many streams of each priority, used in turn. The default one is 0.
+constexpr c10::StreamId kStreams = 32, kPriorities = 4;
+std::array<std::array<std::atomic<uint32_t>, kPriorities>, 128> given{};
+
+struct Event {
+  Clock::time_point time;
+};
+
+Clock::time_point time_of(const void* event) { return event ? static_cast<const Event*>(event)->time : Clock::time_point(); }
+
+Stream stream(Device device, c10::StreamId id) { return Stream(Stream::UNSAFE, device, id); }
+
+struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
+  c10::DeviceType type() const override { return settings().type; }
+  Device exchangeDevice(Device wanted) const override {
+    Device previous = getDevice();
+    setDevice(wanted);
+    return previous;
+  }
+  Device getDevice() const override { return device(current_device()); }
+  void setDevice(Device wanted) const override { set_current_device(wanted.index()); }
+  void uncheckedSetDevice(Device wanted) const noexcept override {
+    if (wanted.index() < settings().count) set_current_device(wanted.index());
+  }
+  DeviceIndex deviceCount() const noexcept override { return settings().count; }
+  void synchronizeDevice(const DeviceIndex index) const override {
+    open_context(checked(index));
+    wait_for_device(checked(index));
+  }
+
+  Stream getStream(Device of) const override { return current_stream(checked(of.index())); }
+  Stream getDefaultStream(Device of) const override { return stream(device(checked(of.index())), 0); }
+  Stream getStreamFromGlobalPool(Device of, bool high) const override { return getNewStream(of, high ? -1 : 0); }
+  Stream getNewStream(Device of, int priority) const override {
+    auto level = std::clamp(-c10::StreamId(priority), c10::StreamId(0), kPriorities - 1);
+    DeviceIndex index = checked(of.index());
+    c10::StreamId turn = given[size_t(index)][size_t(level)]++ % kStreams;
+    return stream(device(index), 1 + level * kStreams + turn);
+  }
+  Stream exchangeStream(Stream wanted) const override {
+    Stream previous = getStream(wanted.device());
+    current_streams[wanted.device_index()] = wanted.id();
+    return previous;
+  }
+  bool queryStream(const Stream& which) const override { return is_past(idle_at(which)); }
+  void synchronizeStream(const Stream& which) const override { wait_for(which); }
+
+  void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
+    if (!*event) *event = new Event;
+    open_context(which.device_index());
+    static_cast<Event*>(*event)->time = std::max(Clock::now(), idle_at(which));
+  }
+  void block(void* event, const Stream& which) const override {
+    if (!is_past(time_of(event))) sleep_until(which, time_of(event));
+  }
+  bool queryEvent(void* event) const override { return is_past(time_of(event)); }
+  void synchronizeEvent(void* event) const override {
+    refuse_in_capture();
+    wait_until(time_of(event));
+  }
+  void destroyEvent(void* event, const DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }
+  double elapsedTime(void* from, void* to, const DeviceIndex) const override { return elapsed_time(from, to); }
+  void recordDataPtrOnStream(const c10::DataPtr& data, const Stream& which) const override {
+    allocator()->recordStream(data, which);
+  }
+};
+
+// Functions that some supported releases of torch lack, each in a class that is empty there.
+template <class Base>
+struct WithNativeHandle : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.getStreamNativeHandle(stream); }
+struct WithNativeHandle<Base> : Base {  // torch 2.11
+  void* getStreamNativeHandle(const Stream which) const override { return reinterpret_cast<void*>(which.id()); }
+};
+
+template <class Base>
+struct WithCapture : Base {};
+template <class Base>
+  requires requires(const Base& base, Stream stream) { base.isStreamCapturing(stream); }
+struct WithCapture<Base> : Base {  // torch 2.12
+  bool isStreamCapturing(const Stream& which) const override { return is_capturing(which); }
+};
+
+using Guard = WithCapture<WithNativeHandle<GuardOfAll>>;
+
+}  // namespace
+
+Stream current_stream(DeviceIndex index) {
+  auto found = current_streams.find(index);
+  return stream(device(index), found == current_streams.end() ? 0 : found->second);
+}
+
+double elapsed_time(const void* from, const void* to) {
+  if (!is_past(time_of(from)) || !is_past(time_of(to))) refuse(kNotReady);
+  auto passed = time_of(to) - time_of(from);
+  return std::chrono::duration<double, std::milli>(passed).count();
+}
+
+int64_t event_time(size_t event) { return time_of(reinterpret_cast<void*>(event)).time_since_epoch().count(); }
+void set_event_time(size_t event, int64_t time) {
+  reinterpret_cast<Event*>(event)->time = Clock::time_point(Clock::duration(time));
+}
+
+int stream_priority(c10::StreamId id) {
+  bool ours = id > 0 && id <= kStreams * kPriorities;
+  return ours ? -int((id - 1) / kStreams) : 0;
+}
+
+void install_guard() { c10::impl::DeviceGuardImplRegistrar(settings().type, new Guard); }
+
+}  // namespace software

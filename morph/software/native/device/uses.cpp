@@ -1,0 +1,59 @@
+// Memory that work of other streams than its own still uses when it is given back: torch's record_stream. It is
+// free again when those streams are idle.
+#include "device/clock.h"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace software {
+namespace {
+
+std::mutex counted;
+std::unordered_map<const void*, std::vector<c10::Stream>>& users =
+    *new std::unordered_map<const void*, std::vector<c10::Stream>>;
+std::vector<std::pair<void*, Clock::time_point>>& given_back = *new std::vector<std::pair<void*, Clock::time_point>>;
+std::atomic<bool> any_users{false}, any_given_back{false};
+
+Clock::time_point last_use(const void* block) {
+  auto found = users.find(block);
+  if (found == users.end()) return {};
+  Clock::time_point last{};
+  for (c10::Stream stream : found->second) last = std::max(last, idle_at(stream));
+  users.erase(found);
+  any_users = !users.empty();
+  return last;
+}
+
+}  // namespace
+
+void use_on(const void* block, c10::Stream stream) {
+  std::lock_guard<std::mutex> lock(counted);
+  users[block].push_back(stream);
+  any_users = true;
+}
+
+bool keep_while_used(void* block) {
+  if (!any_users) return false;
+  std::lock_guard<std::mutex> lock(counted);
+  Clock::time_point last = last_use(block);
+  if (is_past(last)) return false;
+  given_back.emplace_back(block, last);
+  any_given_back = true;
+  return true;
+}
+
+std::vector<void*> no_longer_used() {
+  if (!any_given_back) return {};
+  std::vector<void*> idle;
+  std::lock_guard<std::mutex> lock(counted);
+  for (auto it = given_back.begin(); it != given_back.end();) {
+    bool past = is_past(it->second);
+    if (past) idle.push_back(it->first);
+    it = past ? given_back.erase(it) : std::next(it);
+  }
+  any_given_back = !given_back.empty();
+  return idle;
+}
+
+}  // namespace software

@@ -1,0 +1,346 @@
+// See arena.h.
+#include "memory/arena.h"
+
+#include "memory/addresses.h"
+#include "device/errors.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace software {
+namespace {
+
+constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+// The sizes of c10's CUDA allocator, which the vendors' allocators copied.
+constexpr size_t kRound = 512, kSmall = MiB, kLarge = 10 * MiB;
+constexpr size_t kSmallSegment = 2 * MiB, kMiddleSegment = 20 * MiB, kLargeRound = 2 * MiB;
+
+size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+size_t segment_size(size_t block) {
+  if (block <= kSmall) return kSmallSegment;
+  return block < kLarge ? kMiddleSegment : rounded(block, kLargeRound);
+}
+
+std::string readable(size_t bytes) {
+  char text[32];
+  if (bytes <= MiB) std::snprintf(text, sizeof text, "%zu bytes", bytes);
+  else if (bytes <= GiB) std::snprintf(text, sizeof text, "%.2f MiB", double(bytes) / MiB);
+  else std::snprintf(text, sizeof text, "%.2f GiB", double(bytes) / GiB);
+  return text;
+}
+
+void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
+  for (size_t pool : {size_t(0), size_t(large ? 2 : 1)})
+    amount >= 0 ? array[pool].increase(size_t(amount)) : array[pool].decrease(size_t(-amount));
+}
+
+}  // namespace
+
+Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t size = std::max(kRound, rounded_as_set(requested + settings().padding, kRound));
+  Block* block = cached(size, stream, pool);
+  if (!block) block = grow(size, stream, pool);
+  split(block, size);
+  make_used(block, requested);
+  settle_inactive(block->segment->large);
+  return block;
+}
+
+void Arena::give_back(Segment* segment, void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Block* block = segment->block_at(pointer);
+  TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
+  make_free(block);
+  settle_inactive(segment->large);
+  if (!caching) release_unused_segments();
+}
+
+void Arena::make_used(Block* block, size_t requested) {
+  note("alloc", block->start, block->size, block->segment->stream, block->segment->pool);
+  block->used = true;
+  block->requested = requested;
+  count(block, +1);
+}
+
+void Arena::make_free(Block* block) {
+  count(block, -1);
+  for (const char* action : {"free_requested", "free_completed"})
+    note(action, block->start, block->size, block->segment->stream, block->segment->pool);
+  block->used = false;
+  if (Block* left = block->before; left && !left->used) block = join(left, block, left);
+  if (Block* right = block->after; right && !right->used) block = join(block, right, right);
+  make_cached(block);
+}
+
+void Arena::make_cached(Block* block) {
+  block->segment->free->insert(block);
+  if (block->before || block->after) count_inactive(block, +1);
+}
+
+void Arena::release_cached() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  releases_++;
+  release_unused_segments();
+}
+
+FreeBlocks& Arena::free(const Segment& segment) {
+  for (auto& each : free_)
+    if (each->serves(segment.large, segment.stream, segment.pool)) return *each;
+  return *free_.emplace_back(std::make_unique<FreeBlocks>(segment.large, segment.stream, segment.pool));
+}
+
+Block* Arena::cached(size_t size, c10::StreamId stream, MempoolId_t pool) {
+  for (auto& each : free_)
+    if (each->serves(size > kSmall, stream, pool)) {
+      Block* block = each->take(size);
+      if (block && (block->before || block->after)) count_inactive(block, -1);
+      return block;
+    }
+  return nullptr;
+}
+
+char* Arena::map(size_t bytes) {
+  char* start = ftruncate(file(), off_t(end_ + bytes)) == 0 ? aligned_addresses(bytes) : nullptr;
+  if (!start) return nullptr;
+  int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, flags, file(), off_t(end_)) == MAP_FAILED) {
+    munmap(start, bytes);
+    return nullptr;
+  }
+  end_ += bytes;
+  return start;
+}
+
+Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
+  size_t bytes = segment_size(size), offset = end_;
+  char* start = fits(bytes) ? map(bytes) : nullptr;
+  if (!start) {
+    stats_.num_alloc_retries++;
+    releases_++;
+    release_unused_segments();
+    start = fits(bytes) ? map(bytes) : nullptr;
+  }
+  if (!start) refuse(size);
+  auto segment = std::make_unique<Segment>(Segment{device_, start, bytes, offset, stream, pool, size > kSmall});
+  segment->free = &free(*segment);
+  segment->blocks.resize(bytes / segment->unit());
+  stats_.num_device_alloc++;
+  count_segment(*segment, +1);
+  note("segment_alloc", start, bytes, stream, pool);
+  enter(start, bytes, segment.get());
+  Block* block = segment->block_at(start) = new Block{segment.get(), start, bytes};
+  segments_.emplace(start, std::move(segment));
+  return block;
+}
+
+void Arena::split(Block* block, size_t size) {
+  size_t rest = block->size - size;
+  if (block->segment->large ? rest <= kSmall : rest < kRound) return;
+  Block* right = new Block{block->segment, block->start + size, rest};
+  right->before = block;
+  right->after = block->after;
+  if (right->after) right->after->before = right;
+  block->after = right;
+  block->size = size;
+  block->segment->block_at(right->start) = right;
+  block->segment->free->insert(right);
+  count_inactive(right, +1);
+}
+
+// One of the two is free already, the other is being freed.
+Block* Arena::join(Block* left, Block* right, Block* free) {
+  free->segment->free->erase(free);
+  count_inactive(free, -1);
+  left->size += right->size;
+  left->after = right->after;
+  if (left->after) left->after->before = left;
+  right->segment->block_at(right->start) = nullptr;
+  delete right;
+  return left;
+}
+
+int64_t Arena::releases() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return releases_;
+}
+
+void Arena::release_unused_segments() {
+  for (auto& blocks : free_)
+    for (Block* block : blocks->whole_segments())
+      if (!holders_.count(block->segment->pool)) {
+        blocks->erase(block);
+        release(block);
+      }
+}
+
+void Arena::release(Block* block) {
+  Segment* segment = block->segment;
+  count_segment(*segment, -1);
+  note("segment_free", segment->start, segment->size, segment->stream, segment->pool);
+  stats_.num_device_free++;
+  enter(segment->start, segment->size, nullptr);
+  munmap(segment->start, segment->size);
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
+  segments_.erase(segment->start);
+  delete block;
+}
+
+// Addresses are taken by granules, of which the file holds only the pages that are written.
+void* Arena::take_outside(size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
+  char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
+  if (!start) return nullptr;
+  auto segment = std::make_unique<Segment>(Segment{device_, start, size, offset, 0, {0, 0}, true});
+  outside_bytes_ += size;
+  enter(start, rounded(size, kGranule), segment.get());
+  outside_.emplace(start, std::move(segment));
+  return start;
+}
+
+bool Arena::give_back_outside(Segment* segment) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = outside_.find(segment->start);
+  if (found == outside_.end()) return false;
+  size_t bytes = rounded(segment->size, kGranule);
+  enter(segment->start, bytes, nullptr);
+  munmap(segment->start, bytes);
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(bytes));
+  outside_bytes_ -= segment->size;
+  outside_.erase(found);
+  return true;
+}
+
+size_t Arena::available() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return left();
+}
+
+size_t Arena::reserved() const { return size_t(stats_.reserved_bytes[0].current); }
+
+size_t Arena::left() const { return usable_memory() - reserved() - outside_bytes_; }
+
+bool Arena::fits(size_t bytes) const {
+  return bytes <= left() && reserved() + bytes <= size_t(double(settings().memory) * fraction);
+}
+
+void Arena::refuse_as_torch(size_t size) {
+  size_t total = settings().memory, allocated = size_t(stats_.allocated_bytes[0].current);
+  if (settings().type == c10::DeviceType::CUDA)
+    refuse_memory({device_, segment_size(size), total, left(), size_t(double(total) * fraction), reserved(),
+                   allocated});
+  C10_THROW_ERROR(
+      OutOfMemoryError,
+      c10::str(settings().title, " out of memory. Tried to allocate ", readable(size), ". GPU ", int(device_),
+               " has a total capacity of ", readable(total), " of which ", readable(left()),
+               " is free. Of the allocated memory ", readable(allocated), " is allocated by PyTorch, and ",
+               readable(reserved() - allocated),
+               " is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached "
+               "memory."));
+}
+
+void Arena::refuse(size_t size) {
+  stats_.num_ooms++;
+  note("oom", reinterpret_cast<void*>(left()), size, 0);
+  if (known_to_torch()) refuse_as_torch(size);
+  const std::string& title = settings().title;
+  C10_THROW_ERROR(
+      OutOfMemoryError,
+      c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
+               readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
+               " already allocated; ", readable(size_t(stats_.active_bytes[0].current)), " current active; ",
+               readable(left()), " free; ", readable(reserved()),
+               " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
+               "max_split_size_mb to avoid fragmentation."));
+}
+
+void Arena::count(const Block* block, int sign) {
+  bool large = block->segment->large;
+  add(stats_.allocation, large, sign);
+  add(stats_.active, large, sign);
+  add(stats_.allocated_bytes, large, sign * int64_t(block->size));
+  add(stats_.active_bytes, large, sign * int64_t(block->size));
+  add(stats_.requested_bytes, large, sign * int64_t(block->requested));
+}
+
+void Arena::count_inactive(const Block* block, int sign) {
+  inactive_.blocks += sign;
+  inactive_.bytes += sign * int64_t(block->size);
+}
+
+// An allocation or a free counts as one change: a block that only shrinks was not freed.
+void Arena::settle_inactive(bool large) {
+  if (inactive_.blocks) add(stats_.inactive_split, large, inactive_.blocks);
+  if (inactive_.bytes) add(stats_.inactive_split_bytes, large, inactive_.bytes);
+  inactive_ = {};
+}
+
+void Arena::count_segment(const Segment& segment, int sign) {
+  add(stats_.segment, segment.large, sign);
+  add(stats_.reserved_bytes, segment.large, sign * int64_t(segment.size));
+}
+
+std::vector<Arena::StatArray*> Arena::all_stats() {
+  return {&stats_.allocation,     &stats_.segment,      &stats_.active,
+          &stats_.inactive_split, &stats_.active_bytes, &stats_.inactive_split_bytes,
+          &stats_.allocated_bytes, &stats_.reserved_bytes, &stats_.requested_bytes};
+}
+
+c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+void Arena::reset_peaks() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (StatArray* array : all_stats())
+    for (auto& stat : *array) stat.reset_peak();
+}
+
+void Arena::reset_totals() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (StatArray* array : all_stats())
+    for (auto& stat : *array) stat.reset_accumulated();
+  stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
+}
+
+void Arena::list(std::vector<SegmentView>& into) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [start, segment] : segments_) {
+    SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
+    for (Block* block = segment->block_at(start); block; block = block->after)
+      view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used});
+    into.push_back(std::move(view));
+  }
+}
+
+void Arena::hold(MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  holders_[pool]++;
+}
+
+void Arena::let_go(MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  if (found != holders_.end() && --found->second == 0) holders_.erase(found);
+}
+
+int Arena::holders(MempoolId_t pool) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = holders_.find(pool);
+  return found == holders_.end() ? 0 : found->second;
+}
+
+int Arena::file() {
+  if (file_ < 0) {  // monitors read its name
+    std::string name = "software device " + std::to_string(settings().numbers.at(size_t(device_)));
+    file_ = memfd_create(name.c_str(), MFD_CLOEXEC);
+  }
+  TORCH_CHECK(file_ >= 0, "no memory file for the software device");
+  return file_;
+}
+
+}  // namespace software

@@ -1,0 +1,146 @@
+// Operators that allocate, view, resize, copy or read device memory.
+#include "device/clock.h"
+#include "memory/host_view.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/resize_native.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::IntArrayRef;
+using c10::DeviceIndex;
+using at::Tensor;
+using std::optional;
+
+at::ScalarType or_default(optional<at::ScalarType> dtype) {
+  return dtype ? *dtype : c10::typeMetaToScalarType(c10::get_default_dtype());
+}
+
+OnDevice on(optional<c10::Device> wanted) { return OnDevice(wanted ? wanted->index() : -1); }
+
+void refuse_pinning(optional<bool> pin) {
+  TORCH_CHECK(!pin.value_or(false), "Only dense CPU tensors can be pinned");
+}
+
+Tensor empty(IntArrayRef size, optional<at::ScalarType> dtype, optional<at::Layout>, optional<c10::Device> wanted,
+             optional<bool> pin, optional<at::MemoryFormat> format) {
+  refuse_pinning(pin);
+  OnDevice guard = on(wanted);
+  return at::detail::empty_generic(size, allocator(), c10::DispatchKeySet(backend_key()), or_default(dtype), format);
+}
+
+Tensor empty_strided(IntArrayRef size, IntArrayRef stride, optional<at::ScalarType> dtype, optional<at::Layout>,
+                     optional<c10::Device> wanted, optional<bool> pin) {
+  refuse_pinning(pin);
+  OnDevice guard = on(wanted);
+  return at::detail::empty_strided_generic(size, stride, allocator(), c10::DispatchKeySet(backend_key()),
+                                           or_default(dtype));
+}
+
+const Tensor& resize_(const Tensor& self, IntArrayRef size, optional<at::MemoryFormat> format) {
+  OnDevice guard(self.device().index());
+  return at::native::resize_(self, size, format);
+}
+
+Tensor& set_storage(Tensor& self, c10::Storage source, int64_t offset, IntArrayRef size, IntArrayRef stride) {
+  OnDevice guard(source.device().index());
+  return at::native::set_storage_cpu_(self, std::move(source), offset, size, stride);
+}
+
+Tensor& set_whole_storage(Tensor& self, c10::Storage source) {
+  int64_t size = int64_t(source.nbytes()) / int64_t(self.dtype().itemsize());
+  return set_storage(self, std::move(source), 0, size, {});
+}
+
+Tensor& set_empty(Tensor& self) {
+  OnDevice guard(self.device().index());
+  c10::Storage nothing(c10::Storage::use_byte_size_t(), 0, allocator()->allocate(0), allocator(), true);
+  return set_storage(self, std::move(nothing), 0, {0}, {});
+}
+
+// A copy between host and device blocks unless it is non-blocking; then pinned memory stays in use
+// until the queue reaches it.
+void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
+  if (!is_watched() || source.is_cpu() == target.is_cpu()) return;
+  const Tensor &host = source.is_cpu() ? source : target, &device = source.is_cpu() ? target : source;
+  DeviceIndex index = device.device().index();
+  if (non_blocking) use_pinned(host.storage().data(), current_stream(index));
+  else wait_for_copy(index);
+}
+
+// Either side may be on the host: both are memory of this process.
+Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
+  note_copy(source, target, non_blocking);
+  host_view(target).copy_(host_view(source));
+  return target;
+}
+
+// torch copies by _copy_from for PrivateUse1, and by copy_ for device types that it knows.
+Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+  copy_from(source, self, non_blocking);
+  return self;
+}
+
+Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
+  target.resize_(source.sizes());
+  return copy_from(source, target, false);
+}
+
+// Reads an item() for the program, and so waits for the queue.
+at::Scalar read_scalar(const Tensor& self) {
+  wait_for_copy(self.device().index());
+  return at::_local_scalar_dense(host_view(self));
+}
+
+void record_stream(Tensor& self, c10::Stream stream) { allocator()->recordStream(self.storage().data_ptr(), stream); }
+
+// Lets `parameter.data = moved` keep the parameter: torch calls it for every pair of dense tensors.
+bool exchangeable(const Tensor& self, const Tensor& other) {
+  auto dense = [](const Tensor& tensor) {
+    return tensor.layout() == c10::kStrided && (tensor.is_cpu() || tensor.device().type() == settings().type);
+  };
+  return dense(self) && dense(other);
+}
+
+}  // namespace
+
+void install_storage_operators() {
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library->impl("empty.memory_format", &empty);
+  library->impl("empty_strided", &empty_strided);
+  library->impl("as_strided", &at::native::as_strided_tensorimpl);
+  library->impl("view", static_cast<Tensor (*)(const Tensor&, IntArrayRef)>(&at::native::view));
+  library->impl("_reshape_alias", &at::native::_reshape_alias);
+  library->impl("unfold", &at::native::unfold);
+  library->impl("view_as_real", &at::native::view_as_real);
+  library->impl("view_as_complex", &at::native::view_as_complex);
+  library->impl("resize_", &resize_);
+  library->impl("set_.source_Storage", &set_whole_storage);
+  library->impl("set_.source_Storage_storage_offset", &set_storage);
+  library->impl("set_.source_Tensor", &at::native::set_tensor_);
+  library->impl("set_", &set_empty);
+  if (known_to_torch()) library->impl("copy_", &copy_);
+  library->impl("_copy_from", &copy_from);
+  library->impl("_copy_from_and_resize", &copy_from_and_resize);
+  library->impl("_local_scalar_dense", &read_scalar);
+  library->impl("record_stream", &record_stream);
+  library->impl("_has_compatible_shallow_copy_type", &exchangeable);
+  // Copying reads conjugate and negative views as they are; resolving one is a copy.
+  for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
+    auto* views = new torch::Library(torch::Library::IMPL, "aten", lazy, __FILE__, __LINE__);
+    views->impl("_copy_from", torch::CppFunction::makeFallthrough());
+  }
+}
+
+}  // namespace software

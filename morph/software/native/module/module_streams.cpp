@@ -1,0 +1,46 @@
+// Python bindings of streams and events.
+#include "device/clock.h"
+#include "device/errors.h"
+#include "module/module.h"
+
+namespace software {
+namespace {
+
+c10::Stream stream_of(c10::StreamId id, int index) {
+  return c10::Stream(c10::Stream::UNSAFE, device(index_of(index)), id);
+}
+
+double elapsed(size_t from, size_t to) {
+  return elapsed_time(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to));
+}
+
+void sleep_on_current(double seconds) {
+  auto time = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  sleep_on(current_stream(current_device()), time);
+}
+
+void capture_stream(std::optional<std::pair<c10::StreamId, int>> stream) {
+  set_capturing(stream ? std::optional(stream_of(stream->first, stream->second)) : std::nullopt);
+}
+
+}  // namespace
+
+c10::DeviceIndex index_of(int64_t index) {
+  if (index < -1 || index > std::numeric_limits<c10::DeviceIndex>::max()) refuse(kInvalidDevice);
+  return c10::DeviceIndex(index);
+}
+
+void bind_streams(py::module& module) {
+  module.def("stream_priority", &stream_priority);
+  module.def("elapsed_time", &elapsed);
+  module.def("event_time", &event_time);
+  module.def("set_event_time", &set_event_time);
+  module.def("sleep", &sleep_on_current);
+  module.def("capture_stream", &capture_stream);
+  module.def("is_capturing", [] { return is_capturing(); });
+  module.def("refuse_in_capture", &refuse_in_capture);
+  module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
+  module.def("watched_waits", [] { return int(watched_waits()); });
+}
+
+}  // namespace software

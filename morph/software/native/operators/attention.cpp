@@ -1,0 +1,116 @@
+// Attention: torch finds a device's kernels in a table that only a build for the device fills. The switches of
+// `torch.nn.attention.sdpa_kernel` decide whether CUDA would have a kernel; the CPU's kernel computes.
+#include "device/device.h"
+
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using sdp::sdp_params;
+using AdditiveMask = std::optional<Tensor>;
+
+void check(const sdp_params& given) {
+  const auto& [query, key, value, mask, dropout, causal, grouped] = given;
+  auto dtype = query.dtype();
+  TORCH_CHECK(dtype == key.dtype() && dtype == value.dtype(),
+              "Expected query, key, and value to have the same dtype, but got query.dtype: ", query.dtype(),
+              " key.dtype: ", key.dtype(), " and value.dtype: ", value.dtype(), " instead.");
+  TORCH_CHECK(query.device() == key.device() && query.device() == value.device(),
+              "Expected query, key, and value to have the same device type, but got query.device: ", query.device(),
+              " key.device: ", key.device(), " and value.device: ", value.device(), " instead.");
+  TORCH_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
+              "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", query.dim(),
+              " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
+  if (!mask) return;
+  auto kind = mask->dtype();
+  TORCH_CHECK(kind == at::kBool || kind == at::kFloat || kind == dtype,
+              "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ", kind,
+              " and  query.dtype: ", dtype, " instead.");
+  TORCH_CHECK(!causal, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+}
+
+AdditiveMask added(const AdditiveMask& mask, const Tensor& query) {
+  if (!mask || mask->scalar_type() != at::kBool) return mask;
+  return at::where(*mask, at::scalar_tensor(0.0, query.options()),
+                   at::scalar_tensor(-std::numeric_limits<double>::infinity(), query.options()));
+}
+
+bool half(const sdp_params& given) {
+  return given.query.scalar_type() == at::kHalf || given.query.scalar_type() == at::kBFloat16;
+}
+
+bool shapes_fit(const sdp_params& given, bool debug) {
+  return sdp::check_nested_tensor(given, debug) && sdp::check_tensor_shapes(given, debug) &&
+         sdp::check_batch_size_and_num_heads_dense<true>(given, debug) &&
+         sdp::check_nonzero_sequence_lengths_dense(given, debug);
+}
+
+// The requirements of CUDA's kernels that do not depend on the GPU's model.
+bool flash_takes(const sdp_params& given, bool debug) {
+  return sdp::check_runtime_disabled_flash(given, debug) && shapes_fit(given, debug) &&
+         sdp::check_for_attn_mask(given, debug) && half(given) && given.query.sym_size(-1) <= 256;
+}
+
+bool efficient_takes(const sdp_params& given, bool debug) {
+  return sdp::check_runtime_disabled_mem_efficient(given, debug) && !given.enable_gqa && shapes_fit(given, debug) &&
+         (half(given) || given.query.scalar_type() == at::kFloat);
+}
+
+bool cudnn_takes(const sdp_params& given) {
+  return at::globalContext().userEnabledCuDNNSDP() && shapes_fit(given, false) && half(given);
+}
+
+void refuse_unless_allowed(const sdp_params& given) {
+  const auto& context = at::globalContext();
+  if (context.userEnabledMathSDP()) return;
+  bool any = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
+  TORCH_CHECK(any, "No viable backend for scaled_dot_product_attention was found. ",
+              "This is likely due to turning off both the math kernel and the fused kernels.");
+  if (flash_takes(given, false) || efficient_takes(given, false) || cudnn_takes(given)) return;
+  TORCH_WARN("Memory efficient kernel not used because:");
+  efficient_takes(given, true);
+  TORCH_WARN("Flash attention kernel not used because:");
+  flash_takes(given, true);
+  TORCH_CHECK(false, "No available kernel. Aborting execution.");
+}
+
+// The conditions under which the CPU takes its fused kernel.
+bool fused_on_host(const sdp_params& given) {
+  const auto& context = at::globalContext();
+  bool wanted = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
+  if (!wanted || !shapes_fit(given, false) || given.dropout > 0 || !sdp::check_attn_mask_shape(given, false))
+    return false;
+  auto width = given.query.sym_size(-1);
+  return given.query.is_floating_point() && width == given.key.sym_size(-1) && width == given.value.sym_size(-1) &&
+         sdp::check_last_dim_stride_equals_1_dense<true>({given.query, given.key, given.value}, false);
+}
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
+                 bool causal, std::optional<double> scale, bool grouped) {
+  sdp_params given{query, key, value, mask, dropout, causal, grouped};
+  check(given);
+  refuse_unless_allowed(given);
+  if (fused_on_host(given))
+    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal,
+                                                                       added(mask, query), scale));
+  return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, added(mask, query), dropout, causal,
+                                                            std::nullopt, scale, grouped));
+}
+
+}  // namespace
+
+void install_attention() {
+  for (auto key : {autograd_key(), backend_key()}) {  // it is made of differentiable parts
+    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+    library->impl("scaled_dot_product_attention", &attention);
+  }
+}
+
+}  // namespace software

@@ -1,0 +1,196 @@
+// See call.h.
+#include "operators/call.h"
+
+#include "memory/host_view.h"
+#include "operators/sparse.h"
+
+#include <ATen/ops/_efficientzerotensor.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
+
+#include <unordered_set>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+
+void copy_bytes(const Tensor& target, const Tensor& source) {  // of the same sizes and strides
+  if (source.numel() == 0) return;
+  int64_t last = 0;
+  for (int64_t i = 0; i < source.dim(); i++) last += (source.size(i) - 1) * source.stride(i);
+  std::memcpy(target.mutable_data_ptr(), source.const_data_ptr(), size_t(last + 1) * source.element_size());
+}
+
+bool is_device_memory(const c10::StorageImpl& storage) {
+  return storage.data_ptr().get_deleter() == &free_device_memory;
+}
+
+void make_device_memory(c10::StorageImpl& storage, c10::Device target) {
+  storage._mutable_data_ptr_no_checks().unsafe_set_device(target);
+  storage.set_allocator(allocator());
+}
+
+void put_on(c10::TensorImpl* tensor, const c10::Storage& storage) {
+  tensor->set_storage_keep_dtype(storage);
+  tensor->_change_backend_component_keys(storage.device());
+}
+
+Tensor tensor_of(const c10::TensorImpl* impl) {
+  return Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(
+      const_cast<c10::TensorImpl*>(impl)));
+}
+
+// The CPU's kernel has moved it to other memory of the device, or of the host.
+void move(const Tensor& mine, const Tensor& host) {
+  c10::StorageImpl* from = host.storage().unsafeGetStorageImpl();
+  bool taken_over = is_device_memory(*from);
+  if (taken_over) {
+    make_device_memory(*from, mine.device());
+    mine.storage().set_data_ptr_noswap(std::move(from->_mutable_data_ptr_no_checks()));
+    mine.storage().set_nbytes(from->nbytes());
+  } else {
+    mine.resize_(host.sizes());
+  }
+  mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
+  if (!taken_over) copy_bytes(mine, host);
+}
+
+void write_back(const Tensor& mine, const Tensor& host) {
+  if (mine.layout() != c10::kStrided) return write_back_sparse(mine, host);
+  if (mine.is_conj() != host.is_conj()) mine._set_conj(host.is_conj());  // linalg.lu_solve writes a lazy conjugate
+  if (host.storage().data() != mine.storage().data()) return move(mine, host);
+  if (host.sizes() == mine.sizes() && host.strides() == mine.strides()) return;
+  mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
+}
+
+}  // namespace
+
+bool takes_host_tensors(const char* name) {
+  static const auto& names = *new std::unordered_set<std::string_view>{
+      "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
+      "aten::_unsafe_index_put", "aten::_pad_packed_sequence", "aten::_pack_padded_sequence",
+      "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
+      "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
+  return names.count(name);
+}
+
+Tensor& Call::to_host(const Tensor& tensor, bool written) {
+  if (!on_device(tensor)) {
+    if (tensor.defined()) refuse_unless_scalar(tensor, written);
+    pairs_.push_back({nullptr, tensor, false});
+    return pairs_.back().host;
+  }
+  const c10::TensorImpl* device = tensor.unsafeGetTensorImpl();
+  for (Pair& pair : pairs_)
+    if (pair.device == device) {
+      pair.written |= written;
+      return pair.host;
+    }
+  pairs_.push_back({device, view(tensor), written});
+  return pairs_.back().host;
+}
+
+Tensor Call::element_to_host(const Tensor& tensor) {
+  if (!on_device(tensor)) {
+    if (tensor.defined()) refuse_unless_scalar(tensor, false);
+    return tensor;
+  }
+  return view(tensor);
+}
+
+Tensor Call::view(const Tensor& tensor) {
+  sparse_ |= tensor.layout() != c10::kStrided;
+  if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
+  if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
+  return host_view(tensor, host_storage(tensor));
+}
+
+void Call::write_back() {
+  for (auto& [device, host, written] : pairs_)
+    if (written) software::write_back(tensor_of(device), host);
+}
+
+void Call::to_device(at::ArrayRef<Tensor*> results) {
+  for (Tensor* result : results)
+    if (result->defined() && result->is_cpu()) to_device(*result, results);
+}
+
+void Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {
+  TORCH_CHECK_NOT_IMPLEMENTED(host.layout() != c10::kMkldnn, "Could not run '", name_, "' with arguments from the '",
+                              c10::DeviceTypeName(settings().type, true), "' backend: its result is the CPU's own.");
+  for (Pair& pair : pairs_)
+    if (pair.device && pair.host.is_same(host)) {
+      host = tensor_of(pair.device);
+      return;
+    }
+  if (host.layout() != c10::kStrided) host = sparse_to_device(host, device());
+  else if (!take_over(host, results)) host = software::to_device(host, device());
+}
+
+// The result's memory is already the device's and unshared: neither a copy nor a new tensor is needed.
+bool Call::take_over(Tensor& host, at::ArrayRef<Tensor*> results) {
+  c10::TensorImpl* tensor = host.unsafeGetTensorImpl();
+  if (!tensor->has_storage() || tensor->is_python_dispatch() || host._is_zerotensor()) return false;
+  c10::StorageImpl* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
+  if (Pair* argument = of_host(storage)) {
+    if (host.use_count() > 1) host = Tensor(tensor->shallow_copy_and_detach(c10::VariableVersion(0), true));
+    put_on(host.unsafeGetTensorImpl(), argument->device->storage());
+    return true;
+  }
+  if (host.use_count() > 1 || !is_device_memory(*storage)) return false;
+  if (storage->device().is_cpu()) {
+    if (tensor->storage().use_count() > 1) {
+      auto shares = [&](Tensor* each) {
+        return each->defined() && each->has_storage() && each->storage().unsafeGetStorageImpl() == storage;
+      };
+      if (tensor->storage().use_count() > size_t(std::count_if(results.begin(), results.end(), shares))) return false;
+    }
+    make_device_memory(*storage, device());
+  }
+  put_on(tensor, tensor->storage());
+  return true;
+}
+
+Call::Pair* Call::of_host(const c10::StorageImpl* storage) {
+  for (Pair& pair : pairs_)
+    if (pair.device && pair.host.has_storage() && pair.host.storage().unsafeGetStorageImpl() == storage) return &pair;
+  return nullptr;
+}
+
+c10::Storage Call::host_storage(const Tensor& tensor) {
+  const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  for (Pair& pair : pairs_)
+    if (pair.device && pair.device->has_storage() && pair.device->storage().unsafeGetStorageImpl() == storage)
+      return pair.host.storage();
+  return host_view(tensor.storage());
+}
+
+void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
+  if (tensor.device().type() != c10::kCPU || (tensor.dim() == 0 && !written)) return;
+  if (takes_host_tensors_) return;
+  refuse_generator();
+  mixed(tensor.device());
+}
+
+void Call::refuse_generator() const {
+  std::string type = c10::DeviceTypeName(settings().type, true);
+  TORCH_CHECK(device_.index() >= 0, "Expected a 'cpu' device type for generator but found '", type, "'");
+}
+
+void Call::mixed(c10::Device other) const {
+  C10_THROW_ERROR(Error, c10::str("Expected all tensors to be on the same device, but found at least two devices, ",
+                                  device(), " and ", other, "! (when calling ", name_, ")"));
+}
+
+Tensor to_device(const Tensor& host, c10::Device target) {
+  if (!host.defined()) return host;
+  auto options = host.options().device(target).pinned_memory(false);
+  if (host._is_zerotensor()) return at::zeros(host.sizes(), options);  // it has no memory
+  Tensor source = host.is_non_overlapping_and_dense() ? host : host.contiguous();
+  Tensor result = at::empty_strided(source.sizes(), source.strides(), options);
+  copy_bytes(result, source);
+  return result;
+}
+
+}  // namespace software

@@ -1,0 +1,82 @@
+// One call of an operator: device tensors are viewed as CPU tensors, and the CPU's results become device tensors.
+#pragma once
+
+#include "device/device.h"
+#include "memory/memory.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/SmallVector.h>
+
+namespace software {
+
+// Whether the operator takes host tensors beside device tensors, as on real devices: indices and lengths.
+bool takes_host_tensors(const char* name);
+
+inline bool on_device(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.device().type() == settings().type;
+}
+
+class Call {
+ public:
+  // Views stay where they are while there are no more than `tensors`.
+  Call(const char* name, bool takes_host_tensors, size_t tensors)
+      : name_(name), takes_host_tensors_(takes_host_tensors) {
+    pairs_.reserve(tensors);
+  }
+
+  // Every argument is examined before the first view is made.
+  void consider(const at::Tensor& tensor) {
+    if (on_device(tensor)) choose(tensor.device());
+  }
+  void consider(c10::Device wanted) {
+    if (wanted.type() == settings().type) choose(wanted.has_index() ? wanted : software::device(current_device()));
+  }
+  c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
+
+  // The tensor must live as long as the call.
+  at::Tensor& to_host(const at::Tensor& tensor, bool written = false);
+  at::Tensor element_to_host(const at::Tensor& tensor);  // for elements of a list, which are not cached
+  bool sparse() const { return sparse_; }
+
+  // The CPU's kernel may have resized its output.
+  void write_back();
+  void to_device(at::ArrayRef<at::Tensor*> results);
+
+ private:
+  struct Pair {
+    const c10::TensorImpl* device;  // null: a tensor of the host
+    at::Tensor host;
+    bool written;
+  };
+
+  void choose(c10::Device wanted) {
+    if (device_.index() >= 0 && device_ != wanted && !takes_host_tensors_) mixed(wanted);
+    device_ = wanted;
+  }
+  Pair* of_host(const c10::StorageImpl* storage);
+  at::Tensor view(const at::Tensor& tensor);
+  c10::Storage host_storage(const at::Tensor& tensor);
+  void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
+  void refuse_generator() const;  // of the device, in a call without tensors of the device
+  [[noreturn]] void mixed(c10::Device other) const;
+  bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
+  void to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
+
+  const char* name_;
+  bool takes_host_tensors_, sparse_ = false;
+  c10::Device device_{settings().type, -1};
+  c10::SmallVector<Pair, 4> pairs_;
+};
+
+// The state while the CPU's kernel runs.
+class Running {
+ public:
+  explicit Running(const Call& call) : taking_(call.device().index()), no_autocast_(c10::autocast_dispatch_keyset) {}
+
+ private:
+  TakingFrom taking_;
+  c10::impl::ExcludeDispatchKeyGuard no_autocast_;
+};
+
+}  // namespace software

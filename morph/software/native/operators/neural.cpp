@@ -1,0 +1,150 @@
+// Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
+#include "unboxed/unboxed.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/native/RNN.h>
+#include <ATen/ops/_convolution_ops.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/ops/lstm_native.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using Optional = std::optional<Tensor>;
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                   int64_t groups) {
+  return at::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, const Tensor& input,
+                                                        const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
+                                                        IntArrayRef dilation, bool transposed,
+                                                        IntArrayRef output_padding, int64_t groups,
+                                                        std::array<bool, 3> wanted) {
+  int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
+  return at::convolution_backward(gradient, input, weight, IntArrayRef{channels}, stride, padding, dilation,
+                                  transposed, output_padding, groups, wanted);
+}
+
+Tensor biased(const Tensor& gates, const Optional& bias) {
+  return bias && bias->defined() ? gates + *bias : gates;
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cell,
+                                             const Optional& input_bias, const Optional& hidden_bias) {
+  auto parts = (biased(input_gates, input_bias) + biased(hidden_gates, hidden_bias)).chunk(4, 1);
+  Tensor in = parts[0].sigmoid(), forget = parts[1].sigmoid(), fresh = parts[2].tanh(), out = parts[3].sigmoid();
+  Tensor next = forget * cell + in * fresh;
+  return {out * next.tanh(), next, at::cat({in, forget, fresh, out}, 1)};
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const Optional& hidden_gradient, const Optional& cell_gradient,
+                                                      const Tensor& cell, const Tensor& next, const Tensor& workspace,
+                                                      bool has_bias) {
+  auto parts = workspace.chunk(4, 1);
+  const Tensor &in = parts[0], &forget = parts[1], &fresh = parts[2], &out = parts[3];
+  Tensor of_hidden = hidden_gradient && hidden_gradient->defined() ? *hidden_gradient : at::zeros_like(next);
+  Tensor squashed = next.tanh();
+  Tensor of_next = of_hidden * out * (1 - squashed * squashed);
+  if (cell_gradient && cell_gradient->defined()) of_next = of_next + *cell_gradient;
+  Tensor gates = at::cat({of_next * fresh * in * (1 - in), of_next * cell * forget * (1 - forget),
+                          of_next * in * (1 - fresh * fresh), of_hidden * squashed * out * (1 - out)}, 1);
+  return {gates, of_next * forget, has_bias ? gates.sum(0) : Tensor()};
+}
+
+std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& hidden,
+                                    const Optional& input_bias, const Optional& hidden_bias) {
+  auto from_input = biased(input_gates, input_bias).chunk(3, 1);
+  auto from_hidden = biased(hidden_gates, hidden_bias).chunk(3, 1);
+  Tensor reset = (from_input[0] + from_hidden[0]).sigmoid(), keep = (from_input[1] + from_hidden[1]).sigmoid();
+  Tensor fresh = (from_input[2] + reset * from_hidden[2]).tanh();
+  return {fresh + keep * (hidden - fresh), at::cat({reset, keep, fresh, hidden, from_hidden[2]}, 1)};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& gradient, const Tensor& workspace,
+                                                                     bool has_bias) {
+  auto parts = workspace.chunk(5, 1);
+  const Tensor &reset = parts[0], &keep = parts[1], &fresh = parts[2], &hidden = parts[3], &from_hidden = parts[4];
+  Tensor of_keep = gradient * (hidden - fresh) * (1 - keep) * keep;
+  Tensor of_fresh = gradient * (1 - keep) * (1 - fresh * fresh);
+  Tensor of_reset = of_fresh * from_hidden * (1 - reset) * reset;
+  Tensor input_gates = at::cat({of_reset, of_keep, of_fresh}, 1);
+  Tensor hidden_gates = at::cat({of_reset, of_keep, of_fresh * reset}, 1);
+  return {input_gates, hidden_gates, gradient * keep, has_bias ? input_gates.sum(0) : Tensor(),
+          has_bias ? hidden_gates.sum(0) : Tensor()};
+}
+
+// The CPU's operator draws from the default generator.
+std::tuple<Tensor, Tensor> dropped(const Tensor& input, double probability, const std::optional<at::Generator>& generator) {
+  double kept = 1 - probability;
+  Tensor mask = at::empty_like(input, at::kBool).bernoulli_(kept, generator);
+  return {input.mul(mask).mul_(kept == 0 ? 0 : 1 / kept), mask};
+}
+
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability, std::optional<bool> train) {
+  if (!train.value_or(true)) return {input.clone(), at::ones_like(input, at::kBool)};
+  if (input.numel() == 0) return {input.clone(), at::empty_like(input, at::kBool)};
+  Call call("aten::native_dropout", false, 1);
+  std::optional<at::Generator> devices;
+  return computed_on_host(call, &dropped, input, probability, devices);
+}
+
+using Layers = std::tuple<Tensor, Tensor, Tensor>;
+using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
+
+// Whether the CPU uses oneDNN's fused layer, which has a derivative of its own; autocast casts in the unfused cells.
+bool fused_on_host(const Tensor& input, at::TensorList hidden, at::TensorList parameters) {
+  auto fits = [](const Tensor& tensor) { return on_device(tensor) && tensor.scalar_type() == at::kFloat; };
+  if (at::autocast::is_autocast_enabled(settings().type)) return false;
+  return Fused::DEFAULT && at::globalContext().userEnabledMkldnn() && hidden.size() == 2 && fits(input) && input.numel() != 0 &&
+         std::all_of(hidden.begin(), hidden.end(), fits) && std::all_of(parameters.begin(), parameters.end(), fits) &&
+         !hidden[0].unsafeGetTensorImpl()->has_symbolic_sizes_strides() && hidden[0].size(2) == hidden[1].size(2);
+}
+
+Layers lstm(const Tensor& input, at::TensorList hidden, at::TensorList parameters, bool biases, int64_t layers,
+            double dropout, bool train, bool bidirectional, bool batch_first) {
+  if (!fused_on_host(input, hidden, parameters))
+    return at::native::lstm(input, hidden, parameters, biases, layers, dropout, train, bidirectional, batch_first);
+  Tensor output, last, cells;
+  Fused::DEFAULT(output, last, cells, input, hidden, parameters, biases, layers, dropout, train, bidirectional,
+                 batch_first);
+  return {output, last, cells};
+}
+
+template <Name name, auto function>
+void install(torch::Library& library) {
+  library.impl(name.text, &OnHost<name, function>::call);
+}
+
+}  // namespace
+
+void install_neural_operators() {
+  install_unboxed<at::_ops::convolution>();
+  install_unboxed<at::_ops::_convolution>();
+  install_unboxed<at::_ops::convolution_backward>();
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  install<"convolution_overrideable", &convolution>(*library);
+  install<"convolution_backward_overrideable", &convolution_backward>(*library);
+  install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);
+  install<"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward>(*library);
+  install<"_thnn_fused_gru_cell", &gru_cell>(*library);
+  install<"_thnn_fused_gru_cell_backward", &gru_cell_backward>(*library);
+  library->impl("native_dropout", &native_dropout);
+  library->impl("lstm.input", &lstm);
+  static auto* composed = new torch::Library(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
+  composed->impl("lstm.input", &lstm);
+}
+
+}  // namespace software

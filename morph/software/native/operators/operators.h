@@ -1,0 +1,28 @@
+// Operators with kernels for CUDA only, by file.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <vector>
+
+namespace software {
+
+inline bool given(const std::optional<at::Tensor>& tensor) { return tensor && tensor->defined(); }
+
+void install_nested();         // nested.cpp
+void install_quantized();      // quantized.cpp
+void install_softmax();        // softmax.cpp
+void install_indexing();       // indexing.cpp
+void install_zeros();          // zeros.cpp
+void install_normalization();  // normalization.cpp
+void install_cudnn();          // cudnn.cpp
+void install_ctc();            // ctc.cpp
+void install_products();       // products.cpp
+void install_fused_attention();  // fused_attention.cpp
+
+// legacy_types.cpp: lets torch.cuda.FloatTensor and the like, given by address, create tensors and be the default type.
+void allow_tensor_types(bool allowed, const std::vector<void*>& types);
+void set_default_tensor_type(void* type);
+
+}  // namespace software

@@ -1,0 +1,89 @@
+// Matrix products with a wider result dtype than their arguments, which torch has for CUDA only.
+#include "device/device.h"
+#include "operators/operators.h"
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/mm.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Scalar;
+using at::ScalarType;
+using at::Tensor;
+
+void check(const Tensor& argument, ScalarType result) {
+  auto given = argument.scalar_type();
+  bool widened = result == at::kFloat && (given == at::kHalf || given == at::kBFloat16);
+  TORCH_CHECK(result == given || widened,
+              "out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs");
+}
+
+void check(const Tensor& argument, ScalarType result, const Tensor& out) {
+  TORCH_CHECK(result == out.scalar_type(), "out_dtype must be the same as the dtype of the provided out tensor");
+  check(argument, result);
+}
+
+Tensor mm(const Tensor& self, const Tensor& other, ScalarType dtype) {
+  check(self, dtype);
+  return at::mm(self.to(dtype), other.to(dtype));
+}
+
+Tensor& mm_out(const Tensor& self, const Tensor& other, ScalarType dtype, Tensor& out) {
+  check(self, dtype, out);
+  return at::mm_out(out, self.to(dtype), other.to(dtype));
+}
+
+Tensor bmm(const Tensor& self, const Tensor& other, ScalarType dtype) {
+  check(self, dtype);
+  return at::bmm(self.to(dtype), other.to(dtype));
+}
+
+Tensor& bmm_out(const Tensor& self, const Tensor& other, ScalarType dtype, Tensor& out) {
+  check(self, dtype, out);
+  return at::bmm_out(out, self.to(dtype), other.to(dtype));
+}
+
+Tensor addmm(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
+             const Scalar& alpha) {
+  check(first, dtype);
+  return at::addmm(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+}
+
+Tensor& addmm_out(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
+                  const Scalar& alpha, Tensor& out) {
+  check(first, dtype, out);
+  return at::addmm_out(out, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
+               const Scalar& alpha) {
+  check(first, dtype);
+  return at::baddbmm(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+}
+
+Tensor& baddbmm_out(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
+                    const Scalar& alpha, Tensor& out) {
+  check(first, dtype, out);
+  return at::baddbmm_out(out, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+}
+
+}  // namespace
+
+void install_products() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("mm.dtype", &mm);
+  library.impl("mm.dtype_out", &mm_out);
+  library.impl("bmm.dtype", &bmm);
+  library.impl("bmm.dtype_out", &bmm_out);
+  library.impl("addmm.dtype", &addmm);
+  library.impl("addmm.dtype_out", &addmm_out);
+  library.impl("baddbmm.dtype", &baddbmm);
+  library.impl("baddbmm.dtype_out", &baddbmm_out);
+}
+
+}  // namespace software
