@@ -259,7 +259,7 @@ def _begin(request: Request) -> None:
         _stays_out = True
         served_packages.uninstall()
         rewriter.uninstall()
-        announcement.report("a working NVIDIA GPU is present; morph stays out")
+        announcement.report_choice("a working NVIDIA GPU is present; morph stays out")
         return
     journal = Journal()
     try:
