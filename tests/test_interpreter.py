@@ -24,6 +24,7 @@ CONSOLE_SCRIPT = "import sys; from morph.launcher.command import main; sys.exit(
 # What the modules start that import a module of STARTING
 STARTS = {
     "morph.aliases.sensors.tool": "a vendor's tool",
+    "morph.diagnosis.native_parts": "a compiler",
     "morph.diagnosis.processes": "interpreter.command",
     "morph.kernels.extensions.nvcc": "a compiler",
     "morph.kernels.triton.building": "a compiler",
@@ -37,6 +38,7 @@ STARTS = {
 }
 # What else sys.executable is for
 MENTIONS = {
+    "morph.diagnosis.description": "a text",
     "morph.environment.place": "a message",
     "morph.interpreter": "the one way",
     "morph.kernels.extensions.toolkit": "a script that starts it with -I",

@@ -20,14 +20,13 @@ PURPOSE = """\
 Run a program written for CUDA, unchanged, on the accelerator that is there, or
 on the CPU.
 """
-SHORT = """\
-
-  train.py                  run a script, with its own arguments
-  --rehearse npu train.py   try it on hardware that you do not have
-  check                     find uses of CUDA in the current folder
-  doctor                    what is here, what is wrong, and what to do
-  help [command]            all options and commands, or the help of one
-"""
+FIRST = {
+    "train.py": "run a script",
+    "--rehearse npu train.py": "try a device you do not have",
+    "check": "find uses of CUDA in this folder",
+    "doctor": "what is here, and what is wrong",
+    "help [command]": "all options and commands",
+}
 LONG = """\
 
 program:
@@ -102,7 +101,9 @@ def usage() -> str:
 
 def short() -> str:
     """Return what ``morph`` alone prints."""
-    return f"{usage()}\n{PURPOSE}{SHORT}"
+    width = max(map(len, FIRST))
+    lines = [f"  {launcher()} {words:{width}}  {purpose}\n" for words, purpose in FIRST.items()]
+    return f"{usage()}\n{PURPOSE}\n{''.join(lines)}"
 
 
 def text() -> str:
