@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = ["Status", "activate", "activated", "deactivate", "status"]
 
 WORDS = b"cuda", b"nccl", b"NCCL"
+PYTHON = 3, 10
 SWITCH = "MORPH_STARTUP"
 NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # copy and pickle look for Jython's
 
@@ -34,6 +35,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import sys
 
+    ensure_python()
     from morph import garbage
     from morph.importing import own_imports
 
@@ -41,6 +43,19 @@ def __getattr__(name: str) -> object:
         from morph import activation
 
     return getattr(activation, name)
+
+
+def ensure_python() -> None:
+    """Raise an error where a checkout is used by an old Python, which pip would refuse to install it in.
+
+    Raises:
+        ImportError: If this Python is too old.
+    """
+    import sys
+
+    if sys.version_info < PYTHON:  # the rest of morph is not even read by it
+        major, minor = sys.version_info[:2]
+        raise ImportError(f"morph needs Python 3.10 or newer, and this is Python {major}.{minor}")
 
 
 def wait_for_torch(*, required: bool = False) -> None:

@@ -13,14 +13,25 @@ if TYPE_CHECKING:
     from morph.seam import Seam
 
 ANNOUNCED = "MORPH_ANNOUNCED"
-LAUNCHER = "python -m morph"
+QUIET = "MORPH_QUIET"
+
+
+def launcher() -> str:
+    """Return how a person starts morph: as this process was started, else by ``python -m morph``."""
+    return "morph" if [*map(os.path.basename, sys.orig_argv[1:2])] == ["morph"] else "python -m morph"
 
 
 def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
     """Report the chosen backend, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
-        report(_summary(backend, seam))
+        report_choice(_summary(backend, seam))
+
+
+def report_choice(line: str) -> None:
+    """Report what was chosen, unless the user wants morph to be quiet."""
+    if os.environ.get(QUIET, "0") == "0":
+        report(line)
 
 
 def report_in_first_process(line: str) -> None:

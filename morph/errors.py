@@ -29,10 +29,8 @@ def add_note(error: BaseException, note: str) -> None:
 class UnknownBackendError(MorphError):
     """The requested backend has no table."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        hint = did_you_mean(name, names)
-        super().__init__(f"there is no backend {name!r}; the backends are {', '.join(names)}{hint}")
+    def __init__(self, name: str, known: Iterable[str], hint: str = "") -> None:
+        super().__init__(f"there is no backend {name!r}; the backends are {', '.join(known)}{hint}")
 
 
 class AbsentBackendError(MorphError):

@@ -249,8 +249,18 @@ def _already_active(asked: str | None, backend: Backend) -> Status:
     return status()
 
 
+def _ensure_release() -> None:
+    with own_imports:
+        from morph.backends.torch_release import why_too_old
+
+    problem = why_too_old(str(sys.modules["torch"].__version__))
+    if problem:
+        raise ActivationError(problem)
+
+
 def _begin(request: Request) -> None:
     global _current, _stays_out
+    _ensure_release()
     is_first = "morph.activation.installation" not in sys.modules  # later ones import next to nothing
     with own_imports, garbage.only_young(is_first):
         from morph.activation import choice, installation
@@ -259,7 +269,7 @@ def _begin(request: Request) -> None:
         _stays_out = True
         served_packages.uninstall()
         rewriter.uninstall()
-        announcement.report("a working NVIDIA GPU is present; morph stays out")
+        announcement.report_choice("a working NVIDIA GPU is present; morph stays out")
         return
     journal = Journal()
     try:

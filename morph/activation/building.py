@@ -1,4 +1,4 @@
-"""What a first start builds: all that later starts and their programs load, so that nothing is built later."""
+"""What a first start builds: all that later starts and their programs load."""
 
 from __future__ import annotations
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 
-from morph import configuration, software
+from morph import announcement, configuration, software
 from morph.activation import building
 from morph.backends import Backend, environment, is_installed, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
 from morph.software.settings import Size
 from morph.tables import table
+from morph.tables.rows import Facts
 
 CPU = "cpu"
 Report = Callable[[str], None]
@@ -133,9 +134,19 @@ def why_absent(backend: Backend) -> str | None:
 
 
 def _not_installed(backend: Backend) -> str:
+    facts = backend.table.facts
+    missing = f"this torch is not built for it (torch.version.{facts.built} is None)"
     if backend.vendor:
-        return f"the package {backend.vendor} is not installed"
-    return f"this torch is not built for it (torch.version.{backend.table.facts.built} is None)"
+        missing = f"the package {backend.vendor} is not installed"
+    return missing + _remedy(facts)
+
+
+def _remedy(facts: Facts) -> str:
+    """Return how the device's package is installed, and how to do without the device."""
+    release = ".".join(torch.__version__.split(".")[:2])
+    simulated = f"{announcement.launcher()} --rehearse {facts.name}" if facts.surface else ""
+    installed = f" ({facts.install.replace('{torch}', release)})" if facts.install else ""
+    return f"{installed}; {simulated} needs no device" if simulated else installed
 
 
 def _device_count(namespace: Any) -> int:

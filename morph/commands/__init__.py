@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 
 COMMANDS = {
     "bench": "measure the overhead of CUDA calls over the device's own",
@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "check this environment, and suggest repairs",
     "enable": "run this environment's Python under morph from now on",
     "explain": "explain how each backend serves a CUDA name",
+    "help": "show the help of morph, or of a command",
     "info": "show the installed packages, the devices and the backend chosen",
     "port": "rewrite CUDA-only source to device-agnostic PyTorch",
     "status": "show whether this environment's Python runs under morph",
@@ -55,9 +56,9 @@ def run(words: Sequence[str]) -> int:
 
     name, *rest = words
     command = importlib.import_module(f"{__name__}.{name}")
-    parser = argparse.ArgumentParser(prog=f"{LAUNCHER} {name}", description=_sentence(COMMANDS[name]))
+    parser = argparse.ArgumentParser(prog=f"{launcher()} {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
-    parser.epilog = " ".join(filter(None, [parser.epilog, f"Example: {LAUNCHER} {command.EXAMPLE}"]))
+    parser.epilog = " ".join(filter(None, [parser.epilog, f"Example: {launcher()} {command.EXAMPLE}"]))
     return finished(lambda: command.run(parser.parse_args(rest)))
 
 

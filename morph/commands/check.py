@@ -21,7 +21,7 @@ FOUND = 1
 DESCRIPTION = """\
 Without --all, causes have some of their places. Folders that are hidden, a virtual environment, or the
 output of a build or package manager are left out, unless they are named. The table [tool.morph.check] of
-pyproject.toml ([check] in morph.toml) takes lists of exclude, backends and ignore."""
+pyproject.toml ([check] in morph.toml) takes lists of paths, exclude, backends and ignore."""
 EPILOG = """\
 Exit status: 0 if there is nothing to look at, 1 if there is, if a name is missing on a requested
 backend, or if a file cannot be read, 2 if the command line is invalid. Differences, and what is
@@ -31,7 +31,8 @@ ignored, do not count."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="a file, or a folder with everything below it")
+    where = "a file, or a folder with everything below it (default: the current folder)"
+    add("paths", nargs="*", metavar="PATH", help=where)
     add("-p", "--package", action="append", default=[], metavar="NAME", help="an installed package")
     add("--backend", action="append", metavar="NAME", help="check only this backend; can be repeated")
     excluded = "leave out a name ('tests', '*_pb2.py') or a path ('csrc/**/old'); can be repeated"
@@ -53,11 +54,21 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from morph import configuration
 
+    settings = configuration.effective(_folder(arguments.paths))
     if not arguments.paths and not arguments.package:
-        raise MorphError("give a file, a folder, or a package (-p NAME)")
-    report = _scanned(arguments, configuration.effective(_folder(arguments.paths)))
+        arguments.paths = _paths(settings)
+    report = _scanned(arguments, settings)
     _write(report, arguments)
     return FOUND if report.look else 0
+
+
+def _paths(settings: Settings) -> list[str]:
+    """Return what a project wants to be checked, as seen from the current folder; else that folder."""
+    said = settings.check.get("paths")
+    if said is None:
+        return ["."]
+    root = os.path.dirname(os.path.abspath(said.place))
+    return [os.path.relpath(os.path.join(root, path)) for path in said.value]
 
 
 def _scanned(arguments: argparse.Namespace, settings: Settings) -> Report:

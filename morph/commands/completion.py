@@ -8,7 +8,7 @@ from morph.commands import COMMANDS
 from morph.tables import table
 
 EXAMPLE = "completion bash >> ~/.bashrc"
-OPTIONS = "--backend --rehearse --json --report --version --help -m -c"
+OPTIONS = "--backend --rehearse --json --devices --device-memory --report --quiet --version --help -m -c"
 
 # bash offers the words that begin like the last one; zsh has a mode that reads bash's scripts
 BASH = """\
@@ -29,8 +29,11 @@ complete -c morph -n __fish_use_subcommand -a "{commands}"
 complete -c morph -l backend -x -a "{backends}"
 complete -c morph -l rehearse -x -a "{backends} all"
 complete -c morph -l json -r
+complete -c morph -l devices -x
+complete -c morph -l device-memory -x
 complete -c morph -l report -r
-complete -c morph -l version
+complete -c morph -s q -l quiet
+complete -c morph -s V -l version
 complete -c morph -l help
 """
 SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-from typing import Any
 
 from morph import configuration
 from morph.configuration import DEFAULT, Setting
 from morph.errors import MorphError
 
 EXAMPLE = "config train.py"
-_DEFAULTS = {"backend": "the first with an available device", "packages": "all code"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,12 +46,5 @@ def _print(listed: tuple[Setting, ...]) -> None:
 
     shown = columns("key", "value", "said by")
     for setting in listed:
-        shown.add_row(setting.key, _told(setting), "" if setting.place == DEFAULT else setting.place)
+        shown.add_row(setting.key, setting.text, "" if setting.place == DEFAULT else setting.place)
     console().print(shown)
-
-
-def _told(setting: Setting) -> str:
-    value: Any = setting.value
-    if setting.place == DEFAULT:
-        return _DEFAULTS[setting.key]
-    return ", ".join(value) or "none" if isinstance(value, list | tuple) else str(value)

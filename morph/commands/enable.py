@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from morph import environment
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 
 EXAMPLE = "enable --backend npu --package sam2"
 
@@ -41,5 +41,5 @@ def make(changes: list[environment.Change], outcome: str, *, dry_run: bool) -> i
         print("nothing was changed" if changes else "there is nothing to change")
         return 0
     environment.apply(changes)
-    print(f"{outcome}; see {LAUNCHER} status")
+    print(f"{outcome}; see {launcher()} status")
     return 0

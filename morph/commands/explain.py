@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
@@ -18,7 +19,7 @@ EXAMPLE = "explain torch.cuda.CUDAGraph --backend npu"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument(
-        "name", metavar="NAME", help="a dotted name: torch.cuda.CUDAGraph, apex.amp.initialize"
+        "name", metavar="NAME", help="a dotted name, or its end: torch.cuda.CUDAGraph, CUDAGraph"
     )
     parser.add_argument("--backend", help="show only this backend")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from morph.tables import interfaces
 
-    name = arguments.name
+    name, others = _full_name(arguments.name)
     if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
         rows = _rows(name, arguments.backend)
     else:
@@ -42,7 +43,40 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({backend: _fields(row, backend) for backend, row in rows.items()}, indent=1))
     else:
         _print(name, rows, arguments.backend)
+        _print_others(others)
     return 0
+
+
+def _full_name(name: str) -> tuple[str, list[str]]:
+    """Return the name that ``name`` is short for, the one nearest to its package, and its longer ones.
+
+    Raises:
+        MorphError: If several names are as near; the message lists them.
+    """
+    from morph.tables import interfaces
+
+    if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
+        return name, []
+    names = {each for of in interfaces.names() for each in _names(of) if each.endswith(f".{name}")}
+    ordered = sorted(names, key=lambda each: (interfaces.is_private(each), each.count("."), each))
+    nearest = [each for each in ordered if each.count(".") == ordered[0].count(".")]
+    if len(nearest) > 1:
+        raise MorphError(f"{name} is the end of several names; give one of {', '.join(nearest)}")
+    return ordered[0] if ordered else name, ordered[1:]
+
+
+def _names(interface: str) -> Iterable[str]:
+    from morph.tables import interfaces
+
+    found = interfaces.load(interface)
+    return [*found.names, *found.modules]
+
+
+def _print_others(names: list[str]) -> None:
+    from morph.display import console, escaped
+
+    if names:
+        console().print(f"\n[dim]other names that end so: {escaped(', '.join(names))}[/]")
 
 
 def _unknown(name: str) -> str:
@@ -115,6 +149,7 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
     from morph.display import columns, console
 
     shown = columns("backend", "status", "evidence", "served by")
+    shown.columns[2].no_wrap = False  # that of a package names the backends
     for each, row in rows.items():
         served = row.target or row.adapter
         notes = "\n".join(escape(text) for text in (served, row.note) if text)

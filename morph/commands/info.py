@@ -10,7 +10,7 @@ from morph.diagnosis import survey
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from morph.diagnosis import Package, Presence, Survey
+    from morph.diagnosis import Survey
 
 EXAMPLE = "info --json"
 GIB = 1 << 30
@@ -48,14 +48,7 @@ def _print(found: Survey) -> None:
         screen.print(f"  cuda:{index}  {device.name}, {device.memory / GIB:.1f} GiB")
     screen.print("\n[bold]packages[/]")
     for package in found.packages:
-        screen.print(f"  {package.name}: {_origin(package)}")
-
-
-def _origin(package: Package) -> str:
-    if package.installed and not package.problem:
-        return f"{package.installed} is installed and used"
-    broken = f" ({package.installed} is installed but cannot load)" if package.installed else ""
-    return f"served by morph as {package.version}{broken}"
+        screen.print(f"  {package.name}: {package.origin}")
 
 
 def _backends(found: Survey) -> Table:
@@ -64,12 +57,5 @@ def _backends(found: Survey) -> Table:
     shown = columns("backend", "", "package", "devices")
     for presence in found.backends:
         chosen = "*" if presence.name == found.activation.backend else ""
-        devices = str(presence.devices) if presence.absence is None else f"none: {presence.absence}"
-        shown.add_row(f"{presence.name}{chosen}", presence.title, _package(presence), devices)
+        shown.add_row(f"{presence.name}{chosen}", presence.title, presence.package, presence.found)
     return shown
-
-
-def _package(presence: Presence) -> str:
-    if not presence.distribution:
-        return "torch itself"
-    return f"{presence.distribution} {presence.version or ''}".rstrip()

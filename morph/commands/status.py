@@ -7,7 +7,7 @@ import dataclasses
 import json
 
 from morph import environment
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 from morph.environment import State
 
 EXAMPLE = "status"
@@ -35,5 +35,5 @@ def _told(found: State) -> str:
     if found.obstacle:
         lines.append(f"it cannot be enabled: {found.obstacle}")
     elif not found.enabled:
-        lines.append(f"{LAUNCHER} enable makes every Python of it run under morph, {environment.UNTIL}")
+        lines.append(f"{launcher()} enable makes every Python of it run under morph, {environment.UNTIL}")
     return "\n".join(lines)

@@ -22,6 +22,7 @@ from morph.tables import table
 
 GROUP = "morph.packages"
 DEFAULT = "default"
+_DEFAULTS = {"backend": "the first with an available device", "packages": "all code"}
 
 
 class Setting(NamedTuple):
@@ -36,6 +37,14 @@ class Setting(NamedTuple):
     key: str
     value: Any
     place: str
+
+    @property
+    def text(self) -> str:
+        """The value, in words."""
+        if self.place == DEFAULT:
+            return _DEFAULTS[self.key]
+        is_list = isinstance(self.value, list | tuple)
+        return ", ".join(self.value) or "none" if is_list else str(self.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -94,7 +94,7 @@ _KEYS: dict[str, Checker] = {
     "package": _tables,
     "check": _of_check,
 }
-_CHECK_KEYS: dict[str, Checker] = {"exclude": _texts, "backends": _texts, "ignore": _texts}
+_CHECK_KEYS: dict[str, Checker] = {"paths": _texts, "exclude": _texts, "backends": _texts, "ignore": _texts}
 _PACKAGE_KEYS: dict[str, Checker] = {"view": _view, "served": _served, "literals": _truth}
 
 

@@ -8,9 +8,12 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from morph import environment
+from morph import configuration, environment
+from morph.backends.torch_release import why_too_old
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
+from morph.configuration import DEFAULT
 from morph.diagnosis.survey import Survey
+from morph.errors import ConfigurationError
 from morph.tables import surfaces, table
 from morph.variables import BACKEND
 
@@ -40,7 +43,8 @@ class Finding:
 
 def findings(found: Survey) -> list[Finding]:
     """Return the problems of the surveyed environment, the worst first."""
-    every = [finding for check in _CHECKS for finding in check(found)]
+    usable = found.torch is not None and not why_too_old(found.torch)
+    every = [finding for check in (_CHECKS if usable else _WITHOUT_TORCH) for finding in check(found)]
     return sorted(every, key=lambda finding: -finding.severity)
 
 
@@ -49,6 +53,8 @@ def _torch(found: Survey) -> Iterator[Finding]:
         yield Finding(
             Severity.ERROR, "torch is not installed", "install torch, and the vendor's package for it"
         )
+    elif problem := why_too_old(found.torch):
+        yield Finding(Severity.ERROR, problem, "install a newer torch, and the vendor's package for it")
     elif not _is_among(found.torch, _tested("torch_cuda")):
         tested = ", ".join(_tested("torch_cuda"))
         problem = f"torch {found.torch} is installed; morph was checked with {tested}"
@@ -68,17 +74,25 @@ def _is_among(version: str, releases: Iterable[str]) -> bool:
 
 
 def _choice(found: Survey) -> Iterator[Finding]:
-    if found.torch is None:
-        return
     if found.activation.problem:
-        remedy = f"unset {BACKEND}, or repair the installation of that device"
-        yield Finding(Severity.ERROR, f"no backend can be used: {found.activation.problem}", remedy)
+        problem = f"no backend can be used: {found.activation.problem}"
+        yield Finding(Severity.ERROR, problem, _remedy_of_choice())
     if found.activation.seam == "python":
         problem = "the slower Python seam is used"
         if found.activation.seam_problem:
             problem += f": {found.activation.seam_problem}"
         remedy = "put that right and start again; until then calls that name a device are slower"
         yield Finding(Severity.WARNING, problem, remedy)
+
+
+def _remedy_of_choice() -> str:
+    try:
+        place = next(each.place for each in configuration.effective().listed if each.key == "backend")
+    except ConfigurationError as error:
+        place = str(error).partition(": ")[0]
+    if place == DEFAULT:
+        return "put that right, and run morph doctor again"
+    return f"{'unset' if place == BACKEND else 'change'} {place}, or repair the installation of that device"
 
 
 def _misfits(found: Survey) -> Iterator[Finding]:
@@ -155,6 +169,7 @@ def _startup(found: Survey) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, problem, "run morph enable, or morph disable, in this environment")
 
 
+_WITHOUT_TORCH = (_torch, _devices, _startup)
 _CHECKS = (
     _torch,
     _choice,

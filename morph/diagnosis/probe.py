@@ -1,7 +1,8 @@
 """Looks at one backend in a separate process, since the vendor's package may break it.
 
-``python -m morph.diagnosis.probe NAME`` prints whether the device of that backend is available, and
-``python -m morph.diagnosis.probe`` what an activation would choose; the output is one line of JSON.
+``python -m morph.diagnosis.probe NAME`` prints whether the device of that backend is available,
+``python -m morph.diagnosis.probe`` what an activation would choose, and with ``--native`` what there is for
+the C++ parts; the output is one line of JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from typing import Any
 
 ANSWER = "morph-probe: "
+NATIVE = "--native"
 
 
 def presence(name: str) -> dict[str, Any]:
@@ -27,6 +29,7 @@ def presence(name: str) -> dict[str, Any]:
 def choice() -> dict[str, Any]:
     """Return the choice of an activation here, as the fields of an ``Activation``."""
     from morph import activation
+    from morph.diagnosis import native_parts
     from morph.errors import MorphError
 
     try:
@@ -37,7 +40,14 @@ def choice() -> dict[str, Any]:
     status = activation.status()
     devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
     seam = {"seam": status.seam, "seam_problem": status.seam_problem}
-    return {"backend": status.backend, **seam, "devices": devices, "skipped": status.skipped}
+    found = {"backend": status.backend, **seam, "devices": devices, "skipped": status.skipped}
+    return {**found, "libraries": native_parts.loaded()}
+
+
+def _native() -> dict[str, Any]:
+    from morph.diagnosis import native_parts
+
+    return {"compiler": native_parts.compiler(), "libraries": native_parts.kept()}
 
 
 def _device(properties: Any) -> dict[str, Any]:
@@ -45,5 +55,6 @@ def _device(properties: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    found = presence(sys.argv[1]) if sys.argv[1:] else choice()
+    asked = sys.argv[1:]
+    found = _native() if asked == [NATIVE] else presence(asked[0]) if asked else choice()
     print(ANSWER + json.dumps(found))

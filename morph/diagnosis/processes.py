@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from morph import SWITCH
+from morph import SWITCH, interpreter
 from morph.announcement import ANNOUNCED
 from morph.backends import autoload
 from morph.diagnosis.probe import ANSWER
@@ -39,7 +39,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
     Lines about a long build are shown at once; the process is interrupted after ``TIMEOUT``.
     """
-    command = [sys.executable, *words]
+    command = interpreter.command(*words)
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.PIPE, text=True, env=_environment()
@@ -67,7 +67,6 @@ def _shown(line: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), root]
+    paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), interpreter.ROOT]
     path = os.pathsep.join(path for path in paths if path not in ("", SITE))
     return {**os.environ, ANNOUNCED: "1", SWITCH: "0", autoload.VARIABLE: "0", "PYTHONPATH": path}

@@ -15,6 +15,7 @@ import importlib_metadata
 
 from morph import __version__
 from morph.backends import Backend
+from morph.backends.torch_release import why_too_old
 from morph.diagnosis.processes import ask, run
 from morph.errors import MorphError
 from morph.software import settings, visible
@@ -59,6 +60,16 @@ class Presence:
     devices: int
     absence: str | None
 
+    @property
+    def package(self) -> str:
+        """The vendor's package and its version, in words."""
+        return f"{self.distribution} {self.version or ''}".rstrip() or "torch itself"
+
+    @property
+    def found(self) -> str:
+        """The number of devices, or why there is none."""
+        return str(self.devices) if self.absence is None else f"none: {self.absence}"
+
 
 @dataclass(frozen=True, slots=True)
 class Activation:
@@ -71,6 +82,7 @@ class Activation:
         problem: Why nothing can be chosen, or None.
         devices: The devices that ``torch.cuda`` would show.
         skipped: What the installed torch or vendor has no place for, each with the reason.
+        libraries: morph's C++ parts that were loaded, each as its path.
     """
 
     backend: str | None
@@ -79,6 +91,7 @@ class Activation:
     devices: tuple[Device, ...]
     seam_problem: str | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,14 @@ class Package:
     version: str
     installed: str | None
     problem: str | None
+
+    @property
+    def origin(self) -> str:
+        """Where an import of it comes from, in words."""
+        if self.installed and not self.problem:
+            return f"{self.installed} is installed and used"
+        broken = f" ({self.installed} is installed but cannot load)" if self.installed else ""
+        return f"served by morph as {self.version}{broken}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +152,14 @@ def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
     """
     names = table.backend_names()
     with ThreadPoolExecutor(max_workers=2) as pool:
-        chosen = pool.submit(_activation)
+        chosen = pool.submit(_activation, _too_old())
         backends = tuple(pool.map(lambda name: _presence(name, progress), names))
     activation = chosen.result()
     return Survey(
         morph=__version__,
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
-        torch=_version("torch"),
+        torch=version_of("torch"),
         backends=backends,
         activation=activation,
         reason=_reason(activation),
@@ -155,7 +176,7 @@ def _presence(name: str, progress: Callable[[str], object]) -> Presence:
         name=name,
         title=facts.title,
         distribution=facts.distribution,
-        version=_version(facts.distribution) if facts.distribution else None,
+        version=version_of(facts.distribution) if facts.distribution else None,
         supported=facts.releases,
         installed=backend.installed,
         devices=found["devices"],
@@ -165,6 +186,8 @@ def _presence(name: str, progress: Callable[[str], object]) -> Presence:
 
 def _look(backend: Backend) -> dict[str, Any]:
     facts = backend.table.facts
+    if too_old := _too_old():
+        return {"devices": 0, "absence": too_old}
     if facts.software:
         return _look_at_software(facts)
     return ask(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
@@ -186,8 +209,13 @@ def _not_installed(backend: Backend) -> str:
     )
 
 
-def _activation() -> Activation:
-    found = ask()
+def _too_old() -> str | None:
+    version = version_of("torch")
+    return why_too_old(version) if version else None
+
+
+def _activation(problem: str | None) -> Activation:
+    found: dict[str, Any] = {"absence": problem} if problem else ask()
     devices = tuple(Device(**each) for each in found.get("devices") or ())
     return Activation(
         backend=found.get("backend"),
@@ -196,6 +224,7 @@ def _activation() -> Activation:
         devices=devices,
         seam_problem=found.get("seam_problem"),
         skipped=found.get("skipped") or {},
+        libraries=tuple(found.get("libraries") or ()),
     )
 
 
@@ -215,7 +244,7 @@ def _reason(activation: Activation) -> str:
 
 def _package(name: str) -> Package:
     package = packages.load(name)
-    installed = _version(package.distributions[0])
+    installed = version_of(package.distributions[0])
     return Package(name, package.version, installed, _why_broken(package) if installed else None)
 
 
@@ -229,7 +258,7 @@ def _why_broken(package: packages.Package) -> str | None:
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else None
 
 
-def _version(distribution: str) -> str | None:
+def version_of(distribution: str) -> str | None:
     """Return the version of the real installation, even where morph serves the package."""
     wanted = importlib_metadata.DistributionFinder.Context(name=distribution)  # type: ignore[no-untyped-call]
     found = next(iter(importlib_metadata.MetadataPathFinder.find_distributions(wanted)), None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from morph.configuration import files
 from morph.configuration.checking import check
 from morph.environment import record, startup_files
-from morph.environment.place import WITHOUT, Place
+from morph.environment.place import Place, without
 from morph.environment.startup_files import content_of
 from morph.errors import MorphError
 from morph.tables import table
@@ -157,5 +157,5 @@ def _make(change: Change) -> None:
 def _cannot_write(path: pathlib.Path, reason: str) -> EnvironmentChangeError:
     return EnvironmentChangeError(
         f"{path} cannot be written: {reason}; run this as the user who installed morph, or make a virtual "
-        f"environment; {WITHOUT}"
+        f"environment; {without()}"
     )

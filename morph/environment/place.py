@@ -12,13 +12,12 @@ import urllib.request
 from dataclasses import dataclass
 
 import morph
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 from morph.configuration.files import site_folders
 from morph.errors import MorphError
 
 DISTRIBUTION = "torch-morph"
 UNTIL = "until pip upgrades or removes it"  # pip removes every file listed in the RECORD
-WITHOUT = f"{LAUNCHER} program.py needs no start-up file"
 
 
 class NotInstalledError(MorphError):
@@ -55,7 +54,7 @@ def find() -> Place:
             return _checked(Place(root, folder, record))
     raise NotInstalledError(
         f"the morph in {root} is not installed in {sys.prefix}; install it, for example with "
-        f"{sys.executable} -m pip install --editable {root}; {WITHOUT}"
+        f"{sys.executable} -m pip install --editable {root}; {without()}"
     )
 
 
@@ -64,11 +63,16 @@ def root_folder() -> pathlib.Path:
     return pathlib.Path(os.path.abspath(morph.__file__)).parent.parent
 
 
+def without() -> str:
+    """Return the hint that start-up files can be done without."""
+    return f"{launcher()} program.py needs no start-up file"
+
+
 def _checked(place: Place) -> Place:
     if not any(_same(place.folder, folder) for folder in site_folders()):
         raise NotInstalledError(
             f"{sys.executable} reads no start-up files in {place.folder}; install morph in an environment, "
-            f"or in the user's site-packages; {WITHOUT}"
+            f"or in the user's site-packages; {without()}"
         )
     return place
 

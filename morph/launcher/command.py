@@ -5,66 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NoReturn
 
 from morph import commands
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 from morph.errors import did_you_mean
 from morph.importing import is_path_safe, own_imports
 from morph.launcher.options import Options
 from morph.launcher.program import Program
-
-USAGE = f"""\
-usage: {LAUNCHER} [options] program.py [argument ...]
-       {LAUNCHER} [options] -m module [argument ...]
-       {LAUNCHER} [options] -c code [argument ...]
-       {LAUNCHER} [options] - [argument ...]
-       {LAUNCHER} command [argument ...]
-"""
-HELP = f"""{USAGE}
-Run a program written for CUDA, unchanged, on the accelerator that is there, or
-on the CPU.
-
-program:
-  program.py       a script, or a directory or zip file with a __main__.py
-  -m module        a module, as python -m
-  -c code          code, as python -c
-  -                the program is read from standard input
-
-options:
-  --backend NAME   run on this backend, not on the first whose device is there
-  --rehearse NAME  run on a simulated device of this backend, and end with a
-                   table of every CUDA name that the program used, and whether
-                   it would run; the exit status is the program's own
-  --rehearse all   the same on each backend in turn, with a column for each; the
-                   exit status is 0 if the program would run on all, else 1
-  --json FILE      write the result of a rehearsal as JSON, too
-  --devices N      the number of software devices, on the CPU or in a rehearsal
-  --device-memory AMOUNT
-                   the memory of each of these, such as 8GiB
-  --report FILE    write every CUDA name that the program uses, where, how often
-                   and how it was served, to FILE.html or FILE.json
-  --version        print the version of morph
-  -h, --help       print this text
-
-Whatever follows the program belongs to the program. Child processes run under
-morph too.
-
-commands (each has a --help; ./NAME runs a program of that name):
-{commands.summary()}
-
-environment:
-  MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY
-                   the same as the options, which come first
-  MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do
-  MORPH_CACHE      the folder for compiled parts, instead of ~/.cache/morph
-  MORPH_SEAM       "python" does without the compiled part, and is slower
-  MORPH_STARTUP    "0" keeps morph out of one Python of an enabled environment
-
-example:
-  {LAUNCHER} --backend cpu train.py --epochs 2
-  {LAUNCHER} --devices 4 -m torch.distributed.run \\
-      --nproc-per-node 4 train.py
-"""
 
 
 class UsageError(Exception):
@@ -82,17 +31,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:
         _drop_own_path()
     words = sys.argv[1:] if arguments is None else arguments
+    if not words:
+        _refuse(_help().short())
     if commands.is_command(words):
         raise SystemExit(commands.run(words))
     try:
         options, program = parse(words)
     except UsageError as error:
-        print(f"{USAGE}{LAUNCHER}: error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _refuse(f"{_help().usage()}{launcher()}: error: {error}\n")
     with own_imports:
         from morph.launcher.running import run
 
     run(options, program)
+
+
+def _refuse(text: str) -> NoReturn:
+    print(text, end="", file=sys.stderr)
+    raise SystemExit(2) from None
+
+
+def _help() -> ModuleType:
+    from morph.commands import help  # and argparse, which a program's start need not pay for
+
+    return help
 
 
 def _drop_own_path() -> None:
@@ -113,7 +74,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
         SystemExit: After printing the version or the help.
     """
     options, words = Options(), list(arguments)
-    while words and words[0].startswith("--") and words[0] != "--":
+    while words and _is_option(words[0]):
         options = _option(options, words)
     if options.json and not options.rehearse:
         raise UsageError("--json needs --rehearse")
@@ -129,26 +90,34 @@ def _answer(name: str) -> int:
     return 0
 
 
+def _is_option(word: str) -> bool:
+    return word in _SHORT or (word.startswith("--") and word != "--")
+
+
 def _option(options: Options, words: list[str]) -> Options:
-    name, has_value, value = words.pop(0).removeprefix("--").partition("=")
+    word = words.pop(0)
+    name, has_value, value = _SHORT.get(word, word).removeprefix("--").partition("=")
     if name in _ANSWERS and not has_value:
         raise SystemExit(commands.finished(functools.partial(_answer, name)))
-    key = name.replace("-", "_")
-    if key not in Options._fields or "_" in name:
-        options_known = [each.replace("_", "-") for each in Options._fields]
-        raise UsageError(f"unknown option --{name}{did_you_mean(name, options_known, '--')}")
-    if not has_value and words:
+    known = [field.replace("_", "-") for field in Options._fields]
+    if name not in known:
+        raise UsageError(f"unknown option --{name}{did_you_mean(name, known, '--')}")
+    if name in _FLAGS and has_value:
+        raise UsageError(f"--{name} takes no value")
+    if not has_value and name not in _FLAGS and words:
         value = words.pop(0)
+    chosen: dict[str, Any] = {name.replace("-", "_"): name in _FLAGS or _checked(name, value)}
+    return options._replace(**chosen)
+
+
+def _checked(name: str, value: str) -> str:
     if not value:
         raise UsageError(f"--{name} needs {_NEEDS.get(name, 'the name of a backend')}")
-    return options._replace(**{key: value})
+    return value
 
 
 def _program(words: list[str]) -> Program:
     first = words[0] if words else ""
-    if first == "-h":
-        print(HELP)
-        raise SystemExit(0)
     if first == "-":
         return Program("input", first, words[1:])
     if first[:2] in _KINDS:
@@ -185,5 +154,7 @@ _NEEDS = {
     "devices": "a number",
     "device-memory": "an amount, such as 8GiB",
 }
+_SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
+_FLAGS = {"quiet"}
 _KINDS = {"-m": "module", "-c": "code"}
-_ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: HELP, "version": _version}
+_ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: _help().text(), "version": _version}

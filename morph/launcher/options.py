@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from morph import variables
+from morph.announcement import QUIET
 
 ALL = "all"
 
@@ -19,6 +20,7 @@ class Options(NamedTuple):
         report: The file for the CUDA names that a run uses; None for none.
         devices: The number of software devices, as written; None for the default.
         device_memory: The memory of each, as written; None for the default.
+        quiet: Whether morph does not say at start what it has chosen.
     """
 
     backend: str | None = None
@@ -27,6 +29,7 @@ class Options(NamedTuple):
     report: str | None = None
     devices: str | None = None
     device_memory: str | None = None
+    quiet: bool = False
 
     def variables(self) -> dict[str, str | None]:
         """Return the environment variables that pass the options to child processes."""
@@ -35,9 +38,11 @@ class Options(NamedTuple):
             variables.REHEARSE: self.rehearse,
             variables.DEVICES: self.devices,
             variables.DEVICE_MEMORY: self.device_memory,
+            QUIET: "1" if self.quiet else None,
         }
 
     def words(self) -> list[str]:
-        """Return the words of a command line that set the same size of the software device."""
+        """Return the words of a command line that set the same size of the software device, and quiet."""
         sizes = {"--devices": self.devices, "--device-memory": self.device_memory}
-        return [f"{name}={value}" for name, value in sizes.items() if value is not None]
+        quiet = ["--quiet"] if self.quiet else []
+        return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

@@ -14,7 +14,7 @@ from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from morph.announcement import LAUNCHER
+from morph.announcement import launcher
 from morph.commands import COMMANDS
 from morph.errors import did_you_mean
 from morph.importing import is_path_safe
@@ -177,7 +177,7 @@ def _check_readable(path: str) -> None:
     except OSError as error:
         hint = did_you_mean(path, COMMANDS, "the command ") if os.sep not in path else ""
         reason = f"[Errno {error.errno}] {error.strerror}{hint}"
-        print(f"{LAUNCHER}: can't open file {path!r}: {reason}", file=sys.stderr)
+        print(f"{launcher()}: can't open file {path!r}: {reason}", file=sys.stderr)
         raise SystemExit(2) from None
 
 

@@ -12,6 +12,7 @@ import tempfile
 from contextlib import AbstractContextManager
 from typing import Any
 
+from morph import interpreter
 from morph.launcher.options import Options
 from morph.launcher.program import Program
 from morph.rehearsal import Ending, Rehearsal, Result, records, result
@@ -49,7 +50,7 @@ def _on_vendor(name: str, options: Options, program: Program, given: bytes | Non
     with tempfile.TemporaryDirectory(prefix="morph-rehearsal-") as folder:
         environment = {key: value for key, value in os.environ.items() if key not in (BACKEND, REHEARSE)}
         environment[RECORDS] = folder
-        command = [sys.executable, "-m", "morph", "--rehearse", name, *options.words(), *program.words()]
+        command = interpreter.launcher_command("--rehearse", name, *options.words(), *program.words())
         done = subprocess.run(command, env=environment, input=given, check=False)
         recorded = records(pathlib.Path(folder))
         status = Ending("SystemExit", str(done.returncode)) if done.returncode else None

@@ -13,7 +13,7 @@ import pathlib
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import ContextManager
+from contextlib import AbstractContextManager
 
 import platformdirs
 
@@ -79,7 +79,7 @@ def copies(
 
 
 @contextlib.contextmanager
-def locked(path: pathlib.Path, waiting: Callable[[], ContextManager[object]]) -> Iterator[None]:
+def locked(path: pathlib.Path, waiting: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
     """Let one process at a time build something; the kernel ends the lock of a process that dies.
 
     Args:

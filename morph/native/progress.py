@@ -1,4 +1,4 @@
-"""What a person sees of a build: a bar on a terminal; else lines, at its start, every half minute and at its end."""
+"""What a person sees of a build: a bar on a terminal; else lines at its start, its end and in between."""
 
 from __future__ import annotations
 

@@ -55,6 +55,8 @@ class Facts(NamedTuple):
         surface: The recorded surface that the table was checked against.
         vendor: The import name of the vendor's package; empty if torch itself has the device.
         distribution: The vendor's distribution on the package index.
+        install: How the vendor's package, or such a torch, is installed; "{torch}" stands for the first two
+            numbers of the installed torch.
         built: The name in ``torch.version`` that is not None where torch itself is built for the device.
         native_cuda: Whether torch.cuda itself drives this vendor's devices, so that morph serves none of it.
         software: Whether its devices are morph's software devices.
@@ -80,6 +82,7 @@ class Facts(NamedTuple):
     surface: str = ""
     vendor: str = ""
     distribution: str = ""
+    install: str = ""
     built: str = ""
     native_cuda: bool = False
     software: bool = False

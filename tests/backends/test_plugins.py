@@ -75,7 +75,8 @@ def test_its_package_and_its_device_are_looked_for(environment: FreshEnvironment
     done = run(environment, "--backend", "madeup", "-c", "import torch")
     assert done.returncode == 2
     assert done.stderr == (
-        "morph: backend 'madeup' cannot be used: the package torch_madeup is not installed\n"
+        "morph: backend 'madeup' cannot be used: the package torch_madeup is not installed; "
+        "python -m morph --rehearse madeup needs no device\n"
     )
     unknown = run(environment, "--backend", "tpu", "-c", "import torch")
     assert re.search("there is no backend 'tpu'; the backends are .*madeup, mlu, ", unknown.stderr)

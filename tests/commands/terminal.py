@@ -19,20 +19,24 @@ WIDTH = 80
 
 
 def run(
-    *words: str, environment: Mapping[str, str] | None = None, cwd: pathlib.Path | None = None
+    *words: str,
+    environment: Mapping[str, str] | None = None,
+    cwd: pathlib.Path | None = None,
+    width: int = WIDTH,
 ) -> tuple[str, str, int]:
-    """Runs morph with a terminal of 80 columns as its output.
+    """Runs morph with a terminal as its output.
 
     Args:
         *words: The command line of morph.
         environment: Variables of the process; this process's own unless given.
         cwd: Its working directory.
+        width: The terminal's columns.
 
     Returns:
         The final output, without colours; what was shown before and erased; the exit status.
     """
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     inherited = {**(os.environ if environment is None else environment)}
     inherited.pop("COLUMNS", None)
     variables = {**inherited, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1", "TERM": "xterm"}

@@ -54,6 +54,37 @@ def test_an_unknown_name_has_close_ones(capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("end", "full"),
+    [
+        ("CUDAGraph", "torch.cuda.CUDAGraph"),
+        ("graphs.CUDAGraph", "torch.cuda.graphs.CUDAGraph"),
+        ("cuda.is_available", "torch.cuda.is_available"),
+        ("FusedAdam", "apex.optimizers.FusedAdam"),
+        ("nvmlInit", "pynvml.nvmlInit"),
+    ],
+)
+def test_the_end_of_a_name(end: str, full: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run(["explain", full, "--json"]) == 0
+    told = capsys.readouterr().out
+    assert commands.run(["explain", end, "--json"]) == 0
+    assert capsys.readouterr().out == told
+    assert commands.run(["explain", end]) == 0
+    assert capsys.readouterr().out.startswith(f"{full}\n")
+
+
+def test_longer_names_with_the_same_end_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run(["explain", "CUDAGraph"]) == 0
+    assert capsys.readouterr().out.endswith("\nother names that end so: torch.cuda.graphs.CUDAGraph\n")
+    assert commands.run(["explain", "flash_attn_func"]) == 2
+    assert capsys.readouterr().err == (
+        "morph: flash_attn_func is the end of several names; give one of flash_attn.flash_attn_func, "
+        "flash_attn_interface.flash_attn_func\n"
+    )
+    assert commands.run(["explain", "UDAGraph"]) == 2  # the end of a word is not the end of a name
+    assert capsys.readouterr().err.startswith("morph: there is no UDAGraph")
+
+
 def test_an_unknown_backend(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.run(["explain", "torch.cuda.Stream", "--backend", "tpu"]) == 2
     assert "tpu" in capsys.readouterr().err

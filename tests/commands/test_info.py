@@ -95,7 +95,9 @@ def _survey(found: dict[str, Any]) -> Survey:
 @pytest.mark.platforms("cpu")
 def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
     shown, _, severity = terminal.run("doctor", environment={**platform.environment, **screens.BROKEN})
-    assert (shown, severity) == (screens.recorded("doctor"), Severity.WARNING)
+    problems = screens.recorded("doctor").partition("\nproblems\n")[2]
+    assert (shown.partition("\nproblems\n")[2], severity) == (problems, Severity.WARNING)
+    assert max(map(len, shown.splitlines())) <= terminal.WIDTH
 
 
 NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)
@@ -135,8 +137,12 @@ def test_what_is_wrong_is_found() -> None:
     assert problems(none) == [(Severity.ERROR, "no backend can be used: no such backend")]
     assert problems(dataclasses.replace(WELL, torch="2.9.1+cu128")) == []
     tested = "2.7.1, 2.8.0, 2.9.1, 2.10.0, 2.11.0, 2.12.1, 2.13.0, 2.14.1"
+    new = dataclasses.replace(WELL, torch="2.99.0")
+    assert problems(new) == [
+        (Severity.WARNING, f"torch 2.99.0 is installed; morph was checked with {tested}")
+    ]
     old = dataclasses.replace(WELL, torch="2.6.0")
-    assert problems(old) == [(Severity.WARNING, f"torch 2.6.0 is installed; morph was checked with {tested}")]
+    assert problems(old) == [(Severity.ERROR, "torch 2.6.0 is too old: morph needs torch 2.7 or newer")]
     misfit = dataclasses.replace(WELL.activation, skipped={"torch:split_group": "LookupError: no backend"})
     assert problems(dataclasses.replace(WELL, activation=misfit)) == [
         (

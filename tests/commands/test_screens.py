@@ -6,7 +6,8 @@ import pathlib
 
 import pytest
 
-from tests.commands import screens, terminal
+from tests.commands import screens
+from tests.commands.screens import machine
 from tests.platforms import build_native_parts
 
 
@@ -18,8 +19,13 @@ def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
 
 
+@pytest.mark.parametrize("name", ["doctor", "doctor-120"])
+def test_doctor_on_a_machine_that_stays_the_same(name: str) -> None:
+    assert machine.doctor_shown(screens.width(name)) == screens.recorded(name)
+
+
 def test_every_recorded_screen_fits_a_terminal() -> None:
     for file in screens.FOLDER.glob("*.txt"):
         widest = max(map(len, file.read_text(encoding="utf-8").splitlines()))
         # source lines keep their width, and output that other programs read too is not wrapped
-        assert widest <= terminal.WIDTH or file.stem in ("port", "rehearse"), file.name
+        assert widest <= screens.width(file.stem) or file.stem in ("port", "rehearse"), file.name

@@ -132,7 +132,8 @@ def test_a_backend_that_is_absent_is_one_line_and_torch_is_there(environment: Fr
     )
     assert said == (
         "morph: not active in this process: backend 'mlu' cannot be used: "
-        "the package torch_mlu is not installed\n"
+        "the package torch_mlu is not installed (torch_mlu comes with Cambricon's PyTorch images); "
+        "python -m morph --rehearse mlu needs no device\n"
     )
 
 

@@ -40,7 +40,7 @@ def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
     assert status("--backend", "npu", "gds.py") == 1
     assert status("--backend", "rocm", "gds.py") == 0
     capsys.readouterr()
-    for words in ((), ("absent.py",), ("-p", "no_such_package"), ("--backend", "abacus", "served.py")):
+    for words in (("absent.py",), ("-p", "no_such_package"), ("--backend", "abacus", "served.py")):
         assert status(*words) == 2
     assert status("--no-such-option", "served.py") == 2
     assert status("--sarif", "no/such/folder.sarif", "served.py") == 2

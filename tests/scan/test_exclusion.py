@@ -138,6 +138,19 @@ def test_a_file_says_the_same(folder: pathlib.Path, capsys: pytest.CaptureFixtur
     assert "check.exclude" in capsys.readouterr().out
 
 
+def test_without_a_path_it_is_the_current_folder_or_what_a_file_says(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(capsys) == read(capsys, ".") != set()
+    (folder / "pyproject.toml").write_text('[tool.morph.check]\npaths = ["src", "tools"]\n')
+    assert read(capsys) == read(capsys, "src", "tools") != read(capsys, ".")
+    monkeypatch.chdir(folder / "src")
+    assert read(capsys) == {"b.py", "old/c.py", "old/deep/d_pb2.py", "../tools/build/g.py"}
+    (folder / "pyproject.toml").write_text('[tool.morph.check]\npaths = ["absent"]\n')
+    assert ended() == 2
+    assert "there is no file or folder '../absent' to scan" in capsys.readouterr().err
+
+
 def test_findings_that_are_known(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ended("a.py") == 1
     for entry in ("torch.cuda.gds.*", "missing-name", "torch.cuda.gds.GdsFile"):
@@ -159,7 +172,7 @@ def test_mistakes_are_told(folder: pathlib.Path, capsys: pytest.CaptureFixture[s
         'ignore = ["misssing-name"]': "morph.toml:2: check.ignore: there is no rule 'misssing-name'",
         'backends = ["gpu"]': "morph.toml:2: check.backends: there is no backend 'gpu'",
         'exclude = "tests"': "morph.toml:2: check.exclude: 'tests' should be a list",
-        'excluded = ["tests"]': "morph.toml:2: check.excluded: unknown key; the keys are exclude, ",
+        'excluded = ["tests"]': "morph.toml:2: check.excluded: unknown key; the keys are paths, exclude, ",
     }
     for line, message in wrong.items():
         (folder / "morph.toml").write_text(f"[check]\n{line}\n")

@@ -1,4 +1,4 @@
-"""Recorded screens of a terminal of 80 columns, to compare with the current output.
+"""Recorded screens of a terminal of 80 columns, and of 120, to compare with the current output.
 
 `python -m tests.commands.screens` re-records them.
 """
@@ -13,14 +13,19 @@ import tempfile
 from tests import platforms
 from tests.ascend import build as soft_cann
 from tests.commands import terminal
+from tests.commands.screens import machine
 
 FOLDER = pathlib.Path(__file__).parent
 # with these variables the vendor's package cannot load
 BROKEN = {"LD_LIBRARY_PATH": "", "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}
 PROGRAM = FOLDER / "train.py"
-COMMANDS = {
+WIDE = 120
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "alone": (),
     "check": ("check", "train.py"),
     "explain": ("explain", "torch.cuda.CUDAGraph", "--backend", "npu"),
+    "explain-package": ("explain", "flash_attn.flash_attn_func"),
+    "explain-package-120": ("explain", "flash_attn.flash_attn_func"),
     "port": ("port", "--diff", "train.py"),
     "rehearse": ("--rehearse", "npu", "train.py"),
 }
@@ -29,7 +34,12 @@ COMMANDS = {
 def shown(name: str, folder: pathlib.Path) -> str:
     """Returns the output of a command in a folder that holds only the program."""
     (folder / "train.py").write_bytes(PROGRAM.read_bytes())
-    return terminal.run(*COMMANDS[name], cwd=folder)[0]
+    return terminal.run(*COMMANDS[name], cwd=folder, width=width(name))[0]
+
+
+def width(name: str) -> int:
+    """Returns the columns of a screen: 80, unless its name says that it is wide."""
+    return WIDE if name.endswith(f"-{WIDE}") else terminal.WIDTH
 
 
 def recorded(name: str) -> str:
@@ -48,7 +58,8 @@ def main() -> None:
             _record(name, shown(name, pathlib.Path(folder)))
     npu = platforms.platform("npu", soft_cann.environment(soft_cann.build(print)))
     _record("info", terminal.run("info", environment=npu.environment)[0])
-    _record("doctor", terminal.run("doctor", environment={**os.environ, **BROKEN})[0])
+    for name in ("doctor", f"doctor-{WIDE}"):
+        _record(name, machine.doctor_shown(width(name)))
     verified = terminal.run("verify", "--backend", "cpu", environment={**os.environ, "MORPH_ANNOUNCED": "1"})
     _record("verify", verified[0])
 
