@@ -181,7 +181,7 @@ def status() -> Status:
         seam=current.seam.kind if current.seam else None,
         seam_problem=current.seam.problem if current.seam else None,
         noops=current.noops(),
-        caught=current.seam.caught() if current.seam else {},
+        caught=current.caught(),
         skipped=dict(current.journal.skipped),
     )
 

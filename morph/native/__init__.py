@@ -9,8 +9,8 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
+from morph.errors import BuildError
 from morph.native import cache, compiling, prebuilt
-from morph.native.compiling import BuildError
 from morph.native.target import Target
 
 __all__ = ["BuildError", "build", "load"]

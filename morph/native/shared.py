@@ -9,9 +9,10 @@ import platform
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
+from morph import host
+from morph.errors import BuildError
 from morph.native import cache, compiling, prebuilt
 from morph.native.commands import CommandError, run_together
-from morph.native.compiling import BuildError
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
 
@@ -107,7 +108,7 @@ def _provide(
 
 
 def _compile(library: SharedLibrary, path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    compiler, log = compiling.compiler(), path.with_suffix(".log")
+    compiler, log = host.compiler(), path.with_suffix(".log")
     if compiling.has_refused(compiler, log):
         raise BuildError(f"an earlier build of {library.file} failed, see {log}; delete it to try again")
     try:

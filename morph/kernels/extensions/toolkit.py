@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import torch
 
+from morph import host
 from morph.kernels.extensions import headers
 from morph.native import BuildError, cache, compiling
 from morph.native.commands import CommandError, run_together
@@ -164,7 +165,7 @@ def _build(folder: pathlib.Path, library: pathlib.Path) -> pathlib.Path:
     root = pathlib.Path(torch.__path__[0])
     includes = [library.parents[1] / "include", *compiling.torch_includes(root / "include")]
     python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
-    words = [*compiling.compiler(), *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"]
+    words = [*host.compiler(), *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"]
     words += [f"-I{each}" for each in [*includes, *sorted(python)]]
     sources = sorted((HERE / "native").glob("*.cpp"))
     objects = [folder / f"{source.stem}.o" for source in sources]
@@ -176,7 +177,7 @@ def _build(folder: pathlib.Path, library: pathlib.Path) -> pathlib.Path:
         )
         # without -fopenmp: its functions are those of the OpenMP library that torch brings
         run_together(
-            [[*compiling.compiler(), "-shared", *map(os.fspath, objects), *links, "-o", str(built)]], folder
+            [[*host.compiler(), "-shared", *map(os.fspath, objects), *links, "-o", str(built)]], folder
         )
     except CommandError as error:
         raise BuildError(
