@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from morph.activation import Status, activate, activated, deactivate, status
+    from morph.activation import activate, activated, deactivate, status
+    from morph.activation.state import Status
     from morph.launcher.script import ScriptEntry
 
 __version__ = "0.1.0"
@@ -41,6 +42,24 @@ def __getattr__(name: str) -> object:
         from morph import activation
 
     return getattr(activation, name)
+
+
+def __dir__() -> "list[str]":
+    return [*globals(), *__all__]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Activate morph in a notebook, for ``%load_ext morph``."""
+    from morph import activate
+
+    activate()
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Undo the activation, for ``%unload_ext morph``."""
+    from morph import deactivate
+
+    deactivate()
 
 
 def wait_for_torch(*, required: bool = False) -> None:
