@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from morph.activation import Status, activate, activated, deactivate, status
+    from morph.activation import activate, activated, deactivate, status
+    from morph.activation.state import Status
     from morph.launcher.script import ScriptEntry
 
 __version__ = "0.1.0"
@@ -56,6 +57,24 @@ def ensure_python() -> None:
     if sys.version_info < PYTHON:  # the rest of morph is not even read by it
         major, minor = sys.version_info[:2]
         raise ImportError(f"morph needs Python 3.10 or newer, and this is Python {major}.{minor}")
+
+
+def __dir__() -> "list[str]":
+    return [*globals(), *__all__]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Activate morph in a notebook, for ``%load_ext morph``."""
+    from morph import activate
+
+    activate()
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Undo the activation, for ``%unload_ext morph``."""
+    from morph import deactivate
+
+    deactivate()
 
 
 def wait_for_torch(*, required: bool = False) -> None:

@@ -13,6 +13,10 @@ class ActivationError(MorphError):
     """morph could not be activated, and nothing was changed."""
 
 
+class BuildError(MorphError):
+    """A C++ part could not be built: no compiler, no headers, no place, or a compiler that refuses."""
+
+
 def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
     """Return the end of a message about an unknown word: the closest known one, or nothing."""
     import difflib

@@ -1,10 +1,14 @@
-"""The host memory available to this process, in bytes."""
+"""The host: the memory available to this process, in bytes, and the C++ compiler."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import shlex
+import shutil
 from collections.abc import Iterator
+
+from morph.errors import BuildError
 
 # Where a control group's memory limit and use are found: version 2, then version 1
 _FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
@@ -23,6 +27,20 @@ def free_memory() -> int:
 
     left = (max(0, limit - used) for limit, used in _groups())
     return min([psutil.virtual_memory().available, *left])
+
+
+def compiler() -> list[str]:
+    """Return the command of the C++ compiler, and its own options: ``$CXX``, else c++, g++ or clang++.
+
+    Raises:
+        BuildError: If there is none.
+    """
+    named = shlex.split(os.environ.get("CXX", ""))
+    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
+        if shutil.which(command[0]):
+            return command
+    missing = f"{named[0]} (CXX)" if named else "c++, g++, clang++"
+    raise BuildError(f"no C++ compiler: {missing} not found; install g++")
 
 
 def _groups() -> Iterator[tuple[int, int]]:

@@ -42,18 +42,26 @@ def put_first(finder: "Any") -> None:
         _put_first(finder)
 
 
-def take_away(finder: "Any") -> None:
-    """Remove ``finder``; once no finder of morph's is left, the original list object is back."""
+def take_away(finder: "Any") -> bool:
+    """Remove ``finder``, and return whether it was there.
+
+    Once no finder of morph's is left, the original list object is back.
+    """
     with _changing:
-        _take_away(finder)
+        return _take_away(finder)
 
 
-def withdraw() -> None:
-    """Stop waiting for torch: this process is activated in another way, or not at all."""
-    take_away(morph)
+def withdraw() -> bool:
+    """Stop waiting for torch: this process is activated in another way, or not at all.
+
+    Returns:
+        Whether it was waiting.
+    """
+    waited = take_away(morph)
     sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
     while waiting:
-        take_away(waiting.pop())
+        waited |= take_away(waiting.pop())
+    return waited
 
 
 def _put_first(finder: "Any") -> None:
@@ -64,16 +72,17 @@ def _put_first(finder: "Any") -> None:
         sys.meta_path = [finder, *sys.meta_path]
 
 
-def _take_away(finder: "Any") -> None:
+def _take_away(finder: "Any") -> bool:
     kept = [each for each in sys.meta_path if each is not finder]
     if len(kept) == len(sys.meta_path):
-        return
+        return False
     # another finder may have been added meanwhile; a thread that iterates over the list skips none then
     if not any(map(_is_ours, kept)) and {*map(id, _before)} <= {*map(id, kept)}:
         if [*map(id, _before)] != [*map(id, kept)]:
             _before[:] = kept
         kept = _before
     sys.meta_path = kept
+    return True
 
 
 def _is_ours(finder: "Any") -> bool:

@@ -6,13 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from morph import announcement, configuration, garbage
 from morph.activation import ending
 from morph.activation.request import Request
+from morph.activation.state import Status
 from morph.errors import ActivationError
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
@@ -28,39 +28,12 @@ if TYPE_CHECKING:
     from morph.software.settings import Size
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The state of morph in this process.
-
-    Attributes:
-        active: Whether CUDA names are served by a backend.
-        backend: The backend's name; ``"cuda"`` where a working NVIDIA GPU needs no morph; None if inactive.
-        device_type: torch's name of the device type that "cuda" means.
-        simulated: Whether the simulated device stands in for the hardware.
-        seam: ``"native"`` or ``"python"``: the kind of seam that makes CUDA a name of the device below
-            Python; None where CUDA is the device's own name.
-        seam_problem: Why the native seam could not be built, if the Python seam replaces it.
-        noops: How often each name that does nothing on this backend was called.
-        caught: How often each operator reached the seam with a CUDA device.
-        skipped: What the installed torch or vendor has no place for, each with the reason. What it serves is
-            as the vendor has it.
-    """
-
-    active: bool
-    backend: str | None = None
-    device_type: str | None = None
-    simulated: bool = False
-    seam: str | None = None
-    seam_problem: str | None = None
-    noops: dict[str, int] | None = None
-    caught: dict[str, int] | None = None
-    skipped: dict[str, str] | None = None
-
-
 _lock = threading.RLock()
 _current: Installation | None = None
 _stays_out = False
 _armed: Callable[[ModuleType], None] | None = None
+_PROGRAM = object()
+_holders: set[object] = set()  # of the activation: the program, and each block of activated()
 
 
 def activate(
@@ -97,14 +70,42 @@ def activate(
         ActivationError: If another backend is active already.
         SettingsError: If the number or the memory of the devices is not possible.
     """
-    if packages is None:
-        scope = configuration.effective().scope
-    else:
-        scope = Scope({name: Policy() for name in packages})
-    with own_imports:
-        from morph.software import settings
-    size = settings.size(devices, device_memory, ("devices", "device_memory"))
-    return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope, size=size))
+    return _activate(_request(backend, packages, simulated, observer, devices, device_memory), _PROGRAM)
+
+
+@contextmanager
+def activated(
+    backend: str | None = None,
+    *,
+    packages: Iterable[str] | None = None,
+    simulated: bool = False,
+    observer: Observer | None = None,
+    devices: int | None = None,
+    device_memory: int | str | None = None,
+) -> Iterator[Status]:
+    """Activate for the length of a ``with`` block; an earlier activation stays.
+
+    Blocks nest, and those of several threads overlap: the end of the last one ends the activation.
+
+    Args:
+        backend: As for ``activate``.
+        packages: As for ``activate``.
+        simulated: As for ``activate``.
+        observer: As for ``activate``.
+        devices: As for ``activate``.
+        device_memory: As for ``activate``.
+
+    Yields:
+        The state after the activation.
+
+    Raises:
+        MorphError: As ``activate`` does.
+    """
+    block = object()
+    try:
+        yield _activate(_request(backend, packages, simulated, observer, devices, device_memory), block)
+    finally:
+        _let_go(block)
 
 
 def arm(
@@ -131,7 +132,7 @@ def arm(
         backend, simulated=simulated, observer=observer, scope=scope, required=required, size=size
     )
     if "torch" in sys.modules:
-        _activate(request)
+        _activate(request, _PROGRAM)
         return
     served_packages.install(request.scope)
     if request.rewrites:
@@ -150,21 +151,11 @@ def deactivate() -> None:
     _disarm()
     with _lock:
         current, _current, _stays_out = _current, None, False
+        _holders.clear()
         served_packages.uninstall()
         rewriter.uninstall()
         if current is not None:
             current.journal.undo()
-
-
-@contextmanager
-def activated(backend: str | None = None, *, simulated: bool = False) -> Iterator[Status]:
-    """Activate for the length of a ``with`` block; an earlier activation stays."""
-    was_active = _current is not None
-    try:
-        yield activate(backend, simulated=simulated)
-    finally:
-        if not was_active:
-            deactivate()
 
 
 def status() -> Status:
@@ -181,7 +172,7 @@ def status() -> Status:
         seam=current.seam.kind if current.seam else None,
         seam_problem=current.seam.problem if current.seam else None,
         noops=current.noops(),
-        caught=current.seam.caught() if current.seam else {},
+        caught=current.caught(),
         skipped=dict(current.journal.skipped),
     )
 
@@ -220,33 +211,63 @@ class _Arming:
             served_packages.uninstall()
             rewriter.uninstall()
             announcement.say_inactive(error)
+        else:
+            _holders.add(_PROGRAM)
 
 
-def _disarm() -> None:
+def _disarm() -> bool:
+    """Stop waiting for torch; return whether the program was to be activated with it."""
     global _armed
     with _lock:
-        if _armed is not None:
-            finder.unwatch("torch", _armed)
-            _armed = None
+        armed, _armed = _armed, None
+        if armed is not None:
+            finder.unwatch("torch", armed)
+        return armed is not None
 
 
-def _activate(request: Request) -> Status:
-    withdraw()
-    _disarm()
+def _request(
+    backend: str | None,
+    packages: Iterable[str] | None,
+    simulated: bool,
+    observer: Observer | None,
+    devices: int | None,
+    device_memory: int | str | None,
+) -> Request:
+    if packages is None:
+        scope = configuration.effective().scope
+    else:
+        scope = Scope({name: Policy() for name in packages})
+    with own_imports:
+        from morph.software import settings
+    size = settings.size(devices, device_memory, ("devices", "device_memory"))
+    return Request(backend, simulated=simulated, observer=observer, scope=scope, size=size)
+
+
+def _activate(request: Request, holder: object) -> Status:
+    waited, was_armed = withdraw(), _disarm()
     served_packages.import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
     with _lock:
-        if _current is not None:
-            return _already_active(request.backend, _current.backend)
-        _begin(request)
+        if _current is None:
+            _begin(request)
+        else:
+            _refuse_another(request.backend, _current.backend)
+        _holders.update({holder, _PROGRAM} if waited or was_armed else {holder})
         return status()
 
 
-def _already_active(asked: str | None, backend: Backend) -> Status:
+def _let_go(holder: object) -> None:
+    with _lock:
+        if holder in _holders:
+            _holders.remove(holder)
+            if not _holders:
+                deactivate()
+
+
+def _refuse_another(asked: str | None, backend: Backend) -> None:
     if asked not in (None, backend.name):
         raise ActivationError(
             f"backend {backend.name!r} is active; call morph.deactivate() before activating {asked!r}"
         )
-    return status()
 
 
 def _ensure_release() -> None:

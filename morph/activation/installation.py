@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from morph import announcement, backends, device, kernels, seam
+from morph import announcement, backends, device, kernels, seam, software
 from morph.activation import building, choice
 from morph.activation.request import Request
 from morph.backends import Backend
@@ -28,12 +28,14 @@ class Installation(NamedTuple):
         backend: The backend that serves CUDA's names.
         seam: The seam that makes CUDA a name of the device below Python; None where it is the device's name.
         noops: Returns how often each name that does nothing on this backend was called.
+        caught: Returns how often each operator reached the device under CUDA's name.
     """
 
     journal: Journal
     backend: Backend
     seam: Seam | None
     noops: Callable[[], dict[str, int]]
+    caught: Callable[[], dict[str, int]]
 
 
 def install(request: Request, journal: Journal) -> Installation:
@@ -54,9 +56,11 @@ def install(request: Request, journal: Journal) -> Installation:
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
         kernels.install(backend, journal)
+        caught: Callable[[], dict[str, int]] = dict
         if request.observer is not None:  # which has to see every lookup of a name
             serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
-        return Installation(journal, backend, None, dict)
+            caught = _count_operators(backend, journal)
+        return Installation(journal, backend, None, dict, caught)
     _rewrite(backend, request, journal)
     opened = _open_seam(backend, journal)
     _make_active(backend, journal)
@@ -64,7 +68,17 @@ def install(request: Request, journal: Journal) -> Installation:
     device.install(backend, views, journal)
     kernels.install(backend, journal)
     answers = serving.serve_cuda(backend, views, journal, request.observer)
-    return Installation(journal, backend, opened, lambda: answers.noops)
+    return Installation(journal, backend, opened, lambda: answers.noops, opened.caught)
+
+
+def _count_operators(backend: Backend, journal: Journal) -> Callable[[], dict[str, int]]:
+    if not backend.table.facts.software:  # no operator of a real device's comes by morph
+        return dict
+    native = software.started().native
+    native.count_operators(True)
+    journal.on_undo(lambda: native.count_operators(False))
+    counted: Callable[[], dict[str, int]] = native.counted_operators
+    return counted
 
 
 def _refuse_free_threading() -> None:

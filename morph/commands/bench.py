@@ -23,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rounds", type=int, default=ROUNDS, help="how often each call is timed (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.epilog = "Times are medians in nanoseconds. Exit status: 0, or 1 if a call fails."
+    parser.epilog = (
+        "Times are medians in nanoseconds; half of all rounds have a ratio between the quartiles. "
+        "Exit status: 0, or 1 if a call fails."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,12 +54,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Figure], device_type: str) -> None:
-    from morph.display import columns, console
+    from morph.display import columns, console, counted
 
-    shown = columns("call", "cuda, ns", f"{device_type}, ns", "ratio")
+    shown = columns("call", "cuda, ns", f"{device_type}, ns", "ratio", "quartiles")
     for each in found:
-        if each.error:
-            shown.add_row(each.call, "", "", each.error)
+        if each.quartiles is None:
+            shown.add_row(each.call, "", "", "", each.error)
         else:
-            shown.add_row(each.call, f"{each.cuda:,.0f}", f"{each.own:,.0f}", f"{each.ratio:.2f}")
+            quartiles = "{:.2f} to {:.2f}".format(*each.quartiles)
+            shown.add_row(each.call, f"{each.cuda:,.0f}", f"{each.own:,.0f}", f"{each.ratio:.2f}", quartiles)
     console().print(shown)
+    unsteady = sum(each.is_unsteady for each in found)
+    if unsteady:
+        console().print(
+            f"\nThe ratios of {counted(unsteady, 'call')} spread widely: other programs are running, or the"
+            "\nprocessor changes its speed. Measure again when nothing else runs."
+        )

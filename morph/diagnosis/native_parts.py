@@ -6,8 +6,9 @@ import pathlib
 import subprocess
 from collections.abc import Iterator
 
+from morph import host
 from morph.display import counted
-from morph.native import BuildError, cache, compiling, prebuilt
+from morph.native import BuildError, cache, prebuilt
 
 PLACES = "wheel", "cache", "instead of it"
 BESIDE = (".digest", ".lock", ".log", ".partial")
@@ -17,7 +18,7 @@ MAPPED = pathlib.Path("/proc/self/maps")
 def compiler() -> str:
     """Return the C++ compiler's command and the first line of its version, or why there is none."""
     try:
-        command = compiling.compiler()
+        command = host.compiler()
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     except (BuildError, OSError) as error:
         return str(error)

@@ -12,7 +12,8 @@ import tempfile
 from contextlib import AbstractContextManager
 from typing import Any
 
-from morph import interpreter
+from morph import SWITCH, host, interpreter
+from morph.errors import BuildError
 from morph.launcher.options import Options
 from morph.launcher.program import Program
 from morph.rehearsal import Ending, Rehearsal, Result, records, result
@@ -20,6 +21,37 @@ from morph.rehearsal.printing import print_result, print_results
 from morph.rehearsal.processes import recorded
 from morph.tables import table
 from morph.variables import BACKEND, RECORDS, REHEARSE
+
+PROBE = """
+import sys
+from morph.errors import BuildError
+from morph.software import machine
+try:
+    machine.build("device")
+except BuildError:
+    sys.exit("not built")
+"""
+
+
+def ensure_device() -> None:
+    """Ensure that the simulated device is built or can be, before the program begins.
+
+    Raises:
+        BuildError: If there is neither a compiler nor a device that was built before.
+    """
+    try:
+        host.compiler()
+    except BuildError as error:
+        if _cannot_be_built():
+            needs = "the rehearsal itself needs a C++ compiler, once, to build its device"
+            raise BuildError(str(error).replace("no C++ compiler", needs)) from None
+
+
+def _cannot_be_built() -> bool:
+    """Ask another process, since this one leaves the import of torch to the program."""
+    environment = {**os.environ, SWITCH: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, check=False)
+    return done.returncode != 0 and done.stderr == b"not built\n"
 
 
 def rehearsed(options: Options) -> AbstractContextManager[Rehearsal]:

@@ -37,10 +37,12 @@ def run(options: Options, program: Program) -> None:
         size = _size(options)
         for file in filter(None, [options.report, options.json if options.json != "-" else None]):
             ensure_writable(file)
-        if options.rehearse == ALL:
+        if options.rehearse:
             from morph.launcher import rehearsing
 
-            raise SystemExit(rehearsing.on_every_vendor(options, program))
+            rehearsing.ensure_device()
+            if options.rehearse == ALL:
+                raise SystemExit(rehearsing.on_every_vendor(options, program))
         settings = configuration.effective(program.folder())
         scope = settings.scope
         if scope.others is not OPTED_IN:
@@ -48,7 +50,7 @@ def run(options: Options, program: Program) -> None:
         options = options._replace(backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
         literals = candidates.literals(options.backend, "__main__")
-        with _armed(options, scope, size):
+        with _armed(options, program, scope, size):
             program.run(literals)
     except MorphError as error:
         if activation.status().active:  # attributed to the line of the program that caused it
@@ -64,14 +66,14 @@ def _size(options: Options) -> Size:
 
 
 @contextmanager
-def _armed(options: Options, scope: Scope, size: Size) -> Iterator[None]:
+def _armed(options: Options, program: Program, scope: Scope, size: Size) -> Iterator[None]:
     simulated = options.rehearse is not None
-    with _observed(options) as observer:
+    with _observed(options, program) as observer:
         activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope, size=size)
         yield
 
 
-def _observed(options: Options) -> AbstractContextManager[Observer | None]:
+def _observed(options: Options, program: Program) -> AbstractContextManager[Observer | None]:
     if options.rehearse is None and options.report is None:
         return nullcontext()
     if options.report is None:
@@ -81,4 +83,4 @@ def _observed(options: Options) -> AbstractContextManager[Observer | None]:
     from morph import reporting
     from morph.rehearsal.processes import recorded
 
-    return recorded(functools.partial(reporting.write, options.report))
+    return recorded(functools.partial(reporting.write, options.report, program.words()))

@@ -8,6 +8,7 @@ from typing import Any
 
 from morph.measurement.timing import compare
 
+STEADY = 1.25  # the third quartile over the first, at most
 # CUDA's spelling, and the device's own where {device} and {module} stand for its type and its module
 CALLS = {
     "torch.cuda.current_device()": "{module}.current_device()",
@@ -33,18 +34,25 @@ class Figure:
         call: CUDA's spelling.
         cuda: Nanoseconds per call in that spelling; None if it fails.
         own: Nanoseconds per call in the device's own spelling.
+        quartiles: The first and the third quartile of the ratio, over all rounds.
         error: Why it fails, or None.
     """
 
     call: str
     cuda: float | None = None
     own: float | None = None
+    quartiles: tuple[float, float] | None = None
     error: str | None = None
 
     @property
     def ratio(self) -> float | None:
         """The time of the CUDA spelling relative to the device's own."""
         return self.cuda / self.own if self.cuda and self.own else None
+
+    @property
+    def is_unsteady(self) -> bool:
+        """Whether the ratio differs so much from round to round that it says little."""
+        return self.quartiles is not None and self.quartiles[1] > STEADY * self.quartiles[0]
 
 
 def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
@@ -62,7 +70,7 @@ def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
         try:
             works = _evaluator(cuda, names), _evaluator(spelling.format(**own), names)
             result = compare(cuda, *works, rounds=rounds)
-            yield Figure(cuda, result.cuda, result.own)
+            yield Figure(cuda, result.cuda, result.own, result.quartiles)
         except Exception as error:  # a call that fails is a result too
             yield Figure(cuda, error=str(error).partition("\n")[0])
 

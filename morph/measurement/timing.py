@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two medians, in nanoseconds per call."""
+    """Two medians, in nanoseconds per call, and the quartiles of the rounds' ratios."""
 
     name: str
     cuda: float
     own: float
+    quartiles: tuple[float, float]
 
     @property
     def ratio(self) -> float:
@@ -39,7 +40,20 @@ def compare(
     for turn in range(rounds):
         for work in (cuda, own) if turn % 2 else (own, cuda):
             times[work].append(_time(work, calls))
-    return Comparison(name, statistics.median(times[cuda]) * 1e9, statistics.median(times[own]) * 1e9)
+    return summarised(name, times[cuda], times[own])
+
+
+def summarised(name: str, cuda: Sequence[float], own: Sequence[float]) -> Comparison:
+    """Return the comparison of the timings of each round, in seconds per call.
+
+    Args:
+        name: What is compared.
+        cuda: The timings of CUDA's spelling.
+        own: Those of the device's own, in the same rounds.
+    """
+    ratios = [one / other for one, other in zip(cuda, own, strict=True)]
+    first, _, third = statistics.quantiles(ratios * 2 if len(ratios) == 1 else ratios, method="inclusive")
+    return Comparison(name, statistics.median(cuda) * 1e9, statistics.median(own) * 1e9, (first, third))
 
 
 def _once(work: Callable[[], object]) -> float:

@@ -9,8 +9,8 @@ import pathlib
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
+from morph.errors import BuildError
 from morph.native import building, cache, prebuilt
-from morph.native.compiling import BuildError
 from morph.native.library import Library, Recipe, digest
 from morph.native.parts import parts
 

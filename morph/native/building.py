@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from morph import host
+from morph.errors import BuildError
 from morph.native import cache, compiling
 from morph.native.commands import CommandError, run_together
-from morph.native.compiling import BuildError
 from morph.native.library import Library
 from morph.native.progress import Progress, waiting
 
@@ -63,7 +64,7 @@ class _Build:
     def __init__(self, libraries: Sequence[Library], folder: pathlib.Path) -> None:
         self._libraries = libraries
         self._folder = folder
-        self._compiler = compiling.compiler()
+        self._compiler = host.compiler()
         self._problems: dict[str, CommandError] = {}
 
     def run(self) -> None:

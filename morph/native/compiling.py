@@ -6,7 +6,6 @@ ninja) in every process that only wants to load what was built long ago.
 
 from __future__ import annotations
 
-import os
 import pathlib
 import shlex
 import shutil
@@ -14,30 +13,12 @@ from collections.abc import Sequence
 
 import torch
 
-from morph.errors import MorphError
 from morph.native.commands import CommandError
 from morph.native.target import PYBIND11_ABI, Target
 
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w")
+# torch is built with NDEBUG, without which classes in its headers (at::RecordFunction) have more members
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-w", "-DNDEBUG")
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
-
-
-class BuildError(MorphError):
-    """A C++ part could not be built: no compiler, no headers, no place, or a compiler that refuses."""
-
-
-def compiler() -> list[str]:
-    """Return the command of the C++ compiler, and its own options: ``$CXX``, else c++, g++ or clang++.
-
-    Raises:
-        BuildError: If there is none.
-    """
-    named = shlex.split(os.environ.get("CXX", ""))
-    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
-        if shutil.which(command[0]):
-            return command
-    missing = f"{named[0]} (CXX)" if named else "c++, g++, clang++"
-    raise BuildError(f"no C++ compiler: {missing} not found; install g++")
 
 
 def options(name: str, target: Target, includes: Sequence[pathlib.Path]) -> list[str]:

@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
+
+from morph.errors import BuildError
 
 MORPH = pathlib.Path(__file__).parents[1]
 OWN = tuple(f"{folder}{os.sep}" for folder in (MORPH, MORPH.parent / "finders", MORPH.parent / "aliases"))
@@ -77,7 +79,7 @@ class Rehearsal:
     def __call__(self, name: str) -> None:
         """Record one use, and the location of the first."""
         frame = _asking_frame()
-        if frame is None:
+        if frame is None or not _is_spelled(name, frame.f_code):
             return
         with self._lock:
             place = (frame.f_code.co_filename, frame.f_lineno)
@@ -138,7 +140,12 @@ def _save_at_exit(rehearsal: Rehearsal) -> None:
 
 
 def ending(error: BaseException) -> Ending | None:
-    """Return the record of an error that ends a process; None if it ends well."""
+    """Return the record of an error that ends a process; None if it ends well.
+
+    That a part of the simulated device does not build says nothing about the program.
+    """
+    if isinstance(error, BuildError):
+        return Ending("NotSimulatedError", str(error))
     if isinstance(error, SystemExit):
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
         return Ending("SystemExit", str(status)) if status else None
@@ -163,6 +170,16 @@ def _asking_frame() -> FrameType | None:
     while frame is not None and called.f_code.co_name == "find_spec" and _is_of_importlib(frame):
         frame = frame.f_back
     return frame if frame is not None and _is_the_programs(frame) else None
+
+
+def _is_spelled(name: str, code: CodeType) -> bool:
+    """Return whether code asks for a name itself, not torch's C++ code that it called.
+
+    That has no frame of its own. What it asks for is private, like ``torch.cuda._lazy_init``, and code that
+    asks for a private name spells it.
+    """
+    last = name.rpartition(".")[2]
+    return not last.startswith("_") or last in code.co_names or last in code.co_consts
 
 
 def _is_of_importlib(frame: FrameType) -> bool:

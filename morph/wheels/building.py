@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
+from morph import host
 from morph.errors import MorphError
 from morph.native import compiling
 from morph.native.commands import CommandError, run_together
@@ -47,7 +48,7 @@ def compiler(machine: str) -> list[str]:
         WheelError: If it is not installed.
     """
     if machine == platform.machine():
-        return compiling.compiler()
+        return host.compiler()
     name = f"{machine}-linux-gnu-g++"
     if not shutil.which(name):
         raise WheelError(f"no compiler for {machine}: {name} not found; install g++-{machine}-linux-gnu")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 
 import pytest
 
+import morph
 from tests.platforms import Platform
 
 SPELLINGS = """
@@ -125,6 +127,82 @@ def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -
 
 
 @pytest.mark.platforms("cpu")
+def test_a_block_takes_what_an_activation_takes(platform: Platform) -> None:
+    asked = inspect.signature(morph.activate).parameters
+    assert list(inspect.signature(morph.activated).parameters.items()) == list(asked.items())
+    script(
+        platform,
+        """
+        import torch, morph
+        arguments = dict(devices=3, device_memory="1GiB", packages=["mytrainer"])
+        with morph.activated("cpu", **arguments):
+            assert torch.cuda.device_count() == 3
+            assert torch.cuda.get_device_properties(0).total_memory == 1 << 30
+        """,
+    )
+
+
+@pytest.mark.platforms("cpu")
+def test_the_last_block_of_all_threads_ends_the_activation(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import threading
+        import torch, morph
+        is_inside, may_end, seen = threading.Event(), threading.Event(), []
+
+        def in_another_thread():
+            with morph.activated("cpu"), morph.activated():
+                is_inside.set()
+                may_end.wait(60)
+                seen.append(torch.ones(1, device="cuda").is_cuda)
+
+        thread = threading.Thread(target=in_another_thread)
+        with morph.activated("cpu"):
+            thread.start()
+            assert is_inside.wait(60)
+        assert morph.status().active, "the other thread's block has not ended"
+        may_end.set()
+        thread.join()
+        assert seen == [True] and not morph.status().active
+        """,
+    )
+
+
+@pytest.mark.platforms("cpu")
+def test_a_block_ends_no_activation_of_the_program(platform: Platform) -> None:
+    script(
+        platform,
+        """
+        import morph
+        with morph.activated("cpu"):
+            morph.activate()
+        assert morph.status().active, "the program has activated too"
+        morph.deactivate()
+        with morph.activated("cpu"):
+            morph.deactivate()
+            assert not morph.status().active
+            morph.activate("cpu")
+        assert morph.status().active, "the block's own activation had ended"
+        """,
+    )
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("waits", ["morph.wait_for_torch()", "activation.arm('cpu')"])
+def test_a_block_before_torch_leaves_a_program_under_morph(platform: Platform, waits: str) -> None:
+    text = f"""
+        import morph
+        from morph import activation
+        {waits}
+        with morph.activated():
+            import torch
+        assert morph.status().active
+    """
+    platform.run(textwrap.dedent(text), morph=False, environment={"MORPH_BACKEND": "cpu"})
+
+
+@pytest.mark.platforms("cpu")
 def test_torch_asks_the_software_device_again_when_morph_is_activated_again(platform: Platform) -> None:
     script(
         platform,
@@ -233,3 +311,19 @@ def test_threads_activating_at_once_get_one_activation(platform: Platform) -> No
         assert type(getattr(torch.cuda, "__wrapped__", torch.cuda)).__name__ == "module"
         """,
     )
+
+
+@pytest.mark.platforms("cpu")
+def test_help_shows_what_there_is_without_torch(platform: Platform) -> None:
+    shows = """
+        import pydoc, sys
+        import morph
+        assert "torch" not in sys.modules
+        assert {*morph.__all__, "__version__"} <= {*dir(morph)}
+        assert "morph.activation" not in sys.modules, "which nobody has asked for"
+        shown = pydoc.plain(pydoc.render_doc(morph))
+        for name in ("activate", "activated", "deactivate", "status"):
+            assert f"    {name}(" in shown, shown
+        assert "class Status(" in shown and "torch" not in sys.modules
+    """
+    platform.run(textwrap.dedent(shows), morph=False)

@@ -65,3 +65,43 @@ def test_cells(platform: Platform) -> None:
     assert failed is not None
     assert failed.groups() == ("3", "unknown")
     assert afterwards == [False, False]
+
+
+EXTENSION = """
+import io, json, re, sys, warnings
+from IPython.core.interactiveshell import InteractiveShell
+
+warnings.simplefilter("ignore")
+shell = InteractiveShell.instance()
+
+def shown(cell):
+    sys.stdout, own = io.StringIO(), sys.stdout
+    try:
+        shell.run_cell(cell).raise_error()
+        return sys.stdout.getvalue()
+    finally:
+        sys.stdout = own
+
+USE = "import torch; print(torch.cuda.is_available())"
+LOAD = "%load_ext morph"
+said = [shown(LOAD), shown(USE), shown(LOAD), shown("%reload_ext morph"), shown(USE)]
+said += [shown("import morph; morph.activate()"), shown("print(morph.status())")]
+said += [shown("%unload_ext morph"), shown(USE), shown("morph.status()")]
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.platforms("cpu", "npu")
+def test_the_extension(platform: Platform) -> None:
+    done = platform.run(EXTENSION, morph=False, environment={"MORPH_BACKEND": platform.backend})
+    loaded, used, again, reloaded, used_again, state, all_of_it, unloaded, left, ended = json.loads(
+        done.stdout.splitlines()[-1]
+    )
+    assert (loaded, used, reloaded, used_again) == ("", "True\n", "", "True\n")
+    assert again.startswith("The morph extension is already loaded.")
+    assert (unloaded, left) == ("", "False\n")
+    device = platform.device_type
+    short = f"Status(active=True, backend={platform.backend!r}, device_type={device!r}, ...)"
+    assert state.partition("]: ")[2] == f"{short}\n"
+    assert "skipped=" in all_of_it
+    assert ended.partition("]: ")[2] == "Status(active=False)\n"

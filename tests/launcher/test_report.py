@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import textwrap
 
 import pytest
+import torch
 
+import morph
+from morph.rehearsal import Ending, Finding, Result, Use
+from morph.reporting import Circumstances
+from morph.reporting.page import page
+from morph.tables.table import Status
 from tests.platforms import Platform, complete, describe
 
 PROGRAM = """
@@ -51,8 +61,70 @@ def test_names_and_operators_of_every_process(platform: Platform, tmp_path: path
     }
     assert names["pynvml.smi"]["note"].endswith("pip install pynvml")
     assert told["ending"]["error"] == "ModuleNotFoundError"
-    if platform.name != "cpu":  # where "cuda" is the device's own name, nothing is translated
-        assert told["operators"]["aten::empty.memory_format"] >= 2
+    assert told["operators"]["aten::empty.memory_format"] >= 2
+    assert told["program"] == f"{program} parent"
+    assert told["versions"]["torch"] == torch.__version__
+    assert ("torch-npu" in told["versions"]) == (platform.name == "npu")
+    written = datetime.datetime.fromisoformat(told["written"])
+    assert abs(datetime.datetime.now().astimezone() - written) < datetime.timedelta(hours=1)
+    assert done.stderr.splitlines()[-1] == "morph: wrote report.json"
+
+
+WORK = """
+import threading
+import torch
+model = torch.nn.Linear(3, 2).cuda()
+torch.ones(2).add(1)
+def train():
+    model(torch.ones(4, 3, device="cuda")).sum().backward()
+thread = threading.Thread(target=train)
+thread.start()
+thread.join()
+train()
+"""
+
+
+@pytest.mark.platforms("cpu")
+def test_operators_on_the_software_device(platform: Platform, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(WORK)
+    done = report(platform, program, "report.json")
+    assert done.stderr.splitlines()[1:] == ["morph: wrote report.json"], describe(done)
+    counts = json.loads((tmp_path / "report.json").read_text())["operators"]
+    assert (counts["aten::addmm"], counts["aten::sum"], counts["aten::mm"]) == (2, 2, 2)
+    assert counts["aten::_to_copy"] == 2, "of the layer's two parameters"
+    assert "aten::add.Tensor" not in counts, "which ran on the host"
+    assert "aten::linear" not in counts, "which is made of others"
+
+
+@pytest.mark.platforms("cpu")
+def test_operators_are_counted_for_a_report_only(platform: Platform) -> None:
+    counted = """
+        import morph
+        from morph.software.machine import started
+        def counts():
+            torch.ones(2, device="cuda")
+            return started().native.counted_operators()
+        with morph.activated("cpu", observer=lambda name: None):
+            import torch
+            before = counts()
+            assert before["aten::ones"] == morph.status().caught["aten::ones"] == 1
+        with morph.activated("cpu"):
+            assert counts() == before and morph.status().caught == {}
+    """
+    platform.run(textwrap.dedent(counted), morph=False)
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("asked", ["", "\ntorch.cuda._lazy_init()", "\ngetattr(torch.cuda, '_lazy_init')"])
+def test_what_torch_itself_asks_for_is_not_the_programs(
+    platform: Platform, tmp_path: pathlib.Path, asked: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f'import torch\ntorch.ones(3, device="cuda"){asked}\ntorch.cuda.synchronize()\n')
+    assert report(platform, program, "report.json").returncode == 0
+    names = {each["name"] for each in json.loads((tmp_path / "report.json").read_text())["names"]}
+    assert names == {"torch.cuda.synchronize"} | ({"torch.cuda._lazy_init"} if asked else set())
 
 
 @pytest.mark.platforms("cpu")
@@ -61,11 +133,15 @@ def test_a_page(platform: Platform, tmp_path: pathlib.Path) -> None:
     program.write_text(PROGRAM)
     done = report(platform, program, "report.html")
     assert done.returncode == 1, describe(done)
-    page = (tmp_path / "report.html").read_text()
+    shown = (tmp_path / "report.html").read_text()
     assert (
-        '<tr class="missing"><td>torch.cuda.gds</td><td>1</td><td>missing</td><td>program.py:8</td>' in page
+        '<tr class="missing"><td>torch.cuda.gds</td><td>1</td><td>missing</td><td>program.py:8</td>' in shown
     )
-    assert "$" not in page.partition("<style>")[0] + page.partition("</style>")[2]
+    assert f"<dt>program<dd><code>{program} parent</code>\n<dt>ended<dd>at program.py:10, with " in shown
+    assert f"<dt>with<dd>morph {morph.__version__}, torch {torch.__version__}, Python " in shown
+    assert '<tr class="operator"><td>aten::empty.memory_format</td><td>2</td></tr>' in shown
+    assert done.stderr.splitlines()[-1] == "morph: wrote report.html"
+    assert "$" not in shown.partition("<style>")[0] + shown.partition("</style>")[2]
 
 
 @pytest.mark.platforms("cpu")
@@ -83,3 +159,28 @@ def test_a_program_without_torch(platform: Platform, tmp_path: pathlib.Path) -> 
     done = complete(command, env=platform.environment, cwd=tmp_path, timeout=120)
     assert done.stdout == "1\n"
     assert "there is nothing to report in report.json: the program did not import torch" in done.stderr
+
+
+MEASURED = """
+<script>
+document.title = document.documentElement.scrollWidth <= innerWidth ? "fits" : "is cut off";
+</script>
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_fits_a_phone_and_a_screen(width: int, tmp_path: pathlib.Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    use = Use("torch.cuda.get_device_capability", 12345, "/somewhere/a_program_with_a_long_name.py", 1234)
+    finding = Finding(use, Status.MISSING, "there is no such thing; do without it on this device")
+    operators = {"aten::_amp_foreach_non_finite_check_and_unscale_.an_overload_of_it": 12345}
+    found = Result("npu", "Huawei Ascend", (finding,), operators, 2, Ending("SystemExit", "3"))
+    versions = {"torch": "2.13.0+a_build_whose_label_is_longer_than_any_line_of_a_phone"}
+    file = tmp_path / "page.html"
+    file.write_text(page(found, Circumstances(f"{'long/' * 20}train.py", "today", versions)) + MEASURED)
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [browser, *options, f"--window-size={width},800", "--dump-dom", file.as_uri()]
+    shown = complete(command, env=os.environ, timeout=120)
+    assert "<title>fits</title>" in shown.stdout, describe(shown)

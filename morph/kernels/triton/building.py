@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from morph.errors import MorphError
-from morph.native.compiling import compiler
+from morph.host import compiler
 
 HEADERS = pathlib.Path(__file__).parent / "headers"
 FLAGS = (

@@ -56,6 +56,10 @@ void install_autocast();
 // interface.cpp: the device for libraries in C, by the names of its functions
 std::map<std::string, size_t> interface();
 
+// counting.cpp: how often each operator was called with the device, while that is wanted
+void count_operators(bool wanted);
+std::map<std::string, uint64_t> counted_operators();
+
 c10::Device device(c10::DeviceIndex index);
 bool known_to_torch();  // whether torch itself knows the device type, with parts that only a build for it contains
 c10::DispatchKey backend_key();
