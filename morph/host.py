@@ -33,9 +33,12 @@ def compiler() -> list[str]:
     """Return the command of the C++ compiler, and its own options: ``$CXX``, else c++, g++ or clang++.
 
     Raises:
-        BuildError: If there is none.
+        BuildError: If there is none, or a quotation in ``$CXX`` does not end.
     """
-    named = shlex.split(os.environ.get("CXX", ""))
+    try:
+        named = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise BuildError(f"CXX is no command: {error}: {os.environ['CXX']}") from None
     for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
         if shutil.which(command[0]):
             return command

@@ -99,6 +99,8 @@ def read(path: pathlib.Path) -> Source | None:
     text = _text(path)
     try:
         document: Any = toml.loads(text)
+        if toml.is_deep(document):
+            raise toml.TOMLDecodeError(toml.TOO_DEEP)
     except toml.TOMLDecodeError as error:
         if path.name == PROJECT and "[tool.morph" not in text:  # other tools will report the error
             return None

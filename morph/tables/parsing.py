@@ -78,11 +78,15 @@ def _line_of_syntax_error(error: toml.TOMLDecodeError) -> int:
 
 def _facts(section: Any, source: _Source) -> Facts:
     known = _types_of_facts()
+    if not isinstance(section, dict):
+        source.fail("backend", f"{section!r} should be a section")
     for key, value in section.items():
         if key not in known:
             source.fail(key, f"unknown key of [backend]; the keys are {', '.join(known)}")
-        if not isinstance(value, known[key]):
+        if type(value) is not known[key]:  # a bool is an int, but no number
             source.fail(key, f"{value!r} should be {known[key].__name__}")
+        if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+            source.fail(key, f"{value!r} should be a list of strings")
         if key in _DOTTED and not _NAME.fullmatch(value):
             source.fail(key, f"{value!r} is not a dotted name")
     values: dict[str, Any] = {
@@ -117,11 +121,13 @@ def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
 def _limits(
     what: str, section: Any, rows: dict[str, Row], source: _Source
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
+    if not isinstance(section, dict):
+        source.fail("since" if what == "begin" else "until", f"{section!r} should be a section")
     for release, names in section.items():
         if not _RELEASE.fullmatch(release) or not isinstance(names, list):
             source.fail(release, 'should be a release and the names of rows: "2.9" = ["torch.cuda.name"]')
         for name in names:
-            if name not in rows:
+            if not isinstance(name, str) or name not in rows:
                 source.fail(release, f"{name} has no row that could {what}")
             yield name, surfaces.numbers(release)
 
@@ -137,10 +143,14 @@ def _same(name: str, entry: Any, source: _Source) -> Row:
 
 
 def _renamed(name: str, entry: Any, source: _Source) -> Row:
+    return Row(name, Status.RENAMED, target=_target(name, entry, source))
+
+
+def _target(name: str, entry: Any, source: _Source) -> str:
     target = _text(name, entry, source, "the target")
     if not _NAME.fullmatch(target):
         source.fail(name, f"target {target!r} is not a dotted name")
-    return Row(name, Status.RENAMED, target=target)
+    return target
 
 
 def _adapted(name: str, entry: Any, source: _Source, status: Status = Status.ADAPTED) -> Row:
@@ -148,7 +158,9 @@ def _adapted(name: str, entry: Any, source: _Source, status: Status = Status.ADA
         source.fail(name, 'should be { adapter = "module:object", target = "...", difference = "..." }')
     if not _ADAPTER.fullmatch(str(entry["adapter"])):
         source.fail(name, f"adapter {entry['adapter']!r} is not of the form package.module:object")
-    return Row(name, status, entry.get("target", ""), entry["adapter"], entry.get("difference", ""))
+    target = _target(name, entry["target"], source) if "target" in entry else ""
+    difference = _text(name, entry["difference"], source, "the difference") if "difference" in entry else ""
+    return Row(name, status, target, entry["adapter"], difference)
 
 
 def _emulated(name: str, entry: Any, source: _Source) -> Row:
@@ -157,10 +169,10 @@ def _emulated(name: str, entry: Any, source: _Source) -> Row:
 
 def _noop(name: str, entry: Any, source: _Source) -> Row:
     if isinstance(entry, dict) and entry.keys() == {"value", "note"}:
-        return Row(name, Status.NOOP, note=entry["note"], value=entry["value"])
-    return Row(
-        name, Status.NOOP, note=_text(name, entry, source, 'the reason, or { value = ..., note = "..." }')
-    )
+        note = _text(name, entry["note"], source, "the note")
+        return Row(name, Status.NOOP, note=note, value=entry["value"])
+    note = _text(name, entry, source, 'the reason, or { value = ..., note = "..." }')
+    return Row(name, Status.NOOP, note=note)
 
 
 def _missing(name: str, entry: Any, source: _Source) -> Row:

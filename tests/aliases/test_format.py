@@ -56,6 +56,14 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
     assert parsed.row("torch.cuda.gdsx") is None
 
 
+ADAPTED = f'{BACKEND}[adapted]\n"torch.cuda.x" = {{ adapter = "a:b", %s }}'
+TARGETS = [
+    ("5", "5 should be the target, a string"),
+    ('""', "'' should be the target, a string"),
+    ('"not a name"', "target 'not a name' is not a dotted name"),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -100,6 +108,27 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
             BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[until]\n"new" = ["torch.cuda.x"]',
             "specimen.toml:11: new: should be a release and the names of rows",
         ),
+        *[
+            (ADAPTED % f"target = {value}", f"specimen.toml:9: torch.cuda.x: {said}")
+            for value, said in TARGETS
+        ],
+        *[
+            (ADAPTED % f"difference = {value}", "should be the difference, a string")
+            for value in ('["x"]', '""', "3")
+        ],
+        (
+            BACKEND + '[noop]\n"torch.cuda.x" = { value = 1, note = 7 }',
+            "9: torch.cuda.x: 7 should be the note, a string",
+        ),
+        ("backend = 3", "aliases/specimen.toml:1: backend: 3 should be a section"),
+        (f"since = 3\n{BACKEND}", "aliases/specimen.toml:1: since: 3 should be a section"),
+        (f"until = []\n{BACKEND}", "aliases/specimen.toml:1: until: [] should be a section"),
+        (f"environment = 3\n{BACKEND}", "aliases/specimen.toml:1: environment: "),
+        (f"missing = 3\n{BACKEND}", "aliases/specimen.toml:1: missing: should be a section of rows"),
+        (BACKEND + "[since]\n2.9 = 3", "specimen.toml:9: 2: should be a release and the names of rows"),
+        (BACKEND + '[since]\n"2.9" = [["a"]]', "specimen.toml:9: 2.9: ['a'] has no row that could begin"),
+        (BACKEND + "order = true", "specimen.toml:8: order: True should be int"),
+        (BACKEND + "native = [3]", "specimen.toml:8: native: [3] should be a list of strings"),
         (BACKEND + '[until]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could end"),
         (BACKEND + '[since]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could begin"),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -95,6 +97,33 @@ def test_a_file_that_is_not_text(tmp_path: pathlib.Path, content: bytes) -> None
     (tmp_path / "morph.toml").write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"morph\.toml:1: "):
         files.read(tmp_path / "morph.toml")
+
+
+@pytest.mark.parametrize("name", ["morph.toml", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "value", ["[" * 100_000, "{a=" * 100_000, "[" * 900 + "]" * 900, "{a=" * 60 + "1" + "}" * 60]
+)
+def test_a_file_that_nests_too_deeply(tmp_path: pathlib.Path, name: str, value: str) -> None:
+    path = written(tmp_path, f"[tool.morph]\npackages = {value}", name)
+    with pytest.raises(ConfigurationError) as caught:
+        files.read(path)
+    assert str(caught.value) == f"{path}:2: not TOML: arrays or tables nest too deeply"
+
+
+def test_dotted_keys_of_many_parts(tmp_path: pathlib.Path) -> None:
+    path = written(tmp_path, f"package.{'.'.join('a' * 20_000)} = 1")
+    with pytest.raises(
+        ConfigurationError, match=r"morph\.toml:1: not TOML: arrays or tables nest too deeply"
+    ):
+        files.read(path)
+
+
+def test_a_program_under_a_file_that_nests_too_deeply_is_told_in_one_line(tmp_path: pathlib.Path) -> None:
+    path = written(tmp_path, f"x = {'[' * 100_000}")
+    command = [sys.executable, "-m", "morph", "-c", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"morph: {path}:1: not TOML: arrays or tables nest too deeply\n"
 
 
 def test_the_projects_file_is_the_first_upwards_that_is_about_morph(tmp_path: pathlib.Path) -> None:

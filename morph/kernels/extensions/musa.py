@@ -59,8 +59,8 @@ def ported(name: str, sources: Sequence[str], arguments: Mapping[str, Any]) -> d
     """
     dialect = porting.dialect("musa")
     folder = pathlib.Path("build", "musa", name).absolute()
-    written = porting.port_files(sources, folder, dialect)
     includes = [os.path.abspath(each) for each in arguments.get("include_dirs") or ()]
+    written = porting.port_files(sources, includes, folder, dialect)
     return {
         **arguments,
         "sources": [written[os.path.abspath(each)] for each in sources],

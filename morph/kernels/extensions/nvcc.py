@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def _run(options: Options) -> int:
         return 0
     if options.step == "device link":
         return _call(
-            [_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
+            [*_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
         )
     with tempfile.TemporaryDirectory(prefix="morph-nvcc-") as folder:
         return _build(options, pathlib.Path(folder))
@@ -73,13 +74,13 @@ def _build(options: Options, folder: pathlib.Path) -> int:
     if options.step == "compile":
         return 0
     libraries = ["-L" + str(_home() / "lib64"), "-lcudart"]
-    return _call([_compiler(), *objects, *options.linker, *libraries, "-o", options.output or "a.out"])
+    return _call([*_compiler(), *objects, *options.linker, *libraries, "-o", options.output or "a.out"])
 
 
 def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
     if not (options.cuda or source.endswith(".cu")):
         words = [*_includes(), *options.preprocessor, *options.compiler, *_dependencies(options, target)]
-        return _call([_compiler(), *words, "-c", source, "-o", target])
+        return _call([*_compiler(), *words, "-c", source, "-o", target])
     status = _preprocess(source, target, options, scratch)
     if status:
         return status
@@ -87,7 +88,7 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     if options.step == "preprocess":
         return _hand_over(scratch, options)
     words = [*_level(options), *options.compiler, *_COMPILER]
-    return _call([_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+    return _call([*_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
 
 
 def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:
@@ -102,7 +103,7 @@ def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:
 def _preprocess(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
     standard = [word for word in options.compiler if word.startswith("-f") or word.startswith("-m")]
     words = [*_includes(), *_PREPROCESSOR, *options.preprocessor, *standard, *_dependencies(options, target)]
-    return _call([_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
+    return _call([*_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
 
 
 def _includes() -> list[str]:
@@ -124,12 +125,21 @@ def _home() -> pathlib.Path:
     return pathlib.Path(os.environ["MORPH_NVCC_HOME"])
 
 
-def _compiler() -> str:
-    return os.environ.get("CXX", "").split(" ")[0] or "c++"
+def _compiler() -> list[str]:
+    """Return the command of the compiler, which may have a launcher and options: ``ccache g++ -m64``."""
+    try:
+        return shlex.split(os.environ.get("CXX", "")) or ["c++"]
+    except ValueError as error:
+        raise MorphError(f"CXX is no command: {error}: {os.environ['CXX']}") from None
 
 
 def _call(words: list[str]) -> int:
-    return subprocess.run(words, check=False).returncode
+    try:
+        return subprocess.run(words, check=False).returncode
+    except OSError as error:
+        raise MorphError(
+            f"the compiler {words[0]} does not start: {error.strerror}; CXX names another"
+        ) from None
 
 
 if __name__ == "__main__":

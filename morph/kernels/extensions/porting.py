@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from morph import toml
 from morph.errors import MorphError
+from morph.kernels.extensions.inclusion import files_of
 
 TABLES = pathlib.Path(__file__).parents[2] / "aliases" / "porting"
-CPP = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hxx", ".inl")
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|(?P<include>\#[ \t]*include[ \t]*)(?P<open>[<\"])(?P<header>[^>\"\n]+)[>\"]"
     r'|R"([^(\s"]*)\(.*?\)\4"|"(?:[^"\\\n]|\\.)*"|(?<![0-9A-Fa-f])\'(?:[^\'\\\n]|\\.)+\'|(?P<word>[A-Za-z_]\w*)',
@@ -111,28 +111,37 @@ def _error(file: str, match: re.Match[str], problem: str) -> PortingError:
     return PortingError(f"{file}:{line}: error: {problem}")
 
 
-def port_files(sources: Sequence[str], folder: pathlib.Path, to: Dialect) -> Mapping[str, str]:
-    """Port sources, and every other file of C++ below the folder that they have in common.
+def port_files(
+    sources: Sequence[str], includes: Sequence[str], folder: pathlib.Path, to: Dialect
+) -> Mapping[str, str]:
+    """Port sources and the program's own headers that they include.
 
     Args:
         sources: The files to compile, relative to the current folder or absolute.
+        includes: The folders of headers, likewise.
         folder: Where to write.
         to: The dialect.
 
     Returns:
-        What was written in the place of each source and folder, by absolute path.
+        What stands in the place of each source and folder, by absolute path.
 
     Raises:
-        PortingError: As ``port`` does.
+        PortingError: As ``port`` does, or if there is no such source.
     """
     absolute = [os.path.abspath(source) for source in sources]
-    root = pathlib.Path(os.path.commonpath([os.path.dirname(each) for each in absolute]))
-    written = {str(root): str(folder)}
-    for file in sorted(each for each in root.rglob("*") if each.suffix in CPP and folder not in each.parents):
+    for missing in (each for each in absolute if not os.path.isfile(each)):
+        raise PortingError(f"{missing}: error: there is no such source")
+    searched = [os.path.abspath(each) for each in includes]
+    files = files_of(absolute, searched)
+    holding = {str(parent) for file in files for parent in file.parents}
+    folders = [each for each in searched if each in holding]
+    root = os.path.commonpath([*folders, *(file.parent for file in files)])
+    written = {each: str(folder / os.path.relpath(each, root)) for each in folders}
+    for file in files:
         is_cuda = str(file) in absolute and file.suffix == ".cu"
         target = folder / file.relative_to(root).with_suffix(to.suffix if is_cuda else file.suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
-        written |= {str(file): str(target), str(file.parent): str(target.parent)}
         source = file.read_text(errors="surrogateescape")
         target.write_text(port(source, str(file), to), errors="surrogateescape")
+        written[str(file)] = str(target)
     return written

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-_LITERAL = re.compile(
+LITERAL = re.compile(
     r'R"([^(\s"]*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![0-9A-Fa-f])\'(?:[^\'\\\n]|\\.)+\'|^#[^\n]*$',
     re.DOTALL | re.MULTILINE,
 )
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ \d]*$', re.MULTILINE)
 LEFT_OUT = "#pragma morph"
+_TAKEN = re.compile(r'"(\d+)"')
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # headers without kernels, which are most of a source
 _HOSTS = re.compile(r"^/usr/|/torch/include/(?!.*\.cuh$)|/pybind11/|/extensions/include/|/include/python3")
@@ -54,7 +55,7 @@ class Source:
                 continue
             parts += [self._leave_out(left_out), region]
         self.text = "".join([*parts, self._leave_out(left_out)])
-        self.code = _LITERAL.sub(_blank, self.text)
+        self.code = LITERAL.sub(_blank, self.text)
         markers = list(_MARKER.finditer(self.text))
         self._starts = [each.end() + 1 for each in markers]
         self._markers = [(int(each[1]), each[2]) for each in markers]
@@ -125,6 +126,22 @@ class Edits:
             parts += [self._text[last:start], by]
             last = end
         return "".join([*parts, self._text[last:]])
+
+
+def outside_literals(text: str, change: Callable[[str], str]) -> str:
+    """Return a text whose code is changed; its literals and lines of the preprocessor stay.
+
+    Args:
+        text: The text.
+        change: Returns the code anew; it is given ``"0"``, ``"1"``, ... in the place of what stays.
+    """
+    literals: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        literals.append(match[0])
+        return f'"{len(literals) - 1}"'
+
+    return _TAKEN.sub(lambda match: literals[int(match[1])], change(LITERAL.sub(take, text)))
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from morph.kernels.extensions import launches, refusals
-from morph.kernels.extensions.source import LEFT_OUT, Edits, Source
+from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
     r"__syncthreads\s*\(|__syncthreads_(?:count|and|or)\s*\(|\.\s*sync\s*\(\s*\)|\bsync\s*\(\s*\w+\s*\)"
@@ -46,15 +46,19 @@ def translate(text: str) -> str:
     _find_dynamic_memory(source, edits)
     launches.translate(source, edits)
     _leave_out_bounds(source, edits)
-    result = edits.result()
-    for word, replacement in _WORDS.items():
-        result = re.sub(word, replacement, result)
-    headers = [_HEADER_WORDS.sub(_in_header, header) for header in source.headers]
+    result = outside_literals(edits.result(), _in_source)
+    headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
 
 
-def _in_header(word: re.Match[str]) -> str:
-    return _FAILURE if word[0] == "__assert_fail" else ""
+def _in_source(code: str) -> str:
+    for word, replacement in _WORDS.items():
+        code = re.sub(word, replacement, code)
+    return code
+
+
+def _in_header(code: str) -> str:
+    return _HEADER_WORDS.sub(lambda word: _FAILURE if word[0] == "__assert_fail" else "", code)
 
 
 def _refuse(source: Source) -> None:

@@ -94,6 +94,56 @@ def test_a_macro_that_launches_and_an_empty_asm_compile(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source, "-O3", "--use_fast_math", "-Xptxas", "-v") == (0, "")
 
 
+LITERALS = """#include <cuda_runtime.h>
+#include <cassert>
+#define TEXT(...) #__VA_ARGS__
+extern "C" const char* text() { return "__global__ void f(__shared__ int* x) __constant__"; }
+extern "C" const char* raw() { return R"(static __shared__ "__device__" __assert_fail)"; }
+extern "C" const char* made() { return TEXT(__host__ __noinline__ void f()); }
+extern "C" const char* bounds() { return TEXT(__launch_bounds__(64)); }
+extern "C" char character() { assert("__managed__"); return '"'; }
+__global__ void kernel(int* out) { __shared__ int kept; kept = 1; out[0] = kept; }
+"""
+
+
+def test_words_in_literals_stay(nvcc, tmp_path):
+    assert compile_source(nvcc, tmp_path, LITERALS) == (0, "")
+    compiled = (tmp_path / "kernel.o").read_bytes()
+    for literal in (
+        "__global__ void f(__shared__ int* x) __constant__",
+        'static __shared__ "__device__" __assert_fail',
+        "__host__ __noinline__ void f()",
+        "__launch_bounds__(64)",
+    ):
+        assert f"{literal}\0".encode() in compiled
+
+
+def test_a_compiler_of_several_words(nvcc, tmp_path, monkeypatch):
+    compiler = tmp_path / "my compiler"
+    compiler.write_text('#!/bin/sh\n[ "$1" = -DOWN=7 ] || exit 3\nexec c++ "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", f"env LC_ALL=C '{compiler}' -DOWN=7")
+    assert compile_source(nvcc, tmp_path, KERNEL % "out[0] = OWN;") == (0, "")
+    (tmp_path / "plain.cpp").write_text("int own() { return OWN; }\n")
+    subprocess.run([nvcc, "-c", "plain.cpp", "-o", "plain.o"], cwd=tmp_path, check=True)
+    subprocess.run([nvcc, "-dlink", "plain.o", "-o", "link.o"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("'c++", "CXX is no command: No closing quotation: 'c++\n"),
+        (
+            "missing-c++ -m64",
+            "the compiler missing-c++ does not start: No such file or directory; CXX names another\n",
+        ),
+    ],
+)
+def test_a_compiler_that_is_none(nvcc, tmp_path, monkeypatch, command, said):
+    monkeypatch.setenv("CXX", command)
+    assert compile_source(nvcc, tmp_path, KERNEL % "") == (1, said)
+
+
 def test_a_preprocessed_source_goes_where_it_is_asked_for(nvcc, tmp_path):
     compile_source(nvcc, tmp_path, KERNEL % "out[0] = 7;")
     preprocess = [nvcc, "-E", "kernel.cu"]

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from morph.kernels.extensions.porting import PortingError, dialect, port
+from morph.kernels.extensions.porting import PortingError, dialect, port, port_files
 
 SOURCE = """
     #include <torch/extension.h>
@@ -103,3 +103,54 @@ def test_torch_musas_builder_gets_ported_sources(tmp_path: pathlib.Path):
     ]
     assert (folder / "halve.mu").read_text() == textwrap.dedent(PORTED)
     assert (folder / "include" / "own.cuh").read_text() == "#define STREAM musaStream_t\n"
+
+
+def lay(folder: pathlib.Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def written_below(folder: pathlib.Path) -> set[str]:
+    return {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+
+
+def test_only_what_sources_include_is_ported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    installed = ".venv/lib/python3/site-packages/torch/include/torch.h"
+    lay(
+        tmp_path,
+        {
+            "k.cu": '#include "own.cuh"\n// #include "old.cuh"\n#include <torch.h>\n#include <helpers/all.h>',
+            "own.cuh": '#define NEXT "next.cuh"\n#include NEXT\n',
+            "next.cuh": '#include "own.cuh"\nextern cudaStream_t stream;\n',
+            "include/helpers/all.h": '#include "one.inc"\n',
+            "include/helpers/one.inc": "cudaError_t one();\n",
+            "old.cuh": '__asm__("");\n',
+            ".venv/header.h": '__asm__("");\n',
+            installed: '__asm__("");\n',
+        },
+    )
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "build"
+    searched = ["include", str((tmp_path / installed).parent)]
+    written = port_files(["k.cu"], searched, folder, dialect("musa"))
+    ported = {"k.mu", "own.cuh", "next.cuh", "include/helpers/all.h", "include/helpers/one.inc"}
+    assert written_below(folder) == ported
+    assert written[str(tmp_path / "include")] == str(folder / "include")
+    assert str((tmp_path / installed).parent) not in written
+    assert (folder / "next.cuh").read_text().endswith("extern musaStream_t stream;\n")
+
+
+def test_sources_that_lie_far_apart(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    lay(tmp_path, {"home/me/a.cu": '#include "../shared.h"\n', "opt/b.cu": '#include "b.h"\n'})
+    lay(tmp_path, {"home/shared.h": "", "opt/b.h": "", "home/other.h": "asm", "opt/other.cu": "asm"})
+    monkeypatch.chdir(tmp_path / "home")
+    sources = ["me/a.cu", str(tmp_path / "opt" / "b.cu")]
+    written = port_files(sources, [], tmp_path / "build", dialect("musa"))
+    assert written_below(tmp_path / "build") == {"home/me/a.mu", "home/shared.h", "opt/b.mu", "opt/b.h"}
+    assert written[str(tmp_path / "opt" / "b.cu")] == str(tmp_path / "build" / "opt" / "b.mu")
+
+
+def test_a_source_that_is_not_there(tmp_path: pathlib.Path):
+    with pytest.raises(PortingError, match=r"missing\.cu: error: there is no such source"):
+        port_files([str(tmp_path / "missing.cu")], [], tmp_path / "build", dialect("musa"))

@@ -57,6 +57,7 @@ void read_name(PyObject* of, cudaDeviceProp& into) {
 c10::impl::VirtualGuardImpl device() { return c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA); }
 
 c10::Stream stream_of(cudaStream_t handle) {
+  if (handle == cudaStreamLegacy || handle == cudaStreamPerThread) handle = nullptr;  // the default stream
   return c10::Stream(c10::Stream::UNSAFE, device().getDevice(), reinterpret_cast<c10::StreamId>(handle));
 }
 

@@ -21,6 +21,8 @@
   FUNCTION(int, unpin, (const void*))                           \
   FUNCTION(int, is_pinned, (const void*))                       \
   FUNCTION(void*, new_stream, (int))                            \
+  FUNCTION(int, free_stream, (const void*))                     \
+  FUNCTION(int, is_stream, (const void*))                       \
   FUNCTION(int, synchronize_stream, (const void*))              \
   FUNCTION(int, query_stream, (const void*))                    \
   FUNCTION(int, priority_of_stream, (const void*))              \

@@ -59,8 +59,8 @@ int free(void* pointer) {
   if (int code = machine::use()) return code;
   if (!pointer) return 0;
   if (int code = machine::synchronize_device()) return code;
+  Lock lock(state::all().memory);  // until it is forgotten: another thread may take the same address at once
   if (int code = machine::give_back(pointer)) return code;
-  Lock lock(state::all().memory);
   state::all().taken.erase(pointer);
   return 0;
 }

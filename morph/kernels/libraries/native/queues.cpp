@@ -14,7 +14,6 @@ constexpr unsigned kNotTimed = 2, kBetweenProcesses = 4;  // flags of an event
 
 using state::Event;
 using Lock = std::lock_guard<std::mutex>;
-constexpr uintptr_t kStreams = 128;  // which the device uses in turn
 constexpr size_t kKept = 1024;       // freed events
 
 bool may_be_event(const void* pointer) {
@@ -30,7 +29,7 @@ Event about(const void* event) {
 
 }  // namespace
 
-bool is_stream(const void* stream) { return reinterpret_cast<uintptr_t>(stream) <= kStreams; }
+bool is_stream(const void* stream) { return machine::is_stream(stream); }
 
 bool is_event(const void* event) {
   if (!event) return false;
@@ -50,9 +49,9 @@ int new_stream(void** stream, unsigned flags, int priority) {
 }
 
 int free_stream(void* stream) {
-  if (!stream || !is_stream(stream)) return machine::kInvalidHandle;
+  if (!machine::free_stream(stream)) return machine::kInvalidHandle;
   Lock lock(state::all().queues);
-  state::all().streams.erase(stream);  // the stream itself is one of a fixed number, and goes on
+  state::all().streams.erase(stream);
   return 0;
 }
 

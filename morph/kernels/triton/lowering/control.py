@@ -85,12 +85,13 @@ class _Carried:
             self._kernel.set(name, value)
 
     def advance(self) -> None:
+        """Write the end of a turn: all that is yielded is computed before any of it is assigned."""
         kernel, stored_ones = self._kernel, [n for n in range(len(self.values)) if n not in self._steps]
-        moves = [f"{moved} += {self._uniform(step)};" for moved, step in self._steps.values()]
+        moves = [(moved, self._uniform(step)) for moved, step in self._steps.values()]
         targets = [value for n in stored_ones if isinstance(value := self.values[n], Stored)]
         assign(kernel, targets, [kernel.value(self._yielded[n]) for n in stored_ones])
-        for move in moves:
-            kernel.writer.write(move)
+        for moved, distance in moves:
+            kernel.writer.write(f"{moved} += {distance};")
 
     def _start(self, number: int, name: str, first: str) -> Value:
         value = self._kernel.value(first)
@@ -126,8 +127,10 @@ class _Carried:
         return step if not is_carried and self._kernel.value(step).is_uniform else None
 
     def _uniform(self, name: str) -> str:
-        value = self._kernel.value(name)
-        return self._kernel.writer.at(value, ("0",) * len(value.type.shape or ()))
+        """Compute the element that a tensor consists of now, as it may be of a scalar that changes."""
+        value, writer = self._kernel.value(name), self._kernel.writer
+        element = writer.at(value, ("0",) * len(value.type.shape or ()))
+        return writer.at(writer.constant(value.type, element))
 
 
 @lowers("scf.if")

@@ -54,7 +54,7 @@ void count_operators(bool wanted) {
   static std::once_flag once;
   std::call_once(once, &survive_forks);
   if (wanted && !callback) {
-    auto operators = at::RecordFunctionCallback(&count).needsInputs(true).scopes({at::RecordScope::FUNCTION});
+    auto operators = at::RecordFunctionCallback(&count_operator).needsInputs(true).scopes({at::RecordScope::FUNCTION});
     callback = at::addGlobalCallback(std::move(operators));
   } else if (!wanted && callback) {
     at::removeCallback(*callback);

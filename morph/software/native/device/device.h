@@ -83,6 +83,10 @@ class OnDevice {
 // streams.cpp
 c10::Stream current_stream(c10::DeviceIndex index);
 int stream_priority(c10::StreamId id);
+c10::StreamId make_stream(int priority);  // one of its own, on any device; torch's streams are used in turn
+bool end_stream(c10::StreamId id);        // false if there is none
+bool is_stream(c10::StreamId id);         // whether it was given to somebody and not ended, or is the default one
+c10::StreamId stream_of_handle(intptr_t handle);  // CUDA has three handles of the default stream
 double elapsed_time(const void* from, const void* to);  // milliseconds between two recorded events
 int64_t event_time(size_t event);                      // by the clock that all processes share
 void set_event_time(size_t event, int64_t time);

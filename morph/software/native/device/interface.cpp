@@ -65,11 +65,11 @@ int pinned(const void* pointer) { return is_pinned(pointer); }
 
 // A stream's handle is its number, as in torch.cuda.Stream.cuda_stream; it belongs to the current device.
 c10::Stream stream_of(const void* handle) {
-  return c10::Stream(c10::Stream::UNSAFE, device(current_device()), c10::StreamId(reinterpret_cast<intptr_t>(handle)));
+  return c10::Stream(c10::Stream::UNSAFE, device(current_device()), stream_of_handle(reinterpret_cast<intptr_t>(handle)));
 }
-const void* new_stream(int priority) {
-  return reinterpret_cast<const void*>(guard().getNewStream(device(current_device()), priority).id());
-}
+const void* new_stream(int priority) { return reinterpret_cast<const void*>(make_stream(priority)); }
+int free_stream(const void* stream) { return end_stream(reinterpret_cast<intptr_t>(stream)); }
+int known_stream(const void* stream) { return is_stream(reinterpret_cast<intptr_t>(stream)); }
 int synchronize_stream(const void* stream) { return code_of([&] { guard().synchronizeStream(stream_of(stream)); }); }
 int query_stream(const void* stream) { return guard().queryStream(stream_of(stream)) ? 0 : int(kNotReady); }
 int priority_of_stream(const void* stream) { return stream_priority(stream_of(stream).id()); }
@@ -115,6 +115,8 @@ std::map<std::string, size_t> interface() {
           {"unpin", address(&unregister_host_memory)},
           {"is_pinned", address(&pinned)},
           {"new_stream", address(&new_stream)},
+          {"free_stream", address(&free_stream)},
+          {"is_stream", address(&known_stream)},
           {"synchronize_stream", address(&synchronize_stream)},
           {"query_stream", address(&query_stream)},
           {"priority_of_stream", address(&priority_of_stream)},

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace software {
@@ -18,9 +20,26 @@ using c10::Stream;
 
 thread_local std::unordered_map<DeviceIndex, c10::StreamId> current_streams;
 
-// As torch has for a GPU: this many streams of each priority, used in turn. The default one is 0.
-constexpr c10::StreamId kStreams = 32, kPriorities = 4;
+// As torch has for a GPU: this many streams of each priority, used in turn. The default one is 0; 1 and 2 are its
+// other handles in CUDA (cudaStreamLegacy, cudaStreamPerThread). Streams made by libcudart are never used again.
+constexpr c10::StreamId kStreams = 32, kPriorities = 4, kDefaults = 3, kFirst = 0x100, kFirstMade = 0x1000;
 std::array<std::array<std::atomic<uint32_t>, kPriorities>, 128> given{};
+std::mutex making;
+std::set<c10::StreamId> made;
+c10::StreamId count_of_made = 0;
+
+c10::StreamId level_of(int priority) { return std::clamp(-c10::StreamId(priority), c10::StreamId(0), kPriorities - 1); }
+bool is_made(c10::StreamId id) {
+  std::lock_guard lock(making);
+  return made.count(id);
+}
+bool is_of_pool(c10::StreamId id) { return id >= kFirst && id < kFirst + kStreams * kPriorities; }
+bool is_given(c10::StreamId id) {
+  if (!is_of_pool(id)) return false;
+  auto level = size_t((id - kFirst) / kStreams);
+  auto turn = uint32_t((id - kFirst) % kStreams);
+  return std::any_of(given.begin(), given.end(), [&](const auto& of_device) { return of_device[level] > turn; });
+}
 
 struct Event {
   Clock::time_point time;
@@ -52,10 +71,10 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   Stream getDefaultStream(Device of) const override { return stream(device(checked(of.index())), 0); }
   Stream getStreamFromGlobalPool(Device of, bool high) const override { return getNewStream(of, high ? -1 : 0); }
   Stream getNewStream(Device of, int priority) const override {
-    auto level = std::clamp(-c10::StreamId(priority), c10::StreamId(0), kPriorities - 1);
+    c10::StreamId level = level_of(priority);
     DeviceIndex index = checked(of.index());
     c10::StreamId turn = given[size_t(index)][size_t(level)]++ % kStreams;
-    return stream(device(index), 1 + level * kStreams + turn);
+    return stream(device(index), kFirst + level * kStreams + turn);
   }
   Stream exchangeStream(Stream wanted) const override {
     Stream previous = getStream(wanted.device());
@@ -123,9 +142,24 @@ void set_event_time(size_t event, int64_t time) {
 }
 
 int stream_priority(c10::StreamId id) {
-  bool ours = id > 0 && id <= kStreams * kPriorities;
-  return ours ? -int((id - 1) / kStreams) : 0;
+  if (is_of_pool(id)) return -int((id - kFirst) / kStreams);
+  return is_made(id) ? -int(id % kPriorities) : 0;
 }
+
+c10::StreamId make_stream(int priority) {
+  std::lock_guard lock(making);
+  return *made.insert(kFirstMade + count_of_made++ * kPriorities + level_of(priority)).first;
+}
+
+bool end_stream(c10::StreamId id) {
+  if (is_given(id)) return true;  // torch's own goes on
+  std::lock_guard lock(making);
+  return made.erase(id);
+}
+
+bool is_stream(c10::StreamId id) { return (id >= 0 && id < kDefaults) || is_given(id) || is_made(id); }
+
+c10::StreamId stream_of_handle(intptr_t handle) { return handle > 0 && handle < kDefaults ? 0 : handle; }
 
 void install_guard() { c10::impl::DeviceGuardImplRegistrar(settings().type, new Guard); }
 

@@ -1,6 +1,8 @@
 """libcudart on the software device, beside torch in the same process."""
 
 import ctypes
+import pathlib
+import subprocess
 from ctypes import byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint, c_void_p
 
 import pytest
@@ -8,6 +10,11 @@ import torch
 
 pytestmark = pytest.mark.platforms("cpu")
 H2D, D2H, D2D, ANY = 1, 2, 3, 4
+MANAGED = 3
+
+
+class Attributes(ctypes.Structure):
+    _fields_ = [("type", c_int), ("device", c_int), ("here", c_void_p), ("host", c_void_p)]
 
 
 def runtime(name="libcudart.so.12"):
@@ -151,6 +158,61 @@ def test_streams_and_events_are_torchs():
     assert library.cudaStreamDestroy(stream) == 0
 
 
+def new_stream(library, priority=0):
+    stream = c_void_p()
+    assert library.cudaStreamCreateWithPriority(byref(stream), 1, priority) == 0
+    return stream
+
+
+def test_each_stream_that_lives_has_a_handle_of_its_own():
+    library = runtime()
+    streams = [new_stream(library) for _ in range(200)]
+    handles = {stream.value for stream in streams} | {torch.cuda.Stream().cuda_stream for _ in range(32)}
+    assert len(handles) == 232
+    assert not handles & {0, 1, 2}  # cudaStreamLegacy and cudaStreamPerThread among them
+    assert {library.cudaStreamDestroy(stream) for stream in streams} == {0}
+
+
+def test_the_handles_of_the_default_stream():
+    library = runtime()
+    for handle in (0, 1, 2):
+        torch.cuda._sleep(20_000_000)
+        assert library.cudaStreamQuery(c_void_p(handle)) == 600
+        assert (
+            library.cudaStreamSynchronize(c_void_p(handle)) == library.cudaStreamQuery(c_void_p(handle)) == 0
+        )
+        assert library.cudaStreamDestroy(c_void_p(handle)) == 400
+
+
+def test_handles_of_no_stream_are_refused():
+    library, ended, value = runtime(), new_stream(runtime()), c_int()
+    assert library.cudaStreamDestroy(ended) == 0
+    never = new_stream(library).value + (1 << 20)
+    for handle in (3, 7, 0xDEADBEEF, never, ended.value):
+        stream = c_void_p(handle)
+        assert library.cudaStreamDestroy(stream) == 400
+        assert library.cudaStreamSynchronize(stream) == library.cudaStreamQuery(stream) == 400
+        assert library.cudaStreamGetFlags(stream, byref(value)) == 400
+        assert library.cudaMemsetAsync(taken(library, 64), 0, c_size_t(64), stream) == 400
+
+
+def test_priorities_of_streams():
+    library, value = runtime(), c_int()
+    for priority, expected in ((0, 0), (-1, -1), (-3, -3), (-9, -3), (2, 0)):
+        stream = new_stream(library, priority)
+        assert ctypes.CDLL("libcuda.so.1").cuStreamGetPriority(stream, byref(value)) == 0
+        assert value.value == expected
+        assert torch.cuda.ExternalStream(stream.value).priority == expected
+
+
+def test_memory_that_threads_free_and_take_at_once(tmp_path):
+    library, source = runtime(), pathlib.Path(__file__).with_name("threads.cpp")
+    subprocess.run(["c++", "-shared", "-fPIC", "-pthread", source, "-o", tmp_path / "threads.so"], check=True)
+    names = ("cudaMallocManaged", "cudaPointerGetAttributes", "cudaFree")
+    functions = [ctypes.cast(getattr(library, name), c_void_p) for name in names]
+    assert ctypes.CDLL(str(tmp_path / "threads.so")).count_wrong_kinds(*functions, 5000, MANAGED) == 0
+
+
 def test_a_copy_cannot_be_captured():
     library, x = runtime(), torch.zeros(4, device="cuda")
     graph = torch.cuda.CUDAGraph()
@@ -182,9 +244,6 @@ def test_attributes_are_the_properties_torch_reports():
 
 
 def test_pointers_are_known():
-    class Attributes(ctypes.Structure):
-        _fields_ = [("type", c_int), ("device", c_int), ("here", c_void_p), ("host", c_void_p)]
-
     library, found = runtime(), Attributes()
     tensor, plain = torch.zeros(4, device="cuda:1"), torch.zeros(4)
     for pointer, kind, device in ((tensor.data_ptr(), 2, 1), (plain.data_ptr(), 0, -2)):
@@ -193,7 +252,7 @@ def test_pointers_are_known():
     managed = c_void_p()
     assert library.cudaMallocManaged(byref(managed), c_size_t(64), 1) == 0
     assert library.cudaPointerGetAttributes(byref(found), managed) == 0
-    assert (found.type, found.host) == (3, managed.value)
+    assert (found.type, found.host) == (MANAGED, managed.value)
     library.cudaFree(managed)
 
 

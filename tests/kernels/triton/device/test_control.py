@@ -145,3 +145,53 @@ def test_instances_that_wait_for_later_ones():
     flags = integers(40)
     wait_for_next[(40,)](flags)
     assert flags.sum() == 40
+
+
+@triton.jit
+def growing_steps(out, turns, N: tl.constexpr):
+    places, step = tl.arange(0, N), 1
+    for _ in range(turns):
+        places += step
+        step += 1
+    tl.store(out + tl.arange(0, N), places)
+
+
+def test_a_tensor_that_moves_by_a_carried_scalar():
+    out = integers(4)
+    growing_steps[(1,)](out, 3, N=4)
+    assert out.tolist() == [6, 7, 8, 9]
+
+
+@triton.jit
+def doubling_stride(x, out, turns, N: tl.constexpr):
+    pointers, stride = x + tl.arange(0, N), 1
+    total = tl.zeros([N], tl.int32)
+    for _ in range(turns):
+        total += tl.load(pointers)
+        pointers += stride
+        stride = stride * 2
+    tl.store(out + tl.arange(0, N), total)
+
+
+def test_pointers_that_move_by_a_doubling_stride():
+    x, out = torch.arange(64, dtype=torch.int32, device="cuda"), integers(4)
+    doubling_stride[(1,)](x, out, 4, N=4)
+    assert out.tolist() == [0 + 1 + 3 + 7, 4 + 11, 8 + 11, 12 + 11]
+
+
+@triton.jit
+def exchanged_strides(x, out, turns, N: tl.constexpr):
+    there, back = x + tl.arange(0, N), x + tl.arange(0, N)
+    first, second = 1, 10
+    for _ in range(turns):
+        there += first
+        back += second
+        first, second = second, first
+    tl.store(out + tl.arange(0, N), tl.load(there))
+    tl.store(out + N + tl.arange(0, N), tl.load(back))
+
+
+def test_pointers_that_move_by_scalars_that_change_places():
+    x, out = torch.arange(64, dtype=torch.int32, device="cuda"), integers(2, 4)
+    exchanged_strides[(1,)](x, out, 3, N=4)
+    assert out.tolist() == [[12, 13, 14, 15], [21, 22, 23, 24]]
