@@ -9,10 +9,11 @@ import pathlib
 import re
 from collections.abc import Mapping, Sequence
 
+import morph
 from morph import toml
 from morph.errors import MorphError
 
-TABLES = pathlib.Path(__file__).parents[2] / "aliases" / "porting"
+TABLES = pathlib.Path(morph.__path__[-1], "aliases", "porting")
 CPP = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hxx", ".inl")
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|(?P<include>\#[ \t]*include[ \t]*)(?P<open>[<\"])(?P<header>[^>\"\n]+)[>\"]"
