@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: packages that lie beside morph, and a README that is read on other pages."""
+"""What pyproject.toml cannot say: packages that lie beside morph, and a README that is read elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Project(Distribution):
         super().parse_config_files(*arguments, **options)
         about = self.metadata
         page = f"{about.project_urls['Repository']}/blob/v{about.version}/"
-        about.long_description = LINK.sub(lambda link: link[1] + target(page, link[2]), about.long_description)
+        text = about.long_description
+        about.long_description = LINK.sub(lambda link: link[1] + target(page, link[2]), text)
 
 
 class Editable(editable_wheel):
