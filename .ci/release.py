@@ -45,7 +45,7 @@ def note(wanted: str) -> str:
     """Return the text of a version's section in CHANGELOG.md."""
     text = CHANGELOG.read_text(encoding="utf-8")
     section = re.search(
-        rf"^## \[{re.escape(wanted)}\] - .*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
+        rf"^## \[{re.escape(wanted)}\] - [^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
     )
     if not section:
         raise SystemExit(
