@@ -30,6 +30,18 @@ NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # copy and p
 was_started = is_required = False
 
 
+def _find_checkout() -> None:
+    """Find ``finders`` and ``aliases``, beside this folder in a checkout, inside it elsewhere."""
+    import os
+
+    folder = os.path.dirname(os.path.abspath(__file__))
+    if not os.path.isdir(os.path.join(folder, "finders")):
+        __path__.append(os.path.dirname(folder))
+
+
+_find_checkout()
+
+
 def __getattr__(name: str) -> object:
     """Import the public interface at its first use."""
     if name not in __all__:

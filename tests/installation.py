@@ -90,7 +90,7 @@ def create(folder: pathlib.Path) -> FreshEnvironment:
 def copy_sources(folder: pathlib.Path) -> pathlib.Path:
     """Copies the sources of a distribution, since setuptools leaves files next to them."""
     folder.mkdir(parents=True)
-    for name in ("morph", "finders", "aliases", "pyproject.toml", "README.md"):
+    for name in ("morph", "finders", "aliases", "pyproject.toml", "setup.py", "README.md"):
         source = REPOSITORY / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__")

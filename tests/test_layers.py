@@ -2,7 +2,6 @@
 
 import ast
 import graphlib
-import os
 import pathlib
 import re
 from collections.abc import Iterator
@@ -11,19 +10,18 @@ import pytest
 
 from tests.platforms import REPOSITORY
 
-PACKAGE = REPOSITORY / "morph"
-APART = {PACKAGE / "aliases" / "packages", PACKAGE / "startup" / "site"}  # executed under other names
+PLACES = {"morph": "morph", "morph.aliases": "aliases", "morph.finders": "finders"}
+APART = {REPOSITORY / "aliases" / "packages", REPOSITORY / "morph" / "startup" / "site"}  # under other names
 FACADE = "morph", "morph.__main__"  # import any room when called
 
 
 def module_files() -> dict[str, pathlib.Path]:
     found = {}
-    for folder, folders, files in os.walk(PACKAGE, followlinks=True):
-        folders[:] = [each for each in folders if pathlib.Path(folder, each) not in APART]
-        for path in (pathlib.Path(folder, file) for file in files):
-            if path.suffix == ".py":
-                name = ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
-                found[name.removesuffix(".__init__")] = path
+    for package, place in PLACES.items():
+        for path in (REPOSITORY / place).rglob("*.py"):
+            if not APART.intersection(path.parents):
+                inside = path.relative_to(REPOSITORY / place).with_suffix("").parts
+                found[".".join([package, *inside]).removesuffix(".__init__")] = path
     return found
 
 

@@ -20,9 +20,9 @@ def test_ruff():
 
 
 def test_types_of_the_package():
-    run("mypy", "-p", "morph")
+    run("tests.type_check")
 
 
 def test_types_of_the_tools_of_the_tests():
     tools = [file for file in REPOSITORY.glob("tests/*.py") if not file.name.startswith("test_")]
-    run("mypy", *tools, "tests/ascend/build.py", "tests/ascend/symbols.py")
+    run("tests.type_check", *tools, "tests/ascend/build.py", "tests/ascend/symbols.py")

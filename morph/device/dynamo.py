@@ -76,7 +76,8 @@ def _fold_device_count(module: ModuleType, journal: Journal) -> None:
 
 def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     """Make Dynamo treat the code that serves torch.cuda as torch's: compiled in its callers, never alone."""
-    folders = {os.path.join(morph.__path__[0], "")}
+    beside = (os.path.join(morph.__path__[-1], name, "") for name in ("aliases", "finders"))
+    folders = {os.path.join(morph.__path__[0], ""), *beside}
     journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
     _inline_when_called(rules, folders, journal)
     journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import morph
 from morph import toml
 from morph.errors import TableError
 
-LIBRARIES = pathlib.Path(__file__).parents[1] / "aliases" / "libraries"
+LIBRARIES = pathlib.Path(morph.__path__[-1], "aliases", "libraries")
 STATUSES = ("adapted", "emulated", "noop", "missing", "absent")
 # a function of the same name whose default stream is the thread's own, or that profilers call in NCCL
 _VARIANT = re.compile(r"_pt[sd][sz]$|^p(?=nccl)")

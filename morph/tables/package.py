@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import morph
 from morph import toml
 from morph.errors import TableError
 from morph.tables.rows import Row, Status
 
 _SECTIONS = frozenset(status.value for status in Status)
 
-PACKAGES = pathlib.Path(__file__).parents[1] / "aliases" / "packages"
+PACKAGES = pathlib.Path(morph.__path__[-1], "aliases", "packages")
 SURFACE = "surface.toml"
 NAMES = "surface.json"
 

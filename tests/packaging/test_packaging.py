@@ -67,7 +67,7 @@ def test_an_editable_installation_runs_a_program(tmp_path: pathlib.Path) -> None
     done = environment.run("-m", "morph", "--version", cwd=tmp_path / "elsewhere")
     assert done.stdout.startswith("morph "), "a folder that is called so is no package"
     where = environment.run("-c", "import morph.finders; print(morph.finders.__file__)").stdout
-    assert pathlib.Path(where.strip()) == checkout / "morph" / "finders" / "__init__.py"
+    assert pathlib.Path(where.strip()) == checkout / "finders" / "__init__.py"
 
 
 @pytest.mark.long_on("npu", "simulated-npu")

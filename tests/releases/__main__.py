@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import pathlib
 import subprocess
@@ -19,6 +20,7 @@ from morph import toml
 from tests.platforms import REPOSITORY
 
 FILE = pathlib.Path(__file__).parent / "releases.toml"
+NEWEST, OF_NPU = "newest", "as torch_npu"  # torch's of the same minor release
 TESTS = ["tests/programs", "tests/seam", "tests/native", "tests/activation/test_misfits.py"]
 
 
@@ -28,10 +30,10 @@ class Release:
 
     Attributes:
         name: As on the command line.
-        torch: The release of torch.
+        torch: The release of torch, `NEWEST`, or `OF_NPU`.
         python: The release of Python, whose interpreter is on PATH.
         platforms: The platforms that its tests run on.
-        torch_npu: The release of torch_npu, if it is a part of the combination.
+        torch_npu: The release of torch_npu, or `NEWEST`, if it is a part of the combination.
         tests: The files and folders of tests that it runs.
         idioms: Whether the idioms are run on each platform after them.
     """
@@ -59,11 +61,11 @@ class Release:
         uv = [sys.executable, "-m", "uv", "--quiet"]
         pip = [*uv, "pip", "install", "--compile-bytecode", "--python", python]
         subprocess.run([*uv, "venv", "--clear", "--python", self.python, folder], check=True)
-        subprocess.run(
-            [*pip, f"torch=={self.torch}", "--editable", f"{REPOSITORY}[test-release]"], check=True
-        )
         if self.torch_npu:
-            subprocess.run([*pip, "--no-deps", f"torch_npu=={self.torch_npu}"], check=True)
+            subprocess.run([*pip, "--no-deps", _requirement("torch_npu", self.torch_npu)], check=True)
+        torch = self.torch if self.torch != OF_NPU else _release_of_npu(python)
+        wanted = [_requirement("torch", torch), "--editable", f"{REPOSITORY}[test-release]"]
+        subprocess.run([*pip, *wanted], check=True)
         installed.touch()
         return python
 
@@ -83,6 +85,16 @@ class Release:
         return passed
 
 
+def _requirement(package: str, release: str) -> str:
+    return package if release == NEWEST else f"{package}=={release}"
+
+
+def _release_of_npu(python: pathlib.Path) -> str:
+    query = "import importlib.metadata as m; print(*m.version('torch_npu').split('.')[:2], sep='.')"
+    done = subprocess.run([python, "-c", query], check=True, stdout=subprocess.PIPE, text=True)
+    return f"{done.stdout.strip()}.*"
+
+
 def releases() -> dict[str, Release]:
     """Return the combinations of releases.toml by name."""
     rows = toml.loads(FILE.read_text())
@@ -93,11 +105,17 @@ def main() -> int:
     """Run the combinations that the command line names; return 1 if a test of one failed."""
     known = releases()
     parser = argparse.ArgumentParser("python -m tests.releases", description="Test other releases of torch.")
-    parser.add_argument("name", nargs="+", choices=[*known, "all"], help=", ".join([*known, "all"]))
+    parser.add_argument(
+        "name", nargs="*", default="all", choices=[*known, "all"], help=", ".join([*known, "all"])
+    )
+    parser.add_argument("--names", action="store_true", help="print the names of fixed releases, as JSON")
     parser.add_argument(
         "--keep", type=pathlib.Path, metavar="FOLDER", help="keep the environments here, and use those"
     )
     asked = parser.parse_args()
+    if asked.names:
+        print(json.dumps([name for name in known if not name.startswith(NEWEST)]))
+        return 0
     names = known if "all" in asked.name else asked.name
     failed = [name for name in names if not _passes(known[name], asked.keep)]
     if failed:

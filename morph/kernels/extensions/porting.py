@@ -9,11 +9,12 @@ import pathlib
 import re
 from collections.abc import Mapping, Sequence
 
+import morph
 from morph import toml
 from morph.errors import MorphError
 from morph.kernels.extensions.inclusion import files_of
 
-TABLES = pathlib.Path(__file__).parents[2] / "aliases" / "porting"
+TABLES = pathlib.Path(morph.__path__[-1], "aliases", "porting")
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|(?P<include>\#[ \t]*include[ \t]*)(?P<open>[<\"])(?P<header>[^>\"\n]+)[>\"]"
     r'|R"([^(\s"]*)\(.*?\)\4"|"(?:[^"\\\n]|\\.)*"|(?<![0-9A-Fa-f])\'(?:[^\'\\\n]|\\.)+\'|(?P<word>[A-Za-z_]\w*)',
