@@ -15,12 +15,20 @@ if TYPE_CHECKING:
 ANNOUNCED = "MORPH_ANNOUNCED"
 LAUNCHER = "python -m morph"
 
+is_in_header = False  # whether pytest's header says what CUDA is
+
 
 def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
     """Report the chosen backend, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
-        report(_summary(backend, seam))
+        say_choice(summary(backend, seam))
+
+
+def say_choice(line: str) -> None:
+    """Report what CUDA is in this process."""
+    if not is_in_header:
+        report(line)
 
 
 def report_in_first_process(line: str) -> None:
@@ -41,7 +49,8 @@ def say_inactive(error: Exception) -> None:
     report(f"not active in this process: {reason}")
 
 
-def _summary(backend: Backend, seam: Seam | None) -> str:
+def summary(backend: Backend, seam: Seam | None) -> str:
+    """Return what CUDA is, in a line."""
     count = backend.namespace.device_count()
     devices = "1 device" if count == 1 else f"{count} devices"
     kind = "simulated, " if backend.simulated else ""

@@ -57,6 +57,8 @@ class Status:
     skipped: dict[str, str] | None = None
 
 
+STAYS_OUT = "a working NVIDIA GPU is present; morph stays out"
+
 _lock = threading.RLock()
 _current: Installation | None = None
 _stays_out = False
@@ -186,6 +188,19 @@ def status() -> Status:
     )
 
 
+def summary() -> str | None:
+    """Return what CUDA is in this process, in a line; None where morph has not looked."""
+    current = _current
+    if current is None:
+        return STAYS_OUT if _stays_out else None
+    return announcement.summary(current.backend, current.seam)
+
+
+def is_armed() -> bool:
+    """Return whether the import of torch will activate morph, by ``arm``."""
+    return _armed is not None
+
+
 class _Arming:
     """Waits for torch; meanwhile no vendor's package can break its import."""
 
@@ -259,7 +274,7 @@ def _begin(request: Request) -> None:
         _stays_out = True
         served_packages.uninstall()
         rewriter.uninstall()
-        announcement.report("a working NVIDIA GPU is present; morph stays out")
+        announcement.say_choice(STAYS_OUT)
         return
     journal = Journal()
     try:
