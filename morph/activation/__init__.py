@@ -106,7 +106,7 @@ def activate(
     with own_imports:
         from morph.software import settings
     size = settings.size(devices, device_memory, ("devices", "device_memory"))
-    return _activate(Request(backend, simulated=simulated, observer=observer, scope=scope, size=size))
+    return activate_as(Request(backend, simulated=simulated, observer=observer, scope=scope, size=size))
 
 
 def arm(
@@ -133,7 +133,7 @@ def arm(
         backend, simulated=simulated, observer=observer, scope=scope, required=required, size=size
     )
     if "torch" in sys.modules:
-        _activate(request)
+        activate_as(request)
         return
     served_packages.install(request.scope)
     if request.rewrites:
@@ -245,15 +245,38 @@ def _disarm() -> None:
             _armed = None
 
 
-def _activate(request: Request) -> Status:
+def activate_as(request: Request) -> Status:
+    """Activate now, as ``request`` says, and import torch.
+
+    Raises:
+        MorphError: As ``activate`` does.
+    """
     withdraw()
     _disarm()
-    served_packages.import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
+    _import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
     with _lock:
         if _current is not None:
             return _already_active(request.backend, _current.backend)
         _begin(request)
         return status()
+
+
+def _import_torch() -> None:
+    """Import torch, if it is not imported yet, so that no vendor's package can break that."""
+    is_new = "torch" not in sys.modules
+    with own_imports:
+        from morph.backends.autoload import Autoload
+
+    autoload = Autoload()
+    if is_new:
+        autoload.suspend()
+    try:
+        served_packages.import_torch()  # which waits for another thread that imports it
+    finally:
+        if is_new:
+            autoload.restore()
+    if is_new:
+        autoload.resume(announcement.report)
 
 
 def _already_active(asked: str | None, backend: Backend) -> Status:
