@@ -59,9 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item, marker in marked:
         needed = _count(item, marker)
         if needed > there:
-            reason = (
-                f"needs {needed} CUDA {'device' if needed == 1 else 'devices'}, of which there are {there}"
-            )
+            reason = f"CUDA devices: {needed} needed, {there} found"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

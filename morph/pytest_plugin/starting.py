@@ -9,10 +9,9 @@ import pytest
 
 import morph
 from morph import activation, announcement, configuration, variables
+from morph.activation.request import Request
 from morph.backends import visibility
 from morph.errors import ActivationError, MorphError
-from morph.finders.rewriting.finder import rewriter
-from morph.importing import withdraw
 from morph.journal import Journal
 from morph.launcher.options import Options
 from morph.software import machine, settings
@@ -44,11 +43,11 @@ def start(config: pytest.Config, backend: str | None, devices: str | None, devic
             table.load(backend)
         if _is_under_morph():
             _set_variables(config, options.variables())  # for what was left open
-        else:
-            _arm(config, options, size)
-        import torch  # noqa: F401  (which activates morph)
+            import torch  # noqa: F401  (which activates morph)
 
-        _check(options, size)
+            _check(options, size)
+        else:
+            _activate(config, options, size)
     except MorphError as error:
         raise pytest.UsageError(str(error)) from None
     finally:
@@ -61,20 +60,18 @@ def _is_under_morph() -> bool:
     return is_child or activation.is_armed() or activation.status().backend is not None
 
 
-def _arm(config: pytest.Config, options: Options, size: Size) -> None:
+def _activate(config: pytest.Config, options: Options, size: Size) -> None:
     rehearsed = variables.read(variables.REHEARSE)
     if rehearsed:
         raise ActivationError(f"a rehearsal is started by python -m morph --rehearse {rehearsed} -m pytest")
     found = configuration.effective(config.rootpath)
-    scope = found.scope.including(_modules(config))
+    scope = found.scope.including(["__main__", *_modules(config)])
     options = options._replace(backend=options.backend or found.backend)
     environment = dict(os.environ)
     children.inherit(environment, options.variables(), scope)
     _set_variables(config, environment)
     config.add_cleanup(activation.deactivate)
-    withdraw()
-    rewriter.uninstall()
-    activation.arm(options.backend, scope=scope, size=size)
+    activation.activate_as(Request(options.backend, scope=scope, size=size))
 
 
 def _modules(config: pytest.Config) -> Iterator[str]:
