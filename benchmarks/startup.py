@@ -21,7 +21,7 @@ from morph.environment.startup_files import startup_files
 Program = tuple[pathlib.Path, str]
 
 PROGRAM = "pass"
-TESTS = "import pytest; pytest.main(['-p', 'no:terminal', '-p', 'no:cacheprovider', '-p', {plugin!r}, {folder!r}])"
+TESTS = "import pytest; pytest.main(['-pno:terminal', '-pno:cacheprovider', '-p', {plugin!r}, {folder!r}])"
 
 
 @dataclass(frozen=True)
