@@ -1,12 +1,14 @@
-"""The start-up cost of an enabled environment for an interpreter that never imports torch."""
+"""What morph costs a process that never imports torch: an interpreter where it is enabled, or pytest."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import pathlib
 import statistics
+import sys
 import tempfile
 import time
 import venv
@@ -16,16 +18,19 @@ from dataclasses import dataclass
 from morph.environment.place import root_folder
 from morph.environment.startup_files import startup_files
 
+Program = tuple[pathlib.Path, str]
+
 PROGRAM = "pass"
+TESTS = "import pytest; pytest.main(['-pno:terminal', '-pno:cacheprovider', '-p', {plugin!r}, {folder!r}])"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The start-up time of an interpreter in both environments, in milliseconds.
+    """The time of a process without morph and with it, in milliseconds.
 
     Attributes:
-        bare: The median in a bare environment.
-        enabled: The median in an enabled environment.
+        bare: The median without morph.
+        enabled: The median with morph.
         difference: The median difference between two consecutive starts.
         ratio: The median of their ratios.
         processor: The median difference in CPU time.
@@ -61,12 +66,12 @@ def start(python: pathlib.Path, program: str) -> tuple[float, float]:
     return elapsed * 1e3, (used.ru_utime + used.ru_stime) * 1e3
 
 
-def compare(bare: pathlib.Path, enabled: pathlib.Path, rounds: int, program: str = PROGRAM) -> Figures:
-    """Start both interpreters alternately."""
+def compare(bare: Program, enabled: Program, rounds: int) -> Figures:
+    """Start both alternately, each a Python with the code that it runs."""
     pairs = []
     for turn in range(rounds + 2):  # the first starts write the bytecode
         order = (bare, enabled) if turn % 2 else (enabled, bare)
-        taken = {python: start(python, program) for python in order}
+        taken = {program: start(*program) for program in order}
         pairs.append((taken[bare], taken[enabled]))
     return _figures(pairs[2:])
 
@@ -81,22 +86,37 @@ def _figures(pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -
     )
 
 
+def in_environments(folder: pathlib.Path, rounds: int) -> Figures:
+    """Measure an interpreter in a bare environment and in an enabled one."""
+    bare = environment(folder / "bare", enabled=False)
+    enabled = environment(folder / "enabled", enabled=True)
+    return compare((bare, PROGRAM), (enabled, PROGRAM), rounds)
+
+
+def in_pytest(folder: pathlib.Path, rounds: int) -> Figures:
+    """Measure pytest with one empty test, without morph's plug-in and with it."""
+    if not importlib.metadata.entry_points(group="pytest11", name="morph"):
+        raise SystemExit("this environment has no pytest plug-in of morph's: python -m pip install .")
+    (folder / "test_nothing.py").write_text("def test_nothing(): pass\n")
+    python = pathlib.Path(sys.executable)
+    without, with_it = (TESTS.format(plugin=each, folder=str(folder)) for each in ("no:morph", "morph"))
+    return compare((python, without), (python, with_it), rounds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pytest", action="store_true", help="measure pytest, not an interpreter")
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        bare = environment(folder / "bare", enabled=False)
-        enabled = environment(folder / "enabled", enabled=True)
-        found = compare(bare, enabled, arguments.rounds)
+        measure = in_pytest if arguments.pytest else in_environments
+        found = measure(pathlib.Path(name), arguments.rounds)
     if arguments.json:
         print(json.dumps(vars(found)))
         return
-    print(
-        f"an interpreter starts in {found.bare:.2f} ms, in an enabled environment in {found.enabled:.2f} ms"
-    )
+    what = "pytest" if arguments.pytest else "an interpreter"
+    print(f"{what} takes {found.bare:.2f} ms, and {found.enabled:.2f} ms with morph")
     print(f"{found.difference:+.2f} ms, {found.ratio:.3f}x; {found.processor:+.2f} ms of processor time")
 
 

@@ -4,6 +4,8 @@ An interpreter under morph imports only this module when it starts. The start-up
 writes calls ``wait_for_torch``, and so does the ``sitecustomize`` of child processes of ``python -m morph``.
 From then on this module is the first finder on ``sys.meta_path``, until the first import of a module outside
 Python's standard library.
+
+PYTEST_DONT_REWRITE: pytest rewrites packages with a plug-in, and warns of those that are imported already.
 """
 # Every interpreter of an enabled environment pays for this file when it starts and, when it ends, for the
 # destruction of every object it refers to. So nothing is imported outside functions.

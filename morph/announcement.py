@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ANNOUNCED = "MORPH_ANNOUNCED"
 QUIET = "MORPH_QUIET"
 
+is_in_header = False  # whether pytest's header says what CUDA is
+
 
 def launcher() -> str:
     """Return how a person starts morph: as this process was started, else by ``python -m morph``."""
@@ -25,12 +27,12 @@ def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
     """Report the chosen backend, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
-        report_choice(_summary(backend, seam))
+        report_choice(summary(backend, seam))
 
 
 def report_choice(line: str) -> None:
-    """Report what was chosen, unless the user wants morph to be quiet."""
-    if os.environ.get(QUIET, "0") == "0":
+    """Report what was chosen, unless the user wants morph to be quiet, or pytest's header says it."""
+    if os.environ.get(QUIET, "0") == "0" and not is_in_header:
         report(line)
 
 
@@ -52,7 +54,8 @@ def say_inactive(error: Exception) -> None:
     report(f"not active in this process: {reason}")
 
 
-def _summary(backend: Backend, seam: Seam | None) -> str:
+def summary(backend: Backend, seam: Seam | None) -> str:
+    """Return what CUDA is, in a line."""
     count = backend.namespace.device_count()
     devices = "1 device" if count == 1 else f"{count} devices"
     kind = "simulated, " if backend.simulated else ""

@@ -127,7 +127,9 @@ class OwnImports:
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        """Return the spec of a dependency of morph's, for a thread inside the block."""
+        """Return the spec of a part or a dependency of morph's, for a thread inside the block."""
+        if fullname.startswith("morph.") and _thread.get_ident() in self._held:
+            return PathFinder.find_spec(fullname, path)  # pytest's hook, for one, would compile it otherwise
         is_ours = fullname in DEPENDENCIES or fullname.endswith(COMPILED)
         if not is_ours and fullname not in sys.stdlib_module_names:
             return None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from morph.software.settings import Size
 
 
+STAYS_OUT = "a working NVIDIA GPU is present; morph stays out"
 _lock = threading.RLock()
 _current: Installation | None = None
 _stays_out = False
@@ -70,7 +71,7 @@ def activate(
         ActivationError: If another backend is active already.
         SettingsError: If the number or the memory of the devices is not possible.
     """
-    return _activate(_request(backend, packages, simulated, observer, devices, device_memory), _PROGRAM)
+    return activate_as(_request(backend, packages, simulated, observer, devices, device_memory))
 
 
 @contextmanager
@@ -103,7 +104,7 @@ def activated(
     """
     block = object()
     try:
-        yield _activate(_request(backend, packages, simulated, observer, devices, device_memory), block)
+        yield activate_as(_request(backend, packages, simulated, observer, devices, device_memory), block)
     finally:
         _let_go(block)
 
@@ -132,7 +133,7 @@ def arm(
         backend, simulated=simulated, observer=observer, scope=scope, required=required, size=size
     )
     if "torch" in sys.modules:
-        _activate(request, _PROGRAM)
+        activate_as(request)
         return
     served_packages.install(request.scope)
     if request.rewrites:
@@ -175,6 +176,19 @@ def status() -> Status:
         caught=current.caught(),
         skipped=dict(current.journal.skipped),
     )
+
+
+def summary() -> str | None:
+    """Return what CUDA is in this process, in a line; None where morph has not looked."""
+    current = _current
+    if current is None:
+        return STAYS_OUT if _stays_out else None
+    return announcement.summary(current.backend, current.seam)
+
+
+def is_armed() -> bool:
+    """Return whether the import of torch will activate morph, by ``arm``."""
+    return _armed is not None
 
 
 class _Arming:
@@ -243,9 +257,18 @@ def _request(
     return Request(backend, simulated=simulated, observer=observer, scope=scope, size=size)
 
 
-def _activate(request: Request, holder: object) -> Status:
+def activate_as(request: Request, holder: object = _PROGRAM) -> Status:
+    """Activate now, as ``request`` says, and import torch.
+
+    Args:
+        request: What is asked for.
+        holder: Who keeps the activation: the program, or a block.
+
+    Raises:
+        MorphError: As ``activate`` does.
+    """
     waited, was_armed = withdraw(), _disarm()
-    served_packages.import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
+    _import_torch()  # outside the lock: a thread that calls arm() may hold torch's import lock
     with _lock:
         if _current is None:
             _begin(request)
@@ -253,6 +276,24 @@ def _activate(request: Request, holder: object) -> Status:
             _refuse_another(request.backend, _current.backend)
         _holders.update({holder, _PROGRAM} if waited or was_armed else {holder})
         return status()
+
+
+def _import_torch() -> None:
+    """Import torch, if it is not imported yet, so that no vendor's package can break that."""
+    is_new = "torch" not in sys.modules
+    with own_imports:
+        from morph.backends.autoload import Autoload
+
+    autoload = Autoload()
+    if is_new:
+        autoload.suspend()
+    try:
+        served_packages.import_torch()  # which waits for another thread that imports it
+    finally:
+        if is_new:
+            autoload.restore()
+    if is_new:
+        autoload.resume(announcement.report)
 
 
 def _let_go(holder: object) -> None:
@@ -290,7 +331,7 @@ def _begin(request: Request) -> None:
         _stays_out = True
         served_packages.uninstall()
         rewriter.uninstall()
-        announcement.report_choice("a working NVIDIA GPU is present; morph stays out")
+        announcement.report_choice(STAYS_OUT)
         return
     journal = Journal()
     try:

@@ -9,7 +9,7 @@ import os
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFileLoader
+from importlib.machinery import BuiltinImporter, PathFinder, SourceFileLoader, SourcelessFileLoader
 from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -175,10 +175,16 @@ def _check_readable(path: str) -> None:
     try:
         io.open_code(os.path.abspath(path)).close()
     except OSError as error:
-        hint = did_you_mean(path, COMMANDS, "the command ") if os.sep not in path else ""
-        reason = f"[Errno {error.errno}] {error.strerror}{hint}"
+        reason = f"[Errno {error.errno}] {error.strerror}{_hint(path)}"
         print(f"{launcher()}: can't open file {path!r}: {reason}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def _hint(path: str) -> str:
+    """Return what else may be meant by a file that does not exist: a module, or a command of morph's."""
+    if path.isidentifier() and PathFinder.find_spec(path):
+        return f"; did you mean -m {path}?"
+    return did_you_mean(path, COMMANDS, "the command ") if os.sep not in path else ""
 
 
 def _read(path: str) -> bytes:

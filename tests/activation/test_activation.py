@@ -37,6 +37,15 @@ def test_late_after_torch(platform: Platform) -> None:
     script(platform, f"import torch, morph; morph.activate(BACKEND)\n{textwrap.dedent(SPELLINGS)}")
 
 
+@pytest.mark.platforms("cpu")
+def test_early_where_the_import_of_torch_would_load_a_vendors_broken_package(platform: Platform) -> None:
+    platform.run(
+        "import os; os.environ.pop('TORCH_DEVICE_BACKEND_AUTOLOAD', None)\n"
+        "import morph; assert morph.activate('cpu').active",
+        morph=False,
+    )
+
+
 COLLECTIONS = """
     import gc
     from morph import activation

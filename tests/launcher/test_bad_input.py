@@ -33,6 +33,7 @@ def run(platform: Platform, *arguments: object, **environment: str) -> subproces
         (["--device_memory", "1GiB", "x.py"], {}, "--device_memory; did you mean --device-memory?"),
         (["--backend", "ncpu", "-c", "pass"], {}, "; did you mean npu?"),
         (["chekc"], {}, "No such file or directory; did you mean the command check?"),
+        (["pytest", "-q"], {}, "No such file or directory; did you mean -m pytest?"),
         (["--backend"], {}, "--backend"),
     ],
 )
