@@ -42,7 +42,9 @@ def say_inactive(error: Exception) -> None:
 
 
 def _summary(backend: Backend, seam: Seam | None) -> str:
-    count = backend.namespace.device_count()
+    from morph.backends import counting
+
+    count = counting.count(backend)
     devices = "1 device" if count == 1 else f"{count} devices"
     kind = "simulated, " if backend.simulated else ""
     seams = "" if seam is None or seam.kind == "native" else ", without the native seam"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from morph import configuration, software
-from morph.backends import Backend, environment, is_installed, visibility
+from morph.backends import Backend, counting, environment, is_installed, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
 from morph.software.settings import Size
@@ -21,7 +21,18 @@ Report = Callable[[str], None]
 
 def nvidia_works() -> bool:
     """Return whether torch itself drives a GPU through ``torch.cuda``, so that morph is not needed."""
-    return torch.version.cuda is not None and bool(torch.cuda.is_available())
+    if torch.version.cuda is None:
+        return False
+    if _gpus_of_driver() > 0:  # which says nothing of whether this torch can use them
+        return bool(counting.in_child(lambda: int(torch.cuda.is_available())))
+    return bool(torch.cuda.is_available())
+
+
+def _gpus_of_driver() -> int:
+    """Return how many GPUs NVML lists; a negative number if there is none. It leaves CUDA itself unused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return int(torch.cuda._device_count_nvml())
 
 
 def requested(name: str | None) -> str | None:
@@ -123,7 +134,9 @@ def why_absent(backend: Backend) -> str | None:
     try:
         if backend.vendor:
             importlib.import_module(backend.vendor)
-        return None if _device_count(backend.namespace) else f"{backend.module} sees no device"
+        return None if counting.count(backend) else f"{backend.module} sees no device"
+    except counting.DeviceCountError as error:
+        return f"{backend.vendor or backend.module} fails to load: {error}"
     except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
         name = backend.vendor or backend.module
         return f"{name} fails to load: {type(error).__name__}: {_first_line(error)}"
@@ -133,10 +146,6 @@ def _not_installed(backend: Backend) -> str:
     if backend.vendor:
         return f"the package {backend.vendor} is not installed"
     return f"this torch is not built for it (torch.version.{backend.table.facts.built} is None)"
-
-
-def _device_count(namespace: Any) -> int:
-    return int(namespace.device_count()) if namespace.is_available() else 0
 
 
 def _first_line(error: BaseException) -> str:
