@@ -88,7 +88,7 @@ def simulated(name: str | None, journal: Journal, report: Report, size: Size | N
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
-    environment.carry(backend.table, journal, report)
+    environment.carry(backend.table, journal, report, software.look_at_environment)
     software.start(backend.name, size, journal)
     return backend
 

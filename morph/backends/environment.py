@@ -20,7 +20,9 @@ from morph.tables.variables import Variable
 Report = Callable[[str], None]
 
 
-def carry(table: Table, journal: Journal, report: Report) -> None:
+def carry(
+    table: Table, journal: Journal, report: Report, after: Callable[[], object] = lambda: None
+) -> None:
     """Set the vendor's variables from CUDA's, now and whenever the program changes one of CUDA's.
 
     A variable of the vendor's that the user has set stays as it is. What morph has set itself is no choice of the
@@ -30,15 +32,16 @@ def carry(table: Table, journal: Journal, report: Report) -> None:
         table: The backend's table.
         journal: Records the changes of the environment, which children inherit.
         report: Called with one line that lists the user's settings without a meaning for the vendor.
+        after: Called whenever a variable has changed later.
     """
-    following = _Following(table, report)
+    following = _Following(table, report, after)
     following.begin()
     journal.on_undo(following.end)
 
 
 class _Following:
-    def __init__(self, table: Table, report: Report) -> None:
-        self._table, self._report = table, report
+    def __init__(self, table: Table, report: Report, after: Callable[[], object]) -> None:
+        self._table, self._report, self._after = table, report, after
         self._carried: dict[str, str] = _carried()
         self._said: set[str] = set()
         self._changes, self._hooks = Journal(), Journal()
@@ -57,12 +60,13 @@ class _Following:
         self._changes.undo()
 
     def _noticing(self, original: Callable[..., None]) -> Callable[..., None]:
-        names = {visibility.CUDA_VARIABLE, *self._table.environment}
+        names = {visibility.CUDA_VARIABLE, self._table.facts.visible_devices, *self._table.environment}
 
         def change(environment: Any, name: str, *value: str) -> None:
             original(environment, name, *value)
             if environment is os.environ and name in names and not self._is_writing:
                 self._renew()
+                self._after()
 
         change.__name__ = change.__qualname__ = original.__name__
         return change
