@@ -52,7 +52,9 @@ class Answers:
             return own
         answer = self._served(name, own)
         if name in _COUNTING and answer is not own:
-            answer = self._bound.setdefault((id(own), "late"), counting.late(self._backend, answer, _COUNTING[name]))
+            answer = self._bound.setdefault(
+                (id(own), "late"), counting.late(self._backend, answer, _COUNTING[name])
+            )
         if name in PREDICATES and answer is not own:  # one object, even if a rehearsal looks it up each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer

@@ -254,6 +254,7 @@ def _begin(request: Request) -> None:
     is_first = "morph.activation.installation" not in sys.modules  # later ones import next to nothing
     with own_imports, garbage.only_young(is_first):
         from morph.activation import choice, installation
+        from morph.backends import counting
 
     if choice.nvidia_works() and not request.simulated:
         _stays_out = True
@@ -269,4 +270,4 @@ def _begin(request: Request) -> None:
         journal.undo()
         raise
     ending.end_cleanly()
-    announcement.announce(_current.backend, _current.seam, journal)
+    announcement.announce(_current.backend, _current.seam, journal, counting.count)

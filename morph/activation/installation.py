@@ -108,7 +108,7 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
 
 def _count_late(opened: Seam, backend: Backend) -> None:
     """Let ``torch.device("cuda:1")`` be made before the program has chosen which devices it sees."""
-    if not backend.simulated:
+    if not backend.simulated and hasattr(backend.namespace, "_lazy_call"):
         opened.expect_devices(counting.count(backend))
         backend.namespace._lazy_call(lambda: opened.expect_devices(-1))
 

@@ -1,8 +1,8 @@
 """The number of devices, asked without using one.
 
-A vendor's runtime reads its mask of visible devices once, when it is asked anything, and CUDA's does so too. A
-program may set the mask after ``import torch``, so that nothing of morph's may ask in the program's process before
-the program does: a forked child asks.
+A vendor's runtime reads its mask of visible devices once, when it is asked anything, and CUDA's does so too.
+A program may set the mask after ``import torch``, so that nothing of morph's may ask in the program's process
+before the program does: a forked child asks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def count(backend: Backend) -> int:
         DeviceCountError: If the vendor's package raises an error.
     """
     facts = backend.table.facts
-    if backend.simulated or facts.software or backend.namespace.is_initialized():
+    if backend.simulated or facts.software or _is_used(backend.namespace):
         return _count(backend.namespace)
     if visibility.hides_all():
         return 0
@@ -55,7 +55,7 @@ def late(backend: Backend, vendors: Callable[..., Any], answer: type[int]) -> Ca
         return vendors
 
     def counted() -> Any:
-        return vendors() if backend.namespace.is_initialized() else answer(count(backend))
+        return vendors() if _is_used(backend.namespace) else answer(count(backend))
 
     return counted
 
@@ -72,6 +72,10 @@ def in_child(ask: Callable[[], int]) -> int:
     if answer.isdigit():
         return int(answer)
     raise DeviceCountError(answer or "the process that asks for its devices ends without an answer")
+
+
+def _is_used(namespace: Any) -> bool:
+    return bool(getattr(namespace, "is_initialized", bool)())
 
 
 def _count(namespace: Any) -> int:

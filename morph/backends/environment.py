@@ -1,7 +1,7 @@
 """CUDA's environment variables, copied to the vendor's whenever they change.
 
-CUDA reads most of its variables at the first use of a device, and NCCL at its first communicator, so that programs
-set them after ``import torch``. The vendor reads its own as late, or later: they follow CUDA's at once.
+CUDA reads most of its variables at the first use of a device, and NCCL at its first communicator, so that
+programs set them after ``import torch``. The vendor reads its own as late: they follow CUDA's at once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from morph.tables.variables import Variable
 Report = Callable[[str], None]
 
 
-def carry(
-    table: Table, journal: Journal, report: Report, after: Callable[[], object] = lambda: None
-) -> None:
+def carry(table: Table, journal: Journal, report: Report, after: Callable[[], object] = lambda: None) -> None:
     """Set the vendor's variables from CUDA's, now and whenever the program changes one of CUDA's.
 
-    A variable of the vendor's that the user has set stays as it is. What morph has set itself is no choice of the
-    user's, in children neither: a child's own ``CUDA_VISIBLE_DEVICES`` counts there.
+    A variable of the vendor's that the user has set stays as it is. What morph has set itself is no choice of
+    the user's, in children neither: a child's own ``CUDA_VISIBLE_DEVICES`` counts there.
 
     Args:
         table: The backend's table.
@@ -86,10 +84,12 @@ class _Following:
         own, devices = self._table.facts.visible_devices, os.environ.get(visibility.CUDA_VARIABLE)
         if not own:
             return
-        # Ray hides every device that a worker has not requested by its own name: all NPUs if it requested a GPU
+        # Ray hides the devices that a worker has not requested by their own name: NPUs if it requested GPUs
         if os.environ.get(own) == "" and devices:
             self._change(own, None)
-        value, saying = visibility.in_vendors_words(self._table.facts, devices) if devices is not None else ("", "")
+        value, saying = (
+            visibility.in_vendors_words(self._table.facts, devices) if devices is not None else ("", "")
+        )
         if self._set(own, value) and saying and saying not in self._said:
             self._said.add(saying)
             self._report(saying)
@@ -101,7 +101,7 @@ class _Following:
             return ""
         kept, rest = variable.split(value)
         if variable.settings and kept != value:
-            # torch passes CUDA's variable to every device's allocator, which refuses settings it does not know
+            # torch passes CUDA's variable to every device's allocator, which refuses unknown settings
             self._change(variable.name, kept)
         why = f" ({variable.ignored})" if variable.ignored else ""
         return f"{variable.name}={rest}{why}" if rest else ""
@@ -151,4 +151,8 @@ def _carried() -> dict[str, str]:
         found = json.loads(variables.read(variables.CARRIED) or "{}")
     except ValueError:
         return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    return (
+        {name: value for name, value in found.items() if isinstance(value, str)}
+        if isinstance(found, dict)
+        else {}
+    )

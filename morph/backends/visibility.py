@@ -34,8 +34,8 @@ def in_vendors_words(facts: Facts, devices: str) -> tuple[str, str]:
     if not shown or len({*shown}) < len(shown):  # CUDA shows nothing if a device is named twice
         return NONE, ""
     if facts.visible_ascending and shown != sorted(shown):
-        shown.sort()
-        return _joined(shown), f"{facts.title} numbers its devices in the machine's order: {CUDA_VARIABLE}={_joined(shown)}"
+        value = _joined(sorted(shown))
+        return value, f"{facts.title} numbers its devices in the machine's order: {CUDA_VARIABLE}={value}"
     return _joined(shown), ""
 
 

@@ -1,7 +1,7 @@
 """Prints the vendor's variables at each moment at which a program may set CUDA's.
 
-Its argument is the names of the vendor's variables and two values for each of CUDA's, as JSON; the first of them
-are set in its environment. Called with names only, it is a child that the program starts.
+Its argument is the names of the vendor's variables and two values for each of CUDA's, as JSON; the first of
+them are set in its environment. Called with names only, it is a child that the program starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When CUDA's environment variables are read, and what they set on each backend: the table of the documentation.
+"""When CUDA's environment variables are read, and what they set on each backend: the documentation's table.
 
 python -m tests.backends.moments    writes aliases/environment.md
 """
@@ -15,10 +15,11 @@ from tests.platforms import REPOSITORY
 DOCUMENT = REPOSITORY / "aliases" / "environment.md"
 _HEAD = """# CUDA's environment variables
 
-Each is read once, at the moment of the first column, so that a program may set it after `import torch`, and for its children. morph sets the
-vendor's variable whenever a program changes CUDA's, which is before the vendor reads its own. `=` is a variable
-that the backend reads itself, `≠` one that has no meaning there, which a user who sets it is told, and `-` one about which nothing
-has to be done or said. `python -m tests.backends.moments` writes this table from `[environment]` of the backends' tables;
+Each is read once, at the moment of the first column, so that a program may set it after `import torch`,
+and for its children. morph sets the vendor's variable whenever a program changes CUDA's, which is before
+the vendor reads its own. `=` is a variable that the backend reads itself, `≠` one that has no meaning
+there, which a user who sets it is told, and `-` one about which nothing has to be done or said.
+`python -m tests.backends.moments` writes this table from `[environment]` of the backends' tables;
 `tests/backends/test_late_variables.py` tests each cell.
 """
 

@@ -16,7 +16,8 @@ from morph.tables.variables import Variable
 from tests.backends import moments
 from tests.platforms import Platform, describe
 
-PLATFORMS = ("cpu", "npu", "simulated-npu", "simulated-mlu", "simulated-musa", "simulated-xpu", "simulated-rocm")
+SIMULATED = ("simulated-npu", "simulated-mlu", "simulated-musa", "simulated-xpu", "simulated-rocm")
+PLATFORMS = ("cpu", "npu", *SIMULATED)
 PROGRAM = pathlib.Path(__file__).with_name("late_variables.py")
 FIRST = {"start", "child's own"}
 SECOND = {"later", "child"}
@@ -62,7 +63,7 @@ def own(platform: Platform, variable: str) -> str:
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*PLATFORMS[2:])
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.parametrize("variable", moments.moments())
 def test_the_vendors_variable_follows_at_every_moment(platform: Platform, variable: str) -> None:
     target = own(platform, variable)
@@ -79,7 +80,7 @@ def test_the_vendors_variable_follows_at_every_moment(platform: Platform, variab
         users = platform.environment.get(target)
         expected = {moment: users or row.split(first)[0] for moment in FIRST}
         expected |= {moment: users or row.split(second)[0] for moment in SECOND}
-        expected |= {moment: users for moment in NONE}
+        expected |= dict.fromkeys(NONE, users)
         assert {moment: values.get(target) for moment, values in shown.items()} == expected
 
 
@@ -120,7 +121,7 @@ assert place.value == int(sys.argv[1])
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*PLATFORMS[2:])
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.parametrize(("before", "after"), ASKED)
 def test_one_device_is_chosen_after_the_import_of_torch(platform: Platform, before: str, after: str) -> None:
     place = PLACE if platform.name == "npu" else ""
@@ -128,7 +129,7 @@ def test_one_device_is_chosen_after_the_import_of_torch(platform: Platform, befo
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*PLATFORMS[2:])
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.parametrize("mask", ["", "-1"])
 def test_all_devices_are_hidden_after_the_import_of_torch(platform: Platform, mask: str) -> None:
     program = DEVICES.format(before=ASKED[1][0], after="not torch.cuda.is_available()") + textwrap.dedent("""
@@ -147,7 +148,7 @@ LAUNCHER = """
 import os, subprocess, sys, torch
 
 assert torch.cuda.device_count() == 2
-child = "import os, torch; print(torch.cuda.device_count(), os.environ.get(os.environ['OWN'] or 'CUDA_VISIBLE_DEVICES'))"
+child = "import os, torch; print(torch.cuda.device_count(), os.environ[os.environ['OWN']])"
 for number in "01":
     own = os.environ | {"CUDA_VISIBLE_DEVICES": number}
     subprocess.run([sys.executable, "-c", child], env=own, check=True)
@@ -155,9 +156,9 @@ for number in "01":
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*PLATFORMS[2:])
+@pytest.mark.long_on(*SIMULATED)
 def test_a_launcher_gives_each_child_a_device_of_its_own(platform: Platform) -> None:
     facts = table.load(platform.backend).facts
-    variables: Mapping[str, Any] = {CUDA_VARIABLE: "0,1", "OWN": facts.visible_devices}
+    variables: Mapping[str, Any] = {CUDA_VARIABLE: "0,1", "OWN": facts.visible_devices or CUDA_VARIABLE}
     done = platform.run(LAUNCHER, environment=variables)
     assert done.stdout.split() == ["1", "0", "1", "1"], describe(done)

@@ -26,7 +26,7 @@ _REFERENCE = type(ctypes.byref(ctypes.c_int()))
 CFunction = Callable[..., int]
 
 FUNCTIONS_OF_LIBRARY: dict[str, Callable[..., Any]] = {}
-"""By its name, what each C function does, whatever a program puts in the place of the module's own functions."""
+"""By its name, what each C function does, whatever a program puts in place of the module's functions."""
 
 
 def _nvmlGetFunctionPointer(name: str) -> CFunction:

@@ -14,16 +14,20 @@ from typing import Any
 from morph.kernels.extensions.toolkit import Toolkit
 
 _FAILED = "Error building extension"
-_PASSING = ("Killed", "No space left", "Cannot allocate memory")  # reasons that a source does not have in itself
+_PASSING = (
+    "Killed",
+    "No space left",
+    "Cannot allocate memory",
+)  # no source's own
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".cuh", ".inc", ".inl"})
 
 
 def remembering(torchs: Callable[..., Any], tools: Toolkit) -> Callable[..., Any]:
-    """Return torch's ``load`` or ``load_inline``, which raises at once the error that the same build ended with.
+    """Return torch's ``load`` or ``load_inline``, which at once raises the error that the build ended with.
 
     Args:
         torchs: Torch's function.
-        tools: The toolkit, in whose folder the errors are kept: with another morph or torch they count no more.
+        tools: The toolkit, in whose folder the errors are kept: another morph or torch has another.
     """
     signature = inspect.signature(torchs)
 
@@ -54,11 +58,11 @@ def _is_for_cuda(given: dict[str, Any]) -> bool:
 
 def _files(given: dict[str, Any]) -> list[str]:
     sources = given.get("sources", [])
-    return [sources] if isinstance(sources, (str, os.PathLike)) else list(map(os.fspath, sources))
+    return list(map(str, [sources] if isinstance(sources, (str, os.PathLike)) else sources))
 
 
 def _digest(given: dict[str, Any]) -> str:
-    """Return a digest of the arguments, of the sources and of the headers beside them, and of the compiler."""
+    """Return a digest of the arguments, of the sources, of the headers beside them, and of the compiler."""
     said = hashlib.sha256(repr((sorted({**given, "verbose": None}.items()), os.environ.get("CXX"))).encode())
     folders = [pathlib.Path(file).absolute().parent for file in _files(given)]
     folders += map(pathlib.Path, given.get("extra_include_paths") or ())
@@ -76,7 +80,9 @@ def _headers(folders: Iterable[pathlib.Path]) -> list[pathlib.Path]:
 def _raise_again(kept: pathlib.Path) -> None:
     with contextlib.suppress(OSError):
         error = kept.read_text(encoding="utf-8")
-        raise RuntimeError(f"{error}\nmorph: it failed so before, and is not tried again; delete {kept} to try")
+        raise RuntimeError(
+            f"{error}\nmorph: it failed so before, and is not tried again; delete {kept} to try"
+        )
 
 
 def _keep(error: str, kept: pathlib.Path) -> None:
