@@ -87,9 +87,9 @@ class _Following:
         # Ray hides the devices that a worker has not requested by their own name: NPUs if it requested GPUs
         if os.environ.get(own) == "" and devices:
             self._change(own, None)
-        value, saying = (
-            visibility.in_vendors_words(self._table.facts, devices) if devices is not None else ("", "")
-        )
+        value, saying = "", ""
+        if devices is not None:
+            value, saying = visibility.in_vendors_words(self._table.facts, devices)
         if self._set(own, value) and saying and saying not in self._said:
             self._said.add(saying)
             self._report(saying)
@@ -149,10 +149,7 @@ def _carried() -> dict[str, str]:
     """Return what a parent process has set of the vendors' variables, by name."""
     try:
         found = json.loads(variables.read(variables.CARRIED) or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return (
-        {name: value for name, value in found.items() if isinstance(value, str)}
-        if isinstance(found, dict)
-        else {}
-    )
+    items = found.items() if isinstance(found, dict) else ()
+    return {name: value for name, value in items if isinstance(value, str)}
