@@ -8,6 +8,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from morph.backends import Backend
     from morph.journal import Journal
     from morph.seam import Seam
@@ -23,11 +25,13 @@ def launcher() -> str:
     return "morph" if [*map(os.path.basename, sys.orig_argv[1:2])] == ["morph"] else "python -m morph"
 
 
-def announce(backend: Backend, seam: Seam | None, journal: Journal) -> None:
-    """Report the chosen backend, in the first process of a family only."""
+def announce(
+    backend: Backend, seam: Seam | None, journal: Journal, count_devices: Callable[[Backend], int]
+) -> None:
+    """Report the chosen backend and its devices, in the first process of a family only."""
     if not os.environ.get(ANNOUNCED):
         journal.set_item(os.environ, ANNOUNCED, "1")
-        report_choice(summary(backend, seam))
+        report_choice(summary(backend, seam, count_devices))
 
 
 def report_choice(line: str) -> None:
@@ -54,9 +58,9 @@ def say_inactive(error: Exception) -> None:
     report(f"not active in this process: {reason}")
 
 
-def summary(backend: Backend, seam: Seam | None) -> str:
+def summary(backend: Backend, seam: Seam | None, count_devices: Callable[[Backend], int]) -> str:
     """Return what CUDA is, in a line."""
-    count = backend.namespace.device_count()
+    count = count_devices(backend)
     devices = "1 device" if count == 1 else f"{count} devices"
     kind = "simulated, " if backend.simulated else ""
     seams = "" if seam is None or seam.kind == "native" else ", without the native seam"

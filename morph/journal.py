@@ -54,6 +54,16 @@ class Journal:
             self.on_undo(lambda: mapping.__setitem__(key, previous))
         mapping[key] = value
 
+    def delete_item(self, mapping: MutableMapping[Any, Any], key: Any) -> None:
+        """Remove ``mapping[key]``.
+
+        Raises:
+            KeyError: If there is no such key.
+        """
+        previous = mapping[key]
+        self.on_undo(lambda: mapping.__setitem__(key, previous))
+        del mapping[key]
+
     def on_undo(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` when the journal is undone."""
         self._undo.append(callback)

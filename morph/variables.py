@@ -7,6 +7,7 @@ import sys
 from morph import has_other_rights
 
 BACKEND = "MORPH_BACKEND"
+CARRIED = "MORPH_CARRIED"  # the vendor's variables that morph itself has set from CUDA's
 CACHE = "MORPH_CACHE"
 DEVICES = "MORPH_DEVICES"
 DEVICE_MEMORY = "MORPH_DEVICE_MEMORY"

@@ -32,17 +32,17 @@ def exchange_device(device: int) -> int:
 
 def current_stream(device: int) -> Place:
     """Implement ``torch._C._cuda_getCurrentStream(device)``."""
-    return _place(vendor_module().current_stream(device))
+    return _place(torch.cuda.current_stream(device))
 
 
 def default_stream(device: int) -> Place:
     """Implement ``torch._C._cuda_getDefaultStream(device)``."""
-    return _place(vendor_module().default_stream(device))
+    return _place(torch.cuda.default_stream(device))
 
 
 def current_raw_stream(device: int) -> int:
     """Implement ``torch._C._cuda_getCurrentRawStream(device)``: return the vendor's handle of the stream."""
-    return int(vendor_module().current_stream(device).cuda_stream)
+    return int(torch.cuda.current_stream(device).cuda_stream)
 
 
 def set_stream(stream_id: int, device_index: int, device_type: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from morph.backends import Backend, active, resolve
+from morph.backends import Backend, active, counting, resolve
 from morph.errors import MissingNameError
 from morph.finders.torch_cuda.functions import ServedFunction
 from morph.finders.torch_cuda.refusals import stand_in
@@ -51,6 +51,10 @@ class Answers:
         if name in VALUES and not self._views.sees_cuda(caller):
             return own
         answer = self._served(name, own)
+        if name in _COUNTING and answer is not own:
+            answer = self._bound.setdefault(
+                (id(own), "late"), counting.late(self._backend, answer, _COUNTING[name])
+            )
         if name in PREDICATES and answer is not own:  # one object, even if a rehearsal looks it up each time
             return self._bound.setdefault((id(own), "predicate"), self._views.predicate(own, answer))
         return answer
@@ -129,6 +133,7 @@ class Answers:
             raise MissingNameError(name, self._backend.name, reason) from None
 
 
+_COUNTING: dict[str, type[int]] = {"torch.cuda.is_available": bool, "torch.cuda.device_count": int}
 _COVERING = (Status.SAME, Status.NOOP)  # such a module is served itself, with its names according to the row
 _BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
     Status.SAME: Answers._same,

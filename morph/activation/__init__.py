@@ -183,7 +183,7 @@ def summary() -> str | None:
     current = _current
     if current is None:
         return STAYS_OUT if _stays_out else None
-    return announcement.summary(current.backend, current.seam)
+    return announcement.summary(current.backend, current.seam, counting.count)
 
 
 def is_armed() -> bool:
@@ -326,6 +326,7 @@ def _begin(request: Request) -> None:
     is_first = "morph.activation.installation" not in sys.modules  # later ones import next to nothing
     with own_imports, garbage.only_young(is_first):
         from morph.activation import choice, installation
+        from morph.backends import counting
 
     if choice.nvidia_works() and not request.simulated:
         _stays_out = True
@@ -341,4 +342,4 @@ def _begin(request: Request) -> None:
         journal.undo()
         raise
     ending.end_cleanly()
-    announcement.announce(_current.backend, _current.seam, journal)
+    announcement.announce(_current.backend, _current.seam, journal, counting.count)

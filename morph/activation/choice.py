@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from morph import announcement, configuration, software
 from morph.activation import building
-from morph.backends import Backend, environment, is_installed, visibility
+from morph.backends import Backend, counting, environment, is_installed, visibility
 from morph.errors import AbsentBackendError, ActivationError
 from morph.journal import Journal
 from morph.software.settings import Size
@@ -23,7 +23,18 @@ Report = Callable[[str], None]
 
 def nvidia_works() -> bool:
     """Return whether torch itself drives a GPU through ``torch.cuda``, so that morph is not needed."""
-    return torch.version.cuda is not None and bool(torch.cuda.is_available())
+    if torch.version.cuda is None:
+        return False
+    if _gpus_of_driver() > 0:  # which says nothing of whether this torch can use them
+        return bool(counting.in_child(lambda: int(torch.cuda.is_available())))
+    return bool(torch.cuda.is_available())
+
+
+def _gpus_of_driver() -> int:
+    """Return how many GPUs NVML lists; a negative number if there is none. It leaves CUDA itself unused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return int(torch.cuda._device_count_nvml())
 
 
 def requested(name: str | None) -> str | None:
@@ -79,7 +90,7 @@ def simulated(name: str | None, journal: Journal, report: Report, size: Size | N
     backend = Backend(table.load(name or CPU), simulated=True)
     if not backend.table.facts.surface:
         raise AbsentBackendError(backend.name, "only a device with a recorded surface can be simulated")
-    environment.carry(backend.table, journal, report)
+    environment.carry(backend.table, journal, report, software.look_at_environment)
     building.ensure(backend.table.facts, simulated=True)
     software.start(backend.name, size, journal)
     return backend
@@ -127,7 +138,9 @@ def why_absent(backend: Backend) -> str | None:
     try:
         if backend.vendor:
             importlib.import_module(backend.vendor)
-        return None if _device_count(backend.namespace) else f"{backend.module} sees no device"
+        return None if counting.count(backend) else f"{backend.module} sees no device"
+    except counting.DeviceCountError as error:
+        return f"{backend.vendor or backend.module} fails to load: {error}"
     except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
         name = backend.vendor or backend.module
         return f"{name} fails to load: {type(error).__name__}: {_first_line(error)}"
@@ -147,10 +160,6 @@ def _remedy(facts: Facts) -> str:
     simulated = f"{announcement.launcher()} --rehearse {facts.name}" if facts.surface else ""
     installed = f" ({facts.install.replace('{torch}', release)})" if facts.install else ""
     return f"{installed}; {simulated} needs no device" if simulated else installed
-
-
-def _device_count(namespace: Any) -> int:
-    return int(namespace.device_count()) if namespace.is_available() else 0
 
 
 def _first_line(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from morph import announcement, backends, device, kernels, seam, software
 from morph.activation import building, choice
 from morph.activation.request import Request
-from morph.backends import Backend
+from morph.backends import Backend, counting
 from morph.errors import ActivationError
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
@@ -114,11 +114,19 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
     opened = seam.open_seam(announcement.report)
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)
+    _count_late(opened, backend)
     _work_around(opened, backend)
     if backend.table.facts.sparse_products == "by index":
         with journal.tolerating("products of sparse matrices"):
             journal.on_undo(sparse.multiply_by_index(backend.device_type))
     return opened
+
+
+def _count_late(opened: Seam, backend: Backend) -> None:
+    """Let ``torch.device("cuda:1")`` be made before the program has chosen which devices it sees."""
+    if not backend.simulated and hasattr(backend.namespace, "_lazy_call"):
+        opened.expect_devices(counting.count(backend))
+        backend.namespace._lazy_call(lambda: opened.expect_devices(-1))
 
 
 def _work_around(opened: Seam, backend: Backend) -> None:

@@ -31,6 +31,13 @@ class Seam(Protocol):
             device_type: The target as torch names it: "npu", "xpu".
         """
 
+    def expect_devices(self, count: int) -> None:
+        """Say how many devices there are until one is used: asking the vendor fixes which are visible.
+
+        Args:
+            count: The number; -1 to ask the vendor.
+        """
+
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
         """Let operators that refuse a memory format compute without one, until the seam is disengaged.
 

@@ -1,7 +1,9 @@
 // Redirects CUDA's dispatch keys to the target, and makes Tensor.to take CUDA as another name of the target.
 #include "seam.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_ops.h>
 #include <ATen/ops/empty_strided_ops.h>
 #include <ATen/ops/to_native.h>
@@ -68,6 +70,22 @@ Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, Maybe
   return at::_ops::empty_strided::redispatch(target_keys(), size, stride, dtype, layout, device, pin_memory);
 }
 
+// torch makes a CUDA tensor of what has a __cuda_array_interface__. The memory is the target's: so is this view of it.
+// The storage is of the vendor's own kind, without which its operators refuse a tensor.
+Tensor adopted(const Tensor& made) {
+  if (!made.key_set().has(DispatchKey::CUDA) || !made.has_storage()) return made;
+  initialize_target();
+  void* start = made.storage().mutable_data();
+  Device device = start ? at::globalContext().getAcceleratorHooksInterface(target()).getDeviceFromPtr(start)
+                        : translate(made.device());
+  c10::DataPtr memory(start, new Tensor(made),
+                      [](void* kept) { delete static_cast<Tensor*>(kept); }, device);
+  auto storage = c10::make_storage_impl(c10::StorageImpl::use_byte_size_t(), made.storage().sym_nbytes(),
+                                        std::move(memory), c10::GetAllocator(device.type()), false, device);
+  Tensor view = at::empty({0}, made.options().device(device));
+  return view.set_(c10::Storage(storage), made.storage_offset(), made.sizes(), made.strides());
+}
+
 // One count for both overloads: they are one method.
 Device destination(Device device) {
   static const auto& op = handle("aten::to", "dtype_layout");
@@ -78,13 +96,13 @@ Device destination(Device device) {
 
 Tensor to_dtype_layout(const Tensor& self, Maybe<at::ScalarType> dtype, Maybe<at::Layout> layout, Maybe<Device> device,
                        Maybe<bool> pin_memory, bool non_blocking, bool copy, Maybe<at::MemoryFormat> memory_format) {
-  if (!device) return at::native::to(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format);
-  return at::native::to(self, dtype, layout, destination(*device), pin_memory, non_blocking, copy, memory_format);
+  if (!device) return at::native::to(adopted(self), dtype, layout, device, pin_memory, non_blocking, copy, memory_format);
+  return at::native::to(adopted(self), dtype, layout, destination(*device), pin_memory, non_blocking, copy, memory_format);
 }
 
 Tensor to_device(const Tensor& self, Device device, at::ScalarType dtype, bool non_blocking, bool copy,
                  Maybe<at::MemoryFormat> memory_format) {
-  return at::native::to(self, destination(device), dtype, non_blocking, copy, memory_format);
+  return at::native::to(adopted(self), destination(device), dtype, non_blocking, copy, memory_format);
 }
 
 // torch warns when a kernel replaces another; here that is intended, and undone later.

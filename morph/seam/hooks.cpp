@@ -7,6 +7,7 @@
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <cstring>
 #include <utility>
@@ -33,6 +34,9 @@ struct VendorHooks : CUDAHooksInterface {
   at::Generator getNewGenerator(DeviceIndex index) const override {
     initialize_target();
     return vendor().getNewGenerator(index);
+  }
+  DeviceIndex getCurrentDevice() const override {
+    return c10::impl::getDeviceGuardImpl(target())->getDevice().index();
   }
   at::Device getDeviceFromPtr(void* data) const override { return vendor().getDeviceFromPtr(data); }
   bool isPinnedPtr(const void* data) const override { return vendor().isPinnedPtr(data); }

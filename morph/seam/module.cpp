@@ -68,6 +68,13 @@ PyObject* engage(PyObject*, PyObject* name) {
   });
 }
 
+PyObject* expect(PyObject*, PyObject* count) {
+  long devices = PyLong_AsLong(count);
+  if (devices == -1 && PyErr_Occurred()) return nullptr;
+  expect_devices(int(devices));
+  Py_RETURN_NONE;
+}
+
 // Calls `change(names, saying)` with a tuple of strings and a string.
 template <void (*change)(const std::vector<std::string>&, const std::string&)>
 PyObject* work_around(PyObject*, PyObject* arguments) {
@@ -109,6 +116,7 @@ PyObject* caught(PyObject*, PyObject*) {
 
 PyMethodDef functions[] = {
     {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
+    {"expect_devices", expect, METH_O, "Says how many devices there are until one is used; -1 asks the vendor."},
     {"leave_out_formats", work_around<leave_out_formats>, METH_VARARGS,
      "Has operators compute without the memory formats that they refuse."},
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},

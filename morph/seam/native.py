@@ -27,6 +27,10 @@ class NativeSeam:
         """Make CUDA a name of ``device_type``."""
         self._module.engage(device_type)
 
+    def expect_devices(self, count: int) -> None:
+        """Say how many devices there are, so that the vendor is not asked; -1 asks it again."""
+        self._module.expect_devices(count)
+
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
         """Has operators of the target compute without the memory formats that they refuse."""
         self._module.leave_out_formats(tuple(operators), saying)

@@ -38,6 +38,8 @@ void set_target(c10::DeviceType type);
 
 // How many devices the target has. Raises nothing.
 int device_count();
+// How many there are until a device is used; -1 to ask the vendor, whose runtime then fixes which are visible.
+void expect_devices(int count);
 
 // Returns the target's device for a CUDA device, and any other device unchanged.
 // Raises the seam's error for an index without a device.

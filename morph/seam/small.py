@@ -48,6 +48,9 @@ class PythonSeam:
             self.disengage()
             raise
 
+    def expect_devices(self, count: int) -> None:
+        """Do nothing: it counts devices at their first use."""
+
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
         """Does nothing: a kernel in Python for every allocation would cost each program too much."""
 

@@ -6,7 +6,7 @@ memory is counted and can run out. Its operators are the CPU's.
 
 from __future__ import annotations
 
-from morph.software.machine import NotSimulatedError, SimulatorError, started
+from morph.software.machine import NotSimulatedError, SimulatorError, look_at_environment, started
 from morph.software.starting import start
 
-__all__ = ["NotSimulatedError", "SimulatorError", "start", "started"]
+__all__ = ["NotSimulatedError", "SimulatorError", "look_at_environment", "start", "started"]

@@ -70,6 +70,12 @@ def is_started() -> bool:
     return _machine is not None
 
 
+def look_at_environment() -> None:
+    """Let the devices be those that the environment shows now, if none was used yet."""
+    if _machine is not None:
+        _machine.visible.indices()
+
+
 def set_started(machine: Machine) -> None:
     """Make ``machine`` the one of this process."""
     global _machine

@@ -62,6 +62,7 @@ class Facts(NamedTuple):
         software: Whether its devices are morph's software devices.
         releases: The vendor releases that the table was checked with.
         visible_devices: The environment variable that masks devices.
+        visible_ascending: Whether that variable takes the devices' numbers in ascending order only.
         device_files: Patterns of the files that the vendor's driver creates for its devices.
         order: The position in the automatic choice, the lowest first.
         native: Packages that support this vendor themselves, and so must see the real device.
@@ -88,6 +89,7 @@ class Facts(NamedTuple):
     software: bool = False
     releases: str = ""
     visible_devices: str = ""
+    visible_ascending: bool = False
     device_files: tuple[str, ...] = ()
     order: int = 100
     native: tuple[str, ...] = ()

@@ -45,6 +45,7 @@ OTHER_ADAPTERS = {
     "initialise_pool": {"torch.cuda.MemPool.__init__"},
     "snapshot_of_pool": {"torch.cuda.MemPool.snapshot"},
     "enter_stream_context": {"torch.cuda.StreamContext.__init__"},
+    "stream_of": {"torch.cuda.current_stream", "torch.cuda.default_stream"},
     "annotate": {f"torch.cuda.nvtx.{name}" for name in ("mark", "range_push", "range_start")},
     "rounded": _SENSORS,
     "can_use_fused_attention": {

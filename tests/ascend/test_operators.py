@@ -157,6 +157,19 @@ def test_swiglu():
     assert_gradients_equal([(host, device)], expected, result)
 
 
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize(("number", "name"), [(0, "none"), (1, "tanh")])
+def test_geglu(left, number, name):
+    import torch_npu
+
+    host, device = twins(4, 6)
+    gate, other = (host[:, :3], host[:, 3:]) if left else (host[:, 3:], host[:, :3])
+    expected = functional.gelu(gate, approximate=name) * other
+    result, _ = torch_npu.npu_geglu(device, dim=-1, approximate=number, activate_left=left)
+    assert_close(result.detach().cpu(), expected.detach())
+    assert_gradients_equal([(host, device)], expected, result)
+
+
 def test_fast_gelu():
     import torch_npu
 

@@ -56,6 +56,31 @@ def test_tensors_move_between_the_devices():
     assert torch.equal(moved.cpu(), values)
 
 
+MOVED = {
+    "columns": lambda x: x[:, 1:],
+    "every other": lambda x: x[:, ::2],
+    "one": lambda x: x[:, 2],
+    "one of the last": lambda x: x[..., 3],
+    "transposed": lambda x: x.transpose(0, 1),
+    "permuted": lambda x: x.permute(2, 0, 1),
+    "expanded": lambda x: x[:, :1].expand(4, 6, 5),
+    "diagonal": torch.diagonal,
+    "part of the transposed": lambda x: x[1:, :, ::2].transpose(0, 2),
+    "windows": lambda x: x.unfold(1, 3, 1),
+    "strided": lambda x: x.as_strided((3, 3), (1, 7), 2),
+    "nothing": lambda x: x[:, 6:],
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.bool])
+@pytest.mark.parametrize("view", MOVED)
+def test_views_move_between_the_devices(view, dtype):
+    values = torch.arange(4 * 6 * 5).reshape(4, 6, 5).to(dtype)
+    moved = MOVED[view](values.to("npu:0")).to("npu:1")
+    assert moved.device == torch.device("npu:1")
+    assert torch.equal(moved.cpu(), MOVED[view](values))
+
+
 def test_memory_is_counted():
     torch.npu.empty_cache()
     before = torch.npu.memory_allocated()

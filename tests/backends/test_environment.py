@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from unittest import mock
 
 import pytest
 
-from morph.backends import environment, visibility
+from morph import announcement, variables
+from morph.backends import environment
 from morph.errors import TableError
 from morph.journal import Journal
 from morph.tables import table
@@ -75,7 +78,9 @@ def test_variables_are_carried_and_put_back(
         monkeypatch.setenv(name, value)
     before, journal, said = dict(os.environ), Journal(), list[str]()
     environment.carry(table.parse(BACKEND + SPECIMEN, "specimen.toml"), journal, said.append)
-    assert {name: value for name, value in os.environ.items() if before.get(name) != value} == carried
+    changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
+    changed.pop(variables.CARRIED, None)
+    assert changed == carried
     assert said == [lost] * bool(lost)
     journal.undo()
     assert dict(os.environ) == before
@@ -183,7 +188,76 @@ def test_the_vendors_own_choice_of_devices_counts(
         monkeypatch.delenv(name, raising=False)
     else:
         monkeypatch.setenv(name, own)
-    visibility.carry(table.load("npu").facts, journal, pytest.fail)
+    environment.carry(table.load("npu"), journal, pytest.fail)
     assert os.environ[name] == carried
     journal.undo()
     assert os.environ.get(name) == own
+
+
+OWN = "ASCEND_RT_VISIBLE_DEVICES"
+
+
+@pytest.fixture
+def npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is said while CUDA's variables set Ascend's."""
+    for name in (OWN, "CUDA_VISIBLE_DEVICES", variables.CARRIED):
+        monkeypatch.delenv(name, raising=False)
+    journal, said = Journal(), list[str]()
+    monkeypatch.setattr(announcement, "report", said.append)
+    environment.carry(table.load("npu"), journal, said.append)
+    yield said
+    journal.undo()
+    assert OWN not in os.environ
+    assert variables.CARRIED not in os.environ
+
+
+def test_what_the_program_sets_itself_stays(npu: list[str]) -> None:
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    os.environ[OWN] = "1"
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+    assert os.environ.pop(OWN) == "1"
+
+
+def test_every_way_to_change_the_environment_counts(npu: list[str]) -> None:
+    seen = []
+    os.environ.update(CUDA_VISIBLE_DEVICES="0")
+    seen.append(os.environ.get(OWN))
+    os.environ.pop("CUDA_VISIBLE_DEVICES")
+    seen.append(os.environ.get(OWN))
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "1")
+    seen.append(os.environ.get(OWN))
+    with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "0"}):
+        seen.append(os.environ.get(OWN))
+    seen.append(os.environ.get(OWN))
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "-1"}
+    assert [*seen, os.environ.get(OWN)] == ["0", None, "1", "0", "1", "-1"]
+    assert subprocess.run(["printenv", OWN], capture_output=True, text=True, check=True).stdout == "-1\n"
+    del os.environ["CUDA_VISIBLE_DEVICES"]
+    assert npu == []
+
+
+def test_what_has_no_effect_is_said_once_when_it_is_set(
+    npu: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        monkeypatch.setenv("NCCL_P2P_DISABLE", "1")
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,0")
+    assert npu == [
+        "NCCL_P2P_DISABLE=1 (HCCL has no other path between devices) has no effect on Huawei Ascend",
+        "Huawei Ascend numbers its devices in the machine's order: CUDA_VISIBLE_DEVICES=0,1",
+    ]
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("record", ["not JSON", "[]", '{"ASCEND_RT_VISIBLE_DEVICES": 1}', ""])
+def test_a_record_that_is_none_makes_the_variable_the_users(
+    monkeypatch: pytest.MonkeyPatch, record: str
+) -> None:
+    monkeypatch.setenv(variables.CARRIED, record)
+    monkeypatch.setenv(OWN, "0,1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    journal = Journal()
+    environment.carry(table.load("npu"), journal, pytest.fail)
+    assert os.environ[OWN] == "0,1"
+    journal.undo()
+    assert os.environ[variables.CARRIED] == record

@@ -280,6 +280,19 @@ def test_pointers_to_functions_fill_the_callers_buffers() -> None:
         N._nvmlGetFunctionPointer("nvmlDeviceGetName")
 
 
+def test_a_pointer_leads_to_the_library_though_a_program_replaces_the_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """gpustat replaces it with one of fewer parameters, and nvitop asks through the pointer."""
+    with opened() as N:
+        handle, memory = N.nvmlDeviceGetHandleByIndex(0), N.c_nvmlMemory_v2_t()
+        total = N.nvmlDeviceGetMemoryInfo(handle).total
+        monkeypatch.setattr(N, "nvmlDeviceGetMemoryInfo", lambda handle: pytest.fail("was called"))
+        memory.version = N.nvmlMemory_v2
+        ask = N._nvmlGetFunctionPointer("nvmlDeviceGetMemoryInfo_v2")
+        assert (ask(handle, ctypes.byref(memory)), memory.total) == (N.NVML_SUCCESS, total)
+
+
 @pytest.mark.platforms("simulated-xpu")
 def test_intels_units_are_turned_into_nvmls() -> None:
     with opened() as N:

@@ -48,4 +48,5 @@ def _publish(names: dict[str, Any]) -> None:
     globals().update(names)
 
 
-_publish(_interface())
+pointers.FUNCTIONS_OF_LIBRARY.update(_interface())
+_publish(pointers.FUNCTIONS_OF_LIBRARY)

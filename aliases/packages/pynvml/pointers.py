@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +24,9 @@ _PROCESSES = re.compile(r"nvmlDeviceGet\w*RunningProcesses")
 _REFERENCE = type(ctypes.byref(ctypes.c_int()))
 
 CFunction = Callable[..., int]
+
+FUNCTIONS_OF_LIBRARY: dict[str, Callable[..., Any]] = {}
+"""By its name, what each C function does, whatever a program puts in place of the module's functions."""
 
 
 def _nvmlGetFunctionPointer(name: str) -> CFunction:
@@ -56,10 +58,8 @@ def _c_function(name: str, plain: str) -> CFunction:
     )
 
     def call(*arguments: Any) -> int:
-        # looked up at each call, since a program may have replaced the function
-        function = vars(sys.modules[str(__package__)])[plain]
         try:
-            return fill(function, [_plain(argument) for argument in arguments])
+            return fill(FUNCTIONS_OF_LIBRARY[plain], [_plain(argument) for argument in arguments])
         except NVMLError as error:
             return error.value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from morph import native
-from morph.kernels.extensions import musa, toolkit, vendors
+from morph.kernels.extensions import failures, musa, toolkit, vendors
 from morph.kernels.extensions.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def place(module: Any, facts: Facts, journal: Journal) -> None:
 
 def _use(tools: Toolkit, module: Any, journal: Journal) -> None:
     journal.set_attribute(module, "CUDA_HOME", str(tools.home))
+    for name in ("load", "load_inline"):
+        journal.set_attribute(module, name, failures.remembering(getattr(module, name), tools))
     journal.set_attribute(module, "include_paths", _own_first(module.include_paths, tools))
     journal.set_attribute(module, "library_paths", _with_libraries(module.library_paths, tools))
     journal.set_attribute(module, "_prepare_ldflags", _with_ready_libraries(module._prepare_ldflags, tools))

@@ -48,10 +48,12 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(options: Options) -> int:
     if options.step == "version":
         version = (_home() / "version.txt").read_text().strip()
-        print(
-            f"nvcc: morph's, for the software device\nCuda compilation tools, release {version}, V{version}.0"
-        )
+        print(f"nvcc: morph's\nCuda compilation tools, release {version}, V{version}.0")
         return 0
+    refusal = os.environ.get("MORPH_NVCC_REFUSAL")
+    if refusal:
+        print(f"nvcc: {', '.join(options.sources)}: {refusal}", file=sys.stderr)
+        return 1
     if options.step == "device link":
         return _call(
             [*_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]

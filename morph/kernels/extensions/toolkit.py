@@ -56,21 +56,24 @@ class Toolkit:
         return native.Library("CUDA's runtime", place, lambda: native.Recipe(_units(), options, links))
 
 
-def assemble() -> Toolkit:
+def assemble(refusal: str = "") -> Toolkit:
     """Return the toolkit for the installed torch, its headers and its compiler in place.
+
+    Args:
+        refusal: Why its compiler compiles nothing; then there are neither headers nor libraries.
 
     Raises:
         BuildError: If there is no folder to keep it in.
     """
     # it leads to this folder's files, so another copy of the same files has a toolkit of its own
-    identity = [*_FLAGS, sys.executable, str(torch.version.cuda), str(HERE)]
+    identity = [*_FLAGS, sys.executable, str(torch.version.cuda), str(HERE), refusal]
     name = f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
     problems = []
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
         try:
             cache.prepare(toolkit.home)
-            _write(toolkit)
+            _write(toolkit, refusal)
         except OSError as error:
             problems.append(f"{folder}: {error.strerror or error}")
             continue
@@ -84,23 +87,25 @@ def _tables() -> list[Unit]:
     return [Unit(str(path.relative_to(HERE)), path.read_text()) for path in files]
 
 
-def _write(toolkit: Toolkit) -> None:
+def _write(toolkit: Toolkit, refusal: str) -> None:
     done = toolkit.home / "complete"
     if not done.exists():
         with cache.locked(toolkit.home, contextlib.nullcontext):
             if not done.exists():
-                _fill(toolkit)
+                _fill(toolkit, refusal)
                 done.touch()
 
 
-def _fill(toolkit: Toolkit) -> None:
+def _fill(toolkit: Toolkit, refusal: str) -> None:
     for folder in ("bin", "include", "lib64"):
         (toolkit.home / folder).mkdir(mode=0o700, exist_ok=True)
-    _write_headers(toolkit.include)
     _write_version(toolkit)
     compiler = toolkit.home / "bin" / "nvcc"
-    compiler.write_text(_compiler(toolkit.home))
+    compiler.write_text(_compiler(toolkit.home, refusal))
     compiler.chmod(0o700)
+    if refusal:
+        return
+    _write_headers(toolkit.include)
     for alias in _ALIASES:
         _link(toolkit.libraries / alias, LIBRARY)
 
@@ -142,12 +147,13 @@ def _link(path: pathlib.Path, target: pathlib.Path | str) -> None:
     path.symlink_to(target)
 
 
-def _compiler(home: pathlib.Path) -> str:
+def _compiler(home: pathlib.Path, refusal: str) -> str:
     root = str(HERE.parents[2])
     run = "from morph.kernels.extensions.nvcc import main; sys.exit(main())"
     program = f"import sys; sys.path.insert(0, {root!r}); {run}"
     words = shlex.join([sys.executable, "-I", "-S", "-c", program])
-    return f'#!/bin/sh\nMORPH_NVCC_HOME={shlex.quote(str(home))} exec {words} "$@"\n'
+    given = f"MORPH_NVCC_HOME={shlex.quote(str(home))} MORPH_NVCC_REFUSAL={shlex.quote(refusal)}"
+    return f'#!/bin/sh\n{given} exec {words} "$@"\n'
 
 
 def _units() -> tuple[Unit, ...]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from morph.errors import MorphError
+from morph.kernels.extensions import toolkit
+from morph.native import BuildError
 
 if TYPE_CHECKING:
     from morph.journal import Journal
@@ -24,18 +27,26 @@ class ExtensionError(MorphError, OSError):
     """A CUDA extension was asked for on a device that CUDA C++ cannot be compiled for."""
 
     def __init__(self, what: str, facts: Facts) -> None:
-        way = _WAYS_OUT.get(facts.name, "write the operator in torch")
-        super().__init__(f"{what} holds CUDA C++, which {facts.title}'s device does not run: {way}")
+        super().__init__(f"{what} holds {_why_refused(facts)}")
+
+
+def _why_refused(facts: Facts) -> str:
+    way = _WAYS_OUT.get(facts.name, "write the operator in torch")
+    return f"CUDA C++, which {facts.title}'s device does not run: {way}"
 
 
 def refuse(module: Any, facts: Facts, journal: Journal) -> None:
     """Refuse what only builds for CUDA, when it is called; extensions in plain C++ are built as ever.
+
+    ``CUDA_HOME`` has a compiler that says its release, which programs ask for at start, and compiles nothing.
 
     Args:
         module: ``torch.utils.cpp_extension``.
         facts: What is known of the backend.
         journal: Records every change.
     """
+    with contextlib.suppress(BuildError):  # there is no folder to keep it in, and CUDA_HOME stays None
+        journal.set_attribute(module, "CUDA_HOME", str(toolkit.assemble(_why_refused(facts)).home))
     journal.set_attribute(module, "CUDAExtension", _refusing_extension(module.CUDAExtension, facts))
     journal.set_attribute(module, "load", _refusing_load(module.load, facts))
     journal.set_attribute(module, "load_inline", _refusing_load_inline(module.load_inline, facts))

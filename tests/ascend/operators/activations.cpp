@@ -1,4 +1,4 @@
-// SwiGLU, the fast GELU, and rotary position embedding, computed in float32.
+// SwiGLU, GEGLU, the fast GELU, and rotary position embedding, computed in float32.
 #include "operators/interface.h"
 
 using namespace soft_cann;
@@ -20,7 +20,34 @@ Tensor rotate(const Tensor &input, int64_t mode) {
 // The transpose of rotate(), which is antisymmetric.
 Tensor rotate_back(const Tensor &input, int64_t mode) { return -rotate(input, mode); }
 
+std::string_view approximation(int64_t number) { return number == 1 ? "tanh" : "none"; }
+
+// The half that is activated, and the other one.
+std::pair<Tensor, Tensor> activated_first(TensorArgument input, int64_t dim, bool left) {
+  auto halves = as_float(input).chunk(2, dim);
+  return left ? std::pair(halves[0], halves[1]) : std::pair(halves[1], halves[0]);
+}
+
 }  // namespace
+
+OPERATOR(aclnnGeGluV3,
+         (TensorArgument input, int64_t dim, int64_t approximate, bool left, TensorArgument out, TensorArgument gelu),
+         {
+           auto [gate, other] = activated_first(input, dim, left);
+           Tensor activated = at::gelu(gate, approximation(approximate));
+           put(gelu, activated);
+           put(out, activated * other);
+         })
+
+OPERATOR(aclnnGeGluV3Backward,
+         (TensorArgument gradient, TensorArgument input, TensorArgument gelu, int64_t dim, int64_t approximate,
+          bool left, TensorArgument out),
+         {
+           auto [gate, other] = activated_first(input, dim, left);
+           Tensor g = as_float(gradient), of_other = g * as_float(gelu);
+           Tensor of_gate = at::gelu_backward(g * other, gate, approximation(approximate));
+           put(out, left ? at::cat({of_gate, of_other}, dim) : at::cat({of_other, of_gate}, dim));
+         })
 
 OPERATOR(aclnnSwiGlu, (TensorArgument input, int64_t dim, TensorArgument out), {
   auto halves = as_float(input).chunk(2, dim);

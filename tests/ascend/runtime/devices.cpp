@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "acl/acl.h"
 #include "acl/error_codes/rt_error_codes.h"
@@ -21,27 +23,33 @@ std::array<Context, kMostDevices> contexts;
 thread_local int chosen_device = -1;
 int default_device = -1;
 
-// As the real runtime reads it: a list, cut at the first entry that is no device.
-int visible_devices(const char *list, int present) {
-  int count = 0;
+// As the real runtime reads it: a list in ascending order, cut at the first entry that is no device.
+std::vector<int> visible_devices(const char *list, int present) {
+  std::vector<int> found;
   for (char *end; *list; list = *end == ',' ? end + 1 : "") {
     long device = std::strtol(list, &end, 10);
     if (end == list || device < 0 || device >= present) break;
-    count++;
+    if (!found.empty() && device <= found.back()) return {};
+    found.push_back(int(device));
   }
-  return count;
+  return found;
+}
+
+// The places in the machine of the devices that this process sees. Like the real runtime, it reads the variable once.
+const std::vector<int> &places() {
+  static const std::vector<int> found = [] {
+    std::vector<int> all(std::min(int(setting("SOFT_CANN_DEVICES", 2L)), kMostDevices));
+    std::iota(all.begin(), all.end(), 0);
+    const char *visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
+    return visible ? visible_devices(visible, int(all.size())) : all;
+  }();
+  return found;
 }
 
 }  // namespace
 
-int device_count() {
-  static const int count = [] {
-    int present = std::min(int(setting("SOFT_CANN_DEVICES", 2L)), kMostDevices);
-    const char *visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
-    return visible ? visible_devices(visible, present) : present;
-  }();
-  return count;
-}
+int device_count() { return int(places().size()); }
+int place_of(uint32_t device) { return device < places().size() ? places()[device] : -1; }
 
 int current_device() { return chosen_device >= 0 ? chosen_device : default_device; }
 size_t device_memory() { return size_t(setting("SOFT_CANN_MEMORY_MB", 65536L)) << 20; }

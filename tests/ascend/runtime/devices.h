@@ -9,6 +9,8 @@ namespace soft_cann {
 constexpr int kMostDevices = 16;
 
 int device_count();
+// The number that a device has in the machine, hidden ones counted.
+int place_of(uint32_t device);
 // -1 when the thread has chosen none and there is no default.
 int current_device();
 size_t device_memory();

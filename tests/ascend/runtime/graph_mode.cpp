@@ -41,8 +41,12 @@ EXPORT aclError aclopSetAttrString(aclopAttr *attributes, const char *name, cons
   return ACL_SUCCESS;
 }
 
+EXPORT aclError aclopSetAttrInt(aclopAttr *attributes, const char *name, int64_t value) {
+  attributes->numbers[name] = value;
+  return ACL_SUCCESS;
+}
+
 EXPORT aclError aclopSetAttrBool(aclopAttr *, const char *, uint8_t) { return ACL_SUCCESS; }
-EXPORT aclError aclopSetAttrInt(aclopAttr *, const char *, int64_t) { return ACL_SUCCESS; }
 EXPORT aclError aclopSetAttrFloat(aclopAttr *, const char *, float) { return ACL_SUCCESS; }
 EXPORT aclError aclopSetAttrDataType(aclopAttr *, const char *, aclDataType) { return ACL_SUCCESS; }
 EXPORT aclError aclopSetAttrListBool(aclopAttr *, const char *, int, const uint8_t *) { return ACL_SUCCESS; }

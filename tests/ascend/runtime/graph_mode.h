@@ -18,8 +18,9 @@ struct aclTensorDesc {
   std::vector<int64_t> sizes;
 };
 
-// Strings only: no kernel reads an attribute of another kind.
+// No kernel reads an attribute of another kind.
 struct aclopAttr {
+  std::map<std::string, int64_t> numbers;
   std::map<std::string, std::string> strings;
 };
 

@@ -44,7 +44,7 @@ EXPORT aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr attribute, int6
     case kLocalMemoryOfVectorCore: *value = kLocalMemory; break;
     case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = int64_t(soft_cann::device_memory()); break;
     case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = kL2Cache; break;
-    case ACL_DEV_ATTR_PHY_CHIP_ID: *value = device; break;
+    case ACL_DEV_ATTR_PHY_CHIP_ID: *value = soft_cann::place_of(device); break;
     default: *value = 0;
   }
   return ACL_SUCCESS;

@@ -57,3 +57,21 @@ def test_on_rocm_torch_translates_the_sources(tmp_path):
     assert '#include "hip/hip_runtime.h"' in translated
     assert "#include <c10/hip/HIPGuard.h>" in translated
     assert "hipLaunchKernelGGL(( add_rows<scalar_t>), dim3(grid), dim3(block), 0, stream," in translated
+
+
+TOOLKIT = """
+import subprocess, sys
+from torch.utils.cpp_extension import CUDA_HOME
+said = subprocess.check_output([CUDA_HOME + "/bin/nvcc", "-V"], text=True).split()
+print(said[said.index("release") + 1])
+sys.exit(subprocess.run([CUDA_HOME + "/bin/nvcc", "-c", "ops.cu", "-o", "ops.o"]).returncode)
+"""
+
+
+@pytest.mark.parametrize("vendor", ["npu", "mlu", "musa", "xpu"])
+def test_the_toolkits_compiler_says_its_release_and_compiles_nothing(vendor):
+    command = [sys.executable, "-m", "morph", "--rehearse", vendor, "-c", TOOLKIT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert float(done.stdout.strip(",\n")) >= 12
+    assert "nvcc: ops.cu: CUDA C++, which " in done.stderr

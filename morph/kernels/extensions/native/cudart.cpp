@@ -254,7 +254,14 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) { return cudaMemset(to, value, bytes); }
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
+// All memory is the host's: it lies where it is advised to lie, if that place exists.
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, int index) {
+  if (!pointer || !bytes) return remembered(cudaErrorInvalidValue);
+  return index == cudaCpuDeviceId || is_device(index) ? cudaSuccess : remembered(cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int index, cudaStream_t) {
+  return cudaMemAdvise(pointer, bytes, cudaMemAdviseSetPreferredLocation, index);
+}
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
   return answered([&] { return *stream = handle_of(device().getNewStream(device().getDevice(), priority)), cudaSuccess; });

@@ -19,6 +19,10 @@ def test_memory():
     assert torch.cuda.memory_allocated() == before
 
 
+def test_managed_memory_is_advised_by_the_names_of_cuda_12_and_13():
+    assert library("runtime").advise() == 0
+
+
 def test_streams_and_events():
     timed = library("runtime").timed
     timed.restype = ctypes.c_float

@@ -66,5 +66,18 @@ int launch_by_address(int* out, int value, int which) {
   cudaLaunchKernel(kernels[which], dim3(2), dim3(4), arguments, 0, nullptr);
   return cudaGetLastError();  // which forgets it
 }
+int advise() {
+  int *pointer, device = -1;
+  if (cudaMallocManaged(&pointer, 64, cudaMemAttachGlobal) || cudaGetDevice(&device)) return 1;
+  cudaMemLocation place{cudaMemLocationTypeDevice, device}, host{cudaMemLocationTypeHost, 0};
+  if (cudaMemAdvise(pointer, 64, cudaMemAdviseSetPreferredLocation, device)) return 2;
+  if (cudaMemAdvise(pointer, 64, cudaMemAdviseSetAccessedBy, place)) return 3;
+  if (cudaMemAdvise(pointer, 64, cudaMemAdviseSetReadMostly, cudaCpuDeviceId)) return 4;
+  if (cudaMemPrefetchAsync(pointer, 64, host, 0, nullptr) || cudaMemPrefetchAsync(pointer, 64, device, nullptr)) return 5;
+  if (cudaMemAdvise(pointer, 64, cudaMemAdviseUnsetAccessedBy, 100) != cudaErrorInvalidDevice) return 6;
+  if (cudaMemAdvise(nullptr, 64, cudaMemAdviseUnsetReadMostly, device) != cudaErrorInvalidValue) return 7;
+  cudaGetLastError();
+  return cudaFree(pointer);
+}
 void launch_racing(int* out) { racing<<<1, 64>>>(out); }
 }
