@@ -9,6 +9,8 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 
+from morph import host
+
 MEMORY = 3 << 29  # bytes that one compiler takes, of torch's headers mostly
 PAUSE = 0.02  # seconds
 # a compiler that ends with one of these may succeed the next time
@@ -124,6 +126,4 @@ class _Command:
 
 def _room() -> int:
     """Return how many commands may run at once."""
-    from morph import host  # and psutil
-
     return max(1, min(len(os.sched_getaffinity(0)), host.free_memory() // MEMORY))
