@@ -119,6 +119,17 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
         self.steps.append(Step(run, (), {}, (None,), None, False))
 
+    def add_kernel(self, kernel: Callable[..., object], arguments: tuple[Any, ...], results: Any) -> None:
+        """Record a function that stands for one kernel; in a replay, it may read the device's values.
+
+        Args:
+            kernel: Returns tensors of the shapes of ``results``.
+            arguments: Its arguments.
+            results: The tensors that each replay fills.
+        """
+        outputs = tuple(self._bare(each) if isinstance(each, torch.Tensor) else None for each in results)
+        self.steps.append(Step(kernel, tree_map(self._bare, arguments), {}, outputs, None, False))
+
     def finish(self) -> None:
         """Put back the states of the generators."""
         for generator, state in self._states:
