@@ -47,7 +47,7 @@ def build(libraries: Sequence[Library], *, keep_objects: bool = False) -> None:
 
 
 def is_worthwhile(libraries: Sequence[Library]) -> bool:
-    """Return whether libraries can be built: there are a compiler that has refused none, a folder, and no builder."""
+    """Return whether libraries can be built: there is a compiler that has refused none, and nobody builds."""
     try:
         command, folder = host.compiler(), cache.folders()[0]
         cache.prepare(folder)
