@@ -11,10 +11,12 @@ import os
 import subprocess
 
 from morph import SWITCH, interpreter, native
+from morph.announcement import report
 from morph.errors import MorphError
 from morph.tables import table
 from morph.tables.table import Facts
 
+AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
 _COMPLETE = "import sys; from morph.activation import building; building.complete_quietly(sys.argv[1])"
 
 
@@ -35,6 +37,7 @@ def ensure(facts: Facts, *, simulated: bool = False) -> None:
             native.build(libraries(facts))
             return
         if native.find(native.part("boxed_device")) is None:
+            report(AVOIDED)
             native.build(first(facts, simulated=simulated), keep_objects=True)
         _complete_in_background("cpu")
 

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from morph import host
@@ -58,9 +59,14 @@ def is_worthwhile(libraries: Sequence[Library]) -> bool:
     return not any(compiling.has_refused(command, _log(folder, library)) for library in libraries)
 
 
+def alone(folder: pathlib.Path) -> AbstractContextManager[None]:
+    """Keep other processes from building in a folder, inside a ``with`` block."""
+    return cache.locked(folder / "build", functools.partial(waiting, folder))
+
+
 def _is_built(libraries: Sequence[Library], folder: pathlib.Path, keep_objects: bool) -> bool:
     """Build what is missing in a folder; return False if a process of higher priority shall build first."""
-    with cache.locked(folder / "build", functools.partial(waiting, folder)):
+    with alone(folder):
         turns.begin(folder)
         missing = [each for each in libraries if not cache.is_sound(folder / each.place)]
         try:

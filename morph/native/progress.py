@@ -16,7 +16,6 @@ from morph.native import turns
 
 INTERVAL = 30.0  # seconds between two lines
 PAUSE = 0.2  # seconds between two looks at another process's build
-AVOIDED = "`morph build` does it ahead of time, and a wheel with compiled parts needs no compiler"
 
 
 class Progress:
@@ -36,7 +35,6 @@ class Progress:
 
         turns.publish(self._folder, self._done, self._total)
         report(f"compiling its C++ parts for torch {torch.__version__}, once; this takes about a minute")
-        report(AVOIDED)
         self._display = _Display("compiling", self._total)
         return self
 
