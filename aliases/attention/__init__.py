@@ -18,6 +18,7 @@ from .weights import weights
 __all__ = [
     "Attention",
     "Packing",
+    "as_one_kernel",
     "backward",
     "backward_packed",
     "direct",
@@ -28,6 +29,15 @@ __all__ = [
 ]
 
 _KERNELS: dict[str, Any] = {"cpu": cpu, "npu": npu}  # by backend
+
+
+def as_one_kernel(operator: Any) -> None:
+    """Have a graph of the software device hold an operator as the kernel that it is in the original.
+
+    Args:
+        operator: A custom operator with a fake implementation; in Python, it may read the device's values.
+    """
+    operator._opoverload.is_kernel = True
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:

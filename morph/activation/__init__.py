@@ -183,6 +183,8 @@ def summary() -> str | None:
     current = _current
     if current is None:
         return STAYS_OUT if _stays_out else None
+    from morph.backends import counting
+
     return announcement.summary(current.backend, current.seam, counting.count)
 
 

@@ -1,16 +1,27 @@
-"""What a first start builds: all that later starts and their programs load."""
+"""What starts and their programs load in C++: built at the first start, in two stages.
+
+The first stage is all that a program needs. The second, at low priority in the background, is what makes it
+faster or what few programs ask for; later starts use it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
 
-from morph import native
+from morph import SWITCH, interpreter, native
+from morph.announcement import report
 from morph.errors import MorphError
+from morph.tables import table
 from morph.tables.table import Facts
+
+AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
+_COMPLETE = "import sys; from morph.activation import building; building.complete_quietly(sys.argv[1])"
 
 
 def ensure(facts: Facts, *, simulated: bool = False) -> None:
-    """Build everything in one go unless this backend's own part is there.
+    """Build the first stage in one go unless it is there, and let the second one be built in the background.
 
     A part that cannot be built is no error here: who loads it says so, or does without it.
 
@@ -18,23 +29,69 @@ def ensure(facts: Facts, *, simulated: bool = False) -> None:
         facts: The backend's.
         simulated: Whether the software device stands for the vendor's.
     """
-    needed = "software_device" if facts.software or simulated else "seam"
-    if native.find(native.part(needed)) is None:
-        with contextlib.suppress(MorphError):
-            native.build(libraries(facts, simulated=simulated))
+    is_software = facts.software or simulated
+    if native.find(native.part("device" if is_software else "seam")):
+        return
+    with contextlib.suppress(MorphError):
+        if not is_software:
+            native.build(libraries(facts))
+            return
+        if native.find(native.part("boxed_device")) is None:
+            report(AVOIDED)
+            native.build(first(facts, simulated=simulated), keep_objects=True)
+        _complete_in_background("cpu")
 
 
-def libraries(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
-    """Return what a start on a backend, and the programs that it runs, may load, the slowest first.
+def first(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
+    """Return the first stage of the software device.
 
     Args:
         facts: The backend's.
         simulated: Whether the software device stands for the vendor's.
     """
+    from morph.kernels.libraries import loading
+
+    parts = ["boxed_device", "collective", *(["seam"] if simulated else [])]
+    runtime = [] if simulated else loading.every(facts.name, ["libcudart"])
+    return [*map(native.part, parts), *runtime]
+
+
+def libraries(facts: Facts) -> list[native.Library]:
+    """Return all that starts on a backend and their programs load, what takes longest first.
+
+    Args:
+        facts: The backend's.
+    """
     from morph.kernels.extensions import toolkit
     from morph.kernels.libraries import loading
 
-    parts = native.parts() if facts.software or simulated else ["seam"]
-    against_torch = [native.part(name) for name in parts]
+    parts = ["device", "collective", "seam"] if facts.software else ["seam"]
     extensions = [toolkit.assemble().library()] if facts.software else []
-    return [*against_torch, *extensions, *loading.every(facts.name)]
+    return [*map(native.part, parts), *extensions, *loading.every(facts.name)]
+
+
+def complete_quietly(backend: str) -> None:
+    """Build all of a backend's libraries at the lowest priority, which gives way to others.
+
+    Args:
+        backend: The backend's name.
+    """
+    os.nice(19)
+    with contextlib.suppress(OSError):  # a container may forbid it
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with contextlib.suppress(MorphError):
+        native.build(libraries(table.facts(backend)))
+
+
+def _complete_in_background(backend: str) -> None:
+    """Start ``complete_quietly`` in a process of its own, if there is something that can be built."""
+    if not native.is_worthwhile(libraries(table.facts(backend))):
+        return
+    subprocess.Popen(
+        interpreter.command("-c", _COMPLETE, backend),
+        env={**os.environ, SWITCH: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

@@ -16,6 +16,8 @@ from morph.announcement import launcher
 
 COMMANDS = {
     "bench": "measure the overhead of CUDA calls over the device's own",
+    "build": "compile morph's C++ parts ahead of the first start",
+    "cache": "show what morph has compiled and keeps, and remove what is old",
     "check": "find uses of CUDA in source, and how each backend serves them",
     "completion": "print a shell completion script",
     "config": "print the effective settings and the source of each",

@@ -24,11 +24,8 @@ from morph.variables import BACKEND, RECORDS, REHEARSE
 
 PROBE = """
 import sys
-from morph.errors import BuildError
-from morph.software import machine
-try:
-    machine.build("device")
-except BuildError:
+from morph import native
+if not any(native.find(native.part(name)) for name in ("device", "boxed_device")):
     sys.exit("not built")
 """
 
@@ -42,15 +39,15 @@ def ensure_device() -> None:
     try:
         host.compiler()
     except BuildError as error:
-        if _cannot_be_built():
+        if _is_not_built():
             needs = "the rehearsal itself needs a C++ compiler, once, to build its device"
             raise BuildError(str(error).replace("no C++ compiler", needs)) from None
 
 
-def _cannot_be_built() -> bool:
+def _is_not_built() -> bool:
     """Ask another process, since this one leaves the import of torch to the program."""
     environment = {**os.environ, SWITCH: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, check=False)
+    done = subprocess.run(interpreter.command("-c", PROBE), env=environment, capture_output=True, check=False)
     return done.returncode != 0 and done.stderr == b"not built\n"
 
 

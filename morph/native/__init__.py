@@ -6,7 +6,7 @@ import functools
 import importlib.machinery
 import importlib.util
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 
 from morph.errors import BuildError
@@ -14,7 +14,19 @@ from morph.native import building, cache, prebuilt
 from morph.native.library import Library, Recipe, digest
 from morph.native.parts import parts
 
-__all__ = ["BuildError", "Library", "Recipe", "build", "digest", "find", "load", "part", "parts", "provide"]
+__all__ = [
+    "BuildError",
+    "Library",
+    "Recipe",
+    "build",
+    "digest",
+    "find",
+    "is_worthwhile",
+    "load",
+    "part",
+    "parts",
+    "provide",
+]
 
 
 @functools.cache
@@ -22,7 +34,7 @@ def part(name: str) -> Library:
     """Return one of the libraries that are built against the installed torch.
 
     Args:
-        name: ``"software_device"``, ``"software_collective"`` or ``"seam"``.
+        name: ``"device"``, ``"boxed_device"``, ``"collective"`` or ``"seam"``.
     """
     return parts()[name].library()
 
@@ -33,13 +45,14 @@ def find(library: Library) -> pathlib.Path | None:
     return found or next(iter(_kept(library)), None)
 
 
-def build(wanted: Iterable[Library]) -> None:
+def build(wanted: Iterable[Library], *, keep_objects: bool = False) -> None:
     """Build those libraries that neither the wheel nor the cache holds, all in one go; nothing is loaded.
 
     Of several processes at once one builds, and the others wait for it.
 
     Args:
         wanted: The libraries.
+        keep_objects: Whether a later build links some of their units anew.
 
     Raises:
         BuildError: If one cannot be built; the others are. A refusal of the compiler is remembered beside
@@ -47,7 +60,12 @@ def build(wanted: Iterable[Library]) -> None:
     """
     missing = [library for library in wanted if find(library) is None]
     if missing:
-        building.build(missing)
+        building.build(missing, keep_objects=keep_objects)
+
+
+def is_worthwhile(libraries: Sequence[Library]) -> bool:
+    """Return whether libraries that are missing can be built, and nobody builds yet."""
+    return building.is_worthwhile(libraries)
 
 
 def provide(library: Library) -> pathlib.Path:

@@ -9,22 +9,27 @@ import os
 import pathlib
 import shlex
 import shutil
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from morph import host
 from morph.errors import BuildError
-from morph.native import cache, compiling
+from morph.native import cache, compiling, turns
 from morph.native.commands import CommandError, run_together
 from morph.native.library import Library
 from morph.native.progress import Progress, waiting
 
+GIVEN_WAY = 1.0  # seconds in which the other process takes its turn
 
-def build(libraries: Sequence[Library]) -> None:
+
+def build(libraries: Sequence[Library], *, keep_objects: bool = False) -> None:
     """Build libraries in the first folder of the cache that can be used.
 
     Args:
         libraries: Those that are missing.
+        keep_objects: Whether a later build links some of these units anew.
 
     Raises:
         BuildError: If there is no compiler, if one of them cannot be built, or if there is no folder.
@@ -33,15 +38,45 @@ def build(libraries: Sequence[Library]) -> None:
     for folder in cache.folders():
         try:
             cache.prepare(folder)
-            with cache.locked(folder / "build", functools.partial(waiting, folder)):
-                missing = [each for each in libraries if not cache.is_sound(folder / each.place)]
-                if missing:
-                    _Build(missing, folder).run()
+            while not _is_built(libraries, folder, keep_objects):
+                time.sleep(GIVEN_WAY)
             return
         except OSError as error:  # no place left, or nothing can be written
             problems.append(f"{folder}: {error.strerror or error}")
     names = ", ".join(repr(each.name) for each in libraries)
     raise BuildError(f"no folder to keep the C++ part {names} in: {'; '.join(problems)}")
+
+
+def is_worthwhile(libraries: Sequence[Library]) -> bool:
+    """Return whether libraries can be built: there is a compiler that has refused none, and nobody builds."""
+    try:
+        command, folder = host.compiler(), cache.folders()[0]
+        cache.prepare(folder)
+    except (BuildError, OSError):
+        return False
+    if turns.status(folder):
+        return False
+    return not any(compiling.has_refused(command, _log(folder, library)) for library in libraries)
+
+
+def alone(folder: pathlib.Path) -> AbstractContextManager[None]:
+    """Keep other processes from building in a folder, inside a ``with`` block."""
+    return cache.locked(folder / "build", functools.partial(waiting, folder))
+
+
+def _is_built(libraries: Sequence[Library], folder: pathlib.Path, keep_objects: bool) -> bool:
+    """Build what is missing in a folder; return False if a process of higher priority shall build first."""
+    with alone(folder):
+        turns.begin(folder)
+        missing = [each for each in libraries if not cache.is_sound(folder / each.place)]
+        try:
+            if missing:
+                _Build(missing, folder).run()
+        except turns.GivesWay:
+            return False
+        if not keep_objects:
+            shutil.rmtree(folder / cache.OBJECTS, ignore_errors=True)
+        return True
 
 
 class _Compilation(NamedTuple):
@@ -94,8 +129,9 @@ class _Build:
             yield _Compilation(library, words, partial, source.with_suffix(".o"))
 
     def _objects(self, library: Library) -> pathlib.Path:
-        """Return the folder that keeps a library's objects until it is linked, another for each compiler."""
-        identity = f"{library.place}\0{compiling.identity(self._compiler)}"
+        """Return the folder that keeps objects until all is built, another for each compiler."""
+        recipe = library.recipe()
+        identity = "\0".join([recipe.sources, *recipe.options, compiling.identity(self._compiler)])
         return self._folder / cache.OBJECTS / hashlib.sha256(identity.encode()).hexdigest()[:20]
 
     def _compile(self, compilations: Sequence[_Compilation], progress: Progress) -> None:
@@ -107,7 +143,9 @@ class _Build:
                 self._problems.setdefault(compilation.library.name, error)
             progress.advance()
 
-        run_together([each.words for each in compilations], ended)
+        run_together(
+            [each.words for each in compilations], ended, functools.partial(turns.check, self._folder)
+        )
 
     def _link(self) -> None:
         ready = [each for each in self._libraries if each.name not in self._problems]
@@ -120,7 +158,7 @@ class _Build:
                 cache.keep(objects / library.place.name, self._folder / library.place)
             else:
                 self._problems[library.name] = error
-            shutil.rmtree(objects, ignore_errors=True)
+                shutil.rmtree(objects, ignore_errors=True)  # one of them may be broken
 
         run_together([self._link_command(each) for each in ready], ended)
 
@@ -149,4 +187,8 @@ class _Build:
         return BuildError(f"{problem}; see {log}")
 
     def _log(self, library: Library) -> pathlib.Path:
-        return (self._folder / library.place).with_suffix(".log")
+        return _log(self._folder, library)
+
+
+def _log(folder: pathlib.Path, library: Library) -> pathlib.Path:
+    return (folder / library.place).with_suffix(".log")

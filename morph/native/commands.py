@@ -62,13 +62,18 @@ def raise_error(number: int, error: CommandError | None) -> None:
         raise error
 
 
-def run_together(commands: Sequence[Sequence[str | os.PathLike[str]]], ended: Ended = raise_error) -> None:
+def run_together(
+    commands: Sequence[Sequence[str | os.PathLike[str]]],
+    ended: Ended = raise_error,
+    check: Callable[[], None] = lambda: None,
+) -> None:
     """Run commands, no more at once than there are cores and memory for.
 
     Args:
         commands: Each as its words.
         ended: Called with the number of each command that has ended, and its error or None. If it raises, or
             this process is interrupted, the other commands are ended.
+        check: Called again and again while they run; what it raises ends them, too.
 
     Raises:
         CommandError: If one fails, unless ``ended`` does something else.
@@ -81,6 +86,7 @@ def run_together(commands: Sequence[Sequence[str | os.PathLike[str]]], ended: En
             while waiting and len(running) < room:
                 running.append(waiting.pop(0).start())
             time.sleep(PAUSE)
+            check()
             for each in [each for each in running if each.has_ended()]:
                 running.remove(each)
                 ended(each.number, each.error())

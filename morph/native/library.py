@@ -25,11 +25,13 @@ class Recipe(NamedTuple):
     """How a library is built.
 
     Attributes:
+        sources: A digest of what its units include: libraries of the same sources and options share objects.
         units: What it is compiled from.
         options: The compiler's options; ``{folder}`` stands for the folder of libraries.
         links: The linker's options, likewise.
     """
 
+    sources: str
     units: tuple[Unit, ...]
     options: tuple[str, ...]
     links: tuple[str, ...]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import pathlib
 import sys
 import threading
@@ -14,11 +12,10 @@ from typing import Any
 
 from morph.announcement import report
 from morph.display import console
+from morph.native import turns
 
-STATUS = "build.json"  # in the folder that is built in, for those that wait
 INTERVAL = 30.0  # seconds between two lines
 PAUSE = 0.2  # seconds between two looks at another process's build
-AVOIDED = "`morph build` does it ahead of time, and a wheel with compiled parts needs no compiler"
 
 
 class Progress:
@@ -30,33 +27,26 @@ class Progress:
     """
 
     def __init__(self, folder: pathlib.Path, total: int) -> None:
-        self._path = folder / STATUS
+        self._folder = folder
         self._total, self._done = total, 0
 
     def __enter__(self) -> Progress:
         import torch
 
-        self._publish()
+        turns.publish(self._folder, self._done, self._total)
         report(f"compiling its C++ parts for torch {torch.__version__}, once; this takes about a minute")
-        report(AVOIDED)
         self._display = _Display("compiling", self._total)
         return self
 
     def advance(self) -> None:
         """Count one more unit."""
         self._done += 1
-        self._publish()
+        turns.publish(self._folder, self._done, self._total)
         self._display.show(self._done)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._path.unlink(missing_ok=True)
+        turns.end(self._folder)
         self._display.end("compiled them" if kind is None else "")
-
-    def _publish(self) -> None:
-        status = {"pid": os.getpid(), "done": self._done, "total": self._total}
-        partial = self._path.with_suffix(".partial")
-        partial.write_text(json.dumps(status))
-        os.replace(partial, self._path)
 
 
 @contextlib.contextmanager
@@ -67,7 +57,7 @@ def waiting(folder: pathlib.Path) -> Iterator[None]:
         folder: The folder that is built in.
     """
     ended = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(folder / STATUS, ended), daemon=True)
+    watcher = threading.Thread(target=_watch, args=(folder, ended), daemon=True)
     watcher.start()
     try:
         yield
@@ -76,31 +66,14 @@ def waiting(folder: pathlib.Path) -> Iterator[None]:
         watcher.join()
 
 
-def _watch(path: pathlib.Path, ended: threading.Event) -> None:
-    status = _status(path)
-    report(f"waiting for {_builder(status)}, which compiles its C++ parts")
-    display = _Display("waiting", status.get("total", 0))
+def _watch(folder: pathlib.Path, ended: threading.Event) -> None:
+    report(f"waiting for {turns.builder(folder)}, which compiles its C++ parts")
+    display = _Display("waiting", turns.status(folder).get("total", 0))
     while not ended.wait(PAUSE):
-        display.show(_status(path).get("done", 0))
+        with contextlib.suppress(OSError):
+            turns.ask(folder)
+        display.show(turns.status(folder).get("done", 0))
     display.end()
-
-
-def _status(path: pathlib.Path) -> dict[str, int]:
-    try:
-        status: dict[str, int] = json.loads(path.read_text())
-    except (OSError, ValueError):  # it begins, or has ended
-        return {}
-    return status
-
-
-def _builder(status: dict[str, int]) -> str:
-    """Return the words for the process that builds: one of low priority may take long on a busy machine."""
-    try:
-        pid = status["pid"]
-        niceness = os.getpriority(os.PRIO_PROCESS, pid)
-    except (KeyError, OSError):
-        return "another process"
-    return f"process {pid}" + (f" (of low priority, nice {niceness})" if niceness > 0 else "")
 
 
 class _Display:

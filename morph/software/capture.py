@@ -1,4 +1,4 @@
-"""Capture of operations while they run, and their replay into the same memory."""
+"""Capture of operations, which computes nothing, and their replay into the same memory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_iter, tree_map
 
-from morph.software import generators
+from morph.software import distributed, foresight, generators, waits
 from morph.software.machine import started
-
-# Operations whose result decides what the program does next cannot be replayed; CUDA refuses them too
-_WAITING = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
-# Batch normalisation writes these, and its schema does not say so
-_WRITTEN_SILENTLY = ("running_mean", "running_var")
 
 
 class Step(NamedTuple):
@@ -41,6 +36,7 @@ class Step(NamedTuple):
         """Run the operation again, into the same outputs."""
         with _Drawing(self.state), torch.set_grad_enabled(self.is_for_backward):
             fresh = self.operation(*self.args, **self.kwargs)
+        _settle(self.operation, fresh)
         for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
             if output is not None:
                 output.copy_(value)
@@ -67,8 +63,8 @@ class _Drawing:
 class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the operations of this thread as steps.
 
-    The operations run meanwhile, so that a program gets real tensors; what they change in tensors from before
-    the capture, and in the generators, is put back at its end: on CUDA a capture computes nothing.
+    Nothing is computed meanwhile, as on CUDA: the program gets tensors of the right shapes, which each replay
+    fills.
 
     Args:
         pool: The pool that the graph's memory is from. Its memory is not held by the steps, so that it is
@@ -87,62 +83,76 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._pool = pool
         self._native = started().native
         self._device_type = started().device_type
-        self._before: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._states = [(generator, generator.get_state()) for generator in states]
         self._drawn_from = {self._native.generator_state(generator) for generator, _ in self._states}
 
     def __torch_dispatch__(
-        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if any(tag in func.tags for tag in _WAITING) and self._has_part_in(args):
-            raise self._refusal(f"{func} has a result that the program must wait for")
+        if any(map(_has_own_dispatch, types)):
+            return NotImplemented  # what such a tensor is made of comes back here
         kwargs = kwargs or {}
-        takes = self._has_part_in((args, kwargs))
-        for tensor in _written(func, args, kwargs) if takes else ():
-            self._keep(tensor)
-        result = func(*args, **kwargs)
-        if takes or self._has_part_in(result):
-            self._record(func, args, kwargs, result)
+        if not self._has_part_in((args, kwargs)):
+            return func(*args, **kwargs)
+        if foresight.is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        if foresight.is_in_python(func, self._device_type):
+            with self:
+                return foresight.function_in_python(func, self._device_type)(*args, **kwargs)
+        if waits.refused(func, foresight.arguments(func, args, kwargs)):
+            raise self._refusal(f"the program must wait for {func}")
+        if foresight.computes_nothing(func):
+            return func(*args, **kwargs)
+        try:
+            result = foresight.results(func, args, kwargs)
+        except foresight.UnforeseeableError:
+            result = self._tried(func, args, kwargs)
+        self._record(func, args, kwargs, result)
         return result
 
-    def add(self, work: Callable[[], object], tensors: Iterable[torch.Tensor]) -> None:
-        """Run and record work that is no operation of torch's, such as the launch of a kernel.
-
-        Args:
-            work: Does it.
-            tensors: All that it may write to.
-        """
+    def add(self, work: Callable[[], object]) -> None:
+        """Record work that is no operation of torch's, such as the launch of a kernel."""
 
         def run() -> None:
             work()
 
-        for tensor in tensors:
-            self._keep(tensor)
-        run()
         self.steps.append(Step(run, (), {}, (None,), None, False))
 
+    def add_kernel(self, kernel: Callable[..., object], arguments: tuple[Any, ...], results: Any) -> None:
+        """Record a function that stands for one kernel; in a replay, it may read the device's values.
+
+        Args:
+            kernel: Returns tensors of the shapes of ``results``.
+            arguments: Its arguments.
+            results: The tensors that each replay fills.
+        """
+        outputs = tuple(self._bare(each) if isinstance(each, torch.Tensor) else None for each in results)
+        self.steps.append(Step(kernel, tree_map(self._bare, arguments), {}, outputs, None, False))
+
     def finish(self) -> None:
-        """Put back what the capture changed outside of it."""
-        with torch.inference_mode():
-            for tensor, value in self._before.values():
-                tensor.copy_(value)
+        """Put back the states of the generators."""
         for generator, state in self._states:
             generator.set_state(state)
 
+    def _tried(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run an operation to see what it returns, and put back what it writes to."""
+        own = list(foresight.written(func, foresight.arguments(func, args, kwargs)))
+        before = [tensor.clone() for tensor in own]
+        result = func(*args, **kwargs)
+        _settle(func, result)
+        for tensor, value in zip(own, before, strict=True):
+            tensor.copy_(value)
+        return result
+
     def _has_part_in(self, values: Any) -> bool:
-        return any(tensor.device.type == self._device_type for tensor in _tensors(values))
+        devices = (each.device if isinstance(each, torch.Tensor) else each for each in tree_iter(values))
+        return any(each.type == self._device_type for each in devices if isinstance(each, torch.device))
 
     def _refusal(self, reason: str) -> RuntimeError:
         self.is_broken_off = True
         title = started().character.title
         return RuntimeError(f"{title} error: operation not permitted when stream is capturing: {reason}")
-
-    def _keep(self, tensor: torch.Tensor) -> None:
-        storage = tensor.untyped_storage()
-        is_inside = self._native.lies_in_pool(storage.data_ptr(), self._pool)
-        if not is_inside and storage._cdata not in self._before:
-            whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
-            self._before[storage._cdata] = whole, whole.clone()
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         if any(map(_is_pageable, _tensors(result))):
@@ -153,7 +163,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             new = isinstance(value, torch.Tensor) and value.untyped_storage()._cdata not in given
             outputs.append(self._bare(value) if new else None)
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
-        if writes or func.namespace != "aten":  # else it only made views, which keep using their memory
+        if (writes or func.namespace != "aten") and not foresight.only_allocates(func):
             bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
             state = self._default_state(func, result)
             self.steps.append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
@@ -196,17 +206,23 @@ def replay(steps: Iterable[Step]) -> None:
             step.replay()
 
 
+def _settle(operation: Any, result: Any) -> None:
+    """Wait for a collective, whose wait is no operation of its own."""
+    namespace = getattr(operation, "namespace", "")
+    if namespace == "_c10d_functional":
+        for tensor in _tensors(result):
+            torch.ops._c10d_functional.wait_tensor(tensor)
+    elif namespace == "c10d":
+        distributed.settle()
+
+
 def _tensors(values: Any) -> Iterator[torch.Tensor]:
     return (value for value in tree_iter(values) if isinstance(value, torch.Tensor))
 
 
+def _has_own_dispatch(type: Any) -> bool:
+    return type.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+
+
 def _is_pageable(tensor: torch.Tensor) -> bool:
     return tensor.is_cpu and not tensor.is_pinned()
-
-
-def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
-    for place, argument in enumerate(func._schema.arguments):
-        said = argument.alias_info is not None and argument.alias_info.is_write
-        if said or argument.name in _WRITTEN_SILENTLY:
-            value = args[place] if place < len(args) else kwargs.get(argument.name)
-            yield from _tensors(value)

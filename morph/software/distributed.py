@@ -74,7 +74,7 @@ def over(gloo: Any, name: str, options: Any) -> Any:
     """Make a backend that carries out the collectives of device tensors through one of gloo's."""
     global _collective
     if _collective is None:
-        _collective = machines.library("software_collective")
+        _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
     return _collective.over(gloo, name, options, _part)
 

@@ -105,8 +105,9 @@ def library(name: str) -> ModuleType:
     """Load a native library of the software device, built if need be; it does nothing by being loaded.
 
     Args:
-        name: ``"software_device"`` or ``"software_collective"``.
+        name: ``"device"`` or ``"collective"``; while the device is not built whole, the boxed one serves.
     """
     from morph import native
 
-    return native.load(native.part(name))
+    wanted = [native.part(name), *([native.part("boxed_device")] if name == "device" else [])]
+    return native.load(next((each for each in wanted if native.find(each)), wanted[-1]))

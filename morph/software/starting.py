@@ -114,7 +114,7 @@ def _build(facts: Facts, size: Size) -> Machine:
     assert size.devices is not None
     assert size.memory is not None
     character = _character(facts)
-    native = library("software_device")
+    native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
     habits = (character.padding, character.title, character.channels_last, character.float64)
     native.install(kind, size.devices, size.memory, *habits)

@@ -77,7 +77,7 @@ def _libraries(
 ) -> list[Library]:
     torch = headers.of_torch(release, options.machine, python.version, options.work)
     builder = Builder(torch, options.machine, options.work)
-    return [builder.build(part, python) for part in parts(package).values()]
+    return [builder.build(part, python) for name, part in parts(package).items() if name != "boxed_device"]
 
 
 def _releases(chosen: list[str] | None) -> dict[str, list[str]]:

@@ -151,12 +151,87 @@ def test_a_compiled_function_is_captured() -> None:
     assert result.tolist() == [7, 7]
 
 
-@pytest.mark.parametrize("question", ["x.sum().item()", "x.nonzero()", "bool(x[0])", "x[x > 0]"])
+INDEXED = {
+    "integers": "x[i]",
+    "int32": "x[i.int()]",
+    "two": "x[i, 0]",
+    "a view": "x[:, None][i]",
+    "rows": "torch.nn.functional.embedding(i, x)",
+    "put": "x.index_put((i,), x[:2] + 1)",
+    "repeated": "x[:2].repeat_interleave(i * 0 + 2, dim=0, output_size=4)",
+}
+
+
+@pytest.mark.parametrize("indexed", INDEXED.values(), ids=INDEXED)
+@pytest.mark.parametrize("inference", [False, True])
+def test_indexing_by_integers_is_captured(indexed: str, inference: bool) -> None:
+    x, i, graph = torch.arange(8.0, device="cuda").view(4, 2), torch.zeros(2, dtype=int, device="cuda"), None
+    graph, names = torch.cuda.CUDAGraph(), {"torch": torch, "x": x, "i": i}
+    with torch.inference_mode(inference), torch.cuda.graph(graph):
+        result = eval(indexed, names)
+    i += torch.tensor([1, 3], device="cuda")
+    graph.replay()
+    assert torch.equal(result, eval(indexed, names))
+
+
+def test_what_is_written_in_a_capture_is_neither_computed_nor_copied() -> None:
+    free, _ = torch.cuda.mem_get_info()
+    cache = torch.empty(int(free * 0.9), dtype=torch.uint8, device="cuda")
+    cache[:4] = 1
+    graph, slots = torch.cuda.CUDAGraph(), torch.tensor([0, 2], device="cuda")
+    with torch.cuda.graph(graph):
+        cache.index_add_(0, slots, torch.ones(2, dtype=torch.uint8, device="cuda"))
+        cache[2:4] += 5
+    assert cache[:4].tolist() == [1, 1, 1, 1]
+    graph.replay()
+    assert cache[:4].tolist() == [2, 1, 7, 6]
+
+
+WRONG = "x + x[:2]", "x.add_(torch.ones(3))", "x @ torch.ones(2, device='cuda')"
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_arguments_that_do_not_fit_are_refused_in_a_capture(wrong: str) -> None:
+    warnings.filterwarnings("ignore", "The .* Graph is empty")
+    x, graph = torch.ones(3, device="cuda"), torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="size|same device|broadcast"), torch.cuda.graph(graph):
+        eval(wrong, {"torch": torch, "x": x})
+
+
+def test_an_operator_in_python_is_captured_by_what_it_calls() -> None:
+    @torch.library.custom_op("morph_captures::doubled", mutates_args=("target",))
+    def doubled(given: Tensor, target: Tensor) -> Tensor:
+        target.copy_(given)
+        return given * 2
+
+    doubled.register_fake(lambda given, target: torch.empty_like(given))
+    graph, given, target = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda"), torch.zeros(2, device="cuda")
+    with torch.cuda.graph(graph):
+        result = doubled(given, target)
+    assert target.tolist() == [0, 0]
+    given.fill_(3)
+    graph.replay()
+    assert (result.tolist(), target.tolist()) == ([6, 6], [3, 3])
+
+
+@torch.library.custom_op("morph_captures::scaled", mutates_args=())
+def _scaled(x: Tensor) -> Tensor:
+    return x * x.sum().item()
+
+
+_scaled.register_fake(torch.empty_like)
+QUESTIONS = (
+    *("x.sum().item()", "x.nonzero()", "bool(x[0])", "x[x > 0]", "x.cpu()", "x.copy_(torch.ones(3))"),
+    *("x.index_put_((x > 0,), x)", "x.repeat_interleave(x.int())", "torch.ops.morph_captures.scaled(x)"),
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_to_the_device_is_refused_in_a_capture(question: str) -> None:
     x = torch.ones(3, device="cuda")
     with pytest.raises(RuntimeError, match="failed due to a previous error during capture") as caught:
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
-            eval(question, {"x": x})
+            eval(question, {"torch": torch, "x": x})
     assert "not permitted when stream is capturing" in str(caught.value.__context__)
     assert not torch.cuda.is_current_stream_capturing()
 

@@ -19,9 +19,19 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "probe", nullptr, -1, nu
 PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
 """
 BUILD = """
-import sys
+import pathlib, sys
 from morph import native
-module = native.load("probe", sys.argv[1:], progress=lambda line: print("said:", line, flush=True))
+from morph.native import compiling
+from morph.native.library import digest, together
+from morph.native.target import Target
+
+sys.stderr = sys.stdout
+source, target = pathlib.Path(sys.argv[1]), Target.installed()
+sources = digest(target.identity, [source.parent])
+options = tuple(compiling.options("probe", target, compiling.include_folders()))
+recipe = native.Recipe(sources, (together("probe", [source]),), options, compiling.links())
+library = native.Library("probe", pathlib.Path(f"probe-{sources}{target.suffix}"), lambda: recipe)
+module = native.load(library)
 print(module.__name__, module.__file__)
 """
 SLOW = '#!/bin/sh\ntouch "$0.started"\nsleep {seconds}\nexec c++ "$@"\n'
@@ -29,14 +39,15 @@ SLOW = '#!/bin/sh\ntouch "$0.started"\nsleep {seconds}\nexec c++ "$@"\n'
 
 @pytest.fixture
 def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    path = tmp_path / "probe.cpp"
+    path = tmp_path / "source" / "probe.cpp"
+    path.parent.mkdir()
     path.write_text(SOURCE)
     return path
 
 
 def folders(source: pathlib.Path) -> dict[str, str]:
     """Return the variables that name the two folders of the cache."""
-    return {"MORPH_CACHE": str(source.parent / "cache"), "TMPDIR": str(source.parent)}
+    return {"MORPH_CACHE": str(source.parents[1] / "cache"), "TMPDIR": str(source.parents[1])}
 
 
 def built(platform: Platform, source: pathlib.Path, **environment: str) -> list[str]:
@@ -72,31 +83,32 @@ def slow_compiler(folder: pathlib.Path, seconds: int) -> pathlib.Path:
     return compiler
 
 
-def test_builds_once_and_says_so_in_one_line(platform: Platform, source: pathlib.Path) -> None:
-    said, loaded = built(platform, source)
-    assert said.startswith("said: building probe for torch ")
-    assert loaded.startswith(f"probe {source.parent}/cache/native/probe-")
+def test_builds_once_and_says_so(platform: Platform, source: pathlib.Path) -> None:
+    said, ended, loaded = built(platform, source)
+    assert said.startswith("morph: compiling its C++ parts for torch ")
+    assert ended.startswith("morph: compiled them in ")
+    assert loaded.startswith(f"probe {source.parents[1]}/cache/native/probe-")
     assert built(platform, source, CXX="no-such-compiler") == [loaded]
 
 
 def test_a_changed_source_is_built_again(platform: Platform, source: pathlib.Path) -> None:
-    _, first = built(platform, source)
+    *_, first = built(platform, source)
     source.write_text(SOURCE + "// changed\n")
-    _, second = built(platform, source)
+    *_, second = built(platform, source)
     assert first != second
 
 
 def test_two_processes_at_once_build_once(platform: Platform, source: pathlib.Path) -> None:
-    compiler = slow_compiler(source.parent, seconds=1)
+    compiler = slow_compiler(source.parents[1], seconds=1)
     processes = [start(platform, source, compiler) for _ in range(2)]
     outputs = [process.communicate(timeout=60)[0].splitlines() for process in processes]
-    said = sorted(line for lines in outputs for line in lines[:-1])
-    assert [line.partition(" for ")[0] for line in said] == ["said: building probe", "said: waiting"]
+    said = sorted(" ".join(line.split()[:3]) for lines in outputs for line in lines[:-1])
+    assert said == ["morph: compiled them", "morph: compiling its", "morph: waiting for"]
     assert outputs[0][-1] == outputs[1][-1]
 
 
 def test_a_builder_that_was_killed_holds_nobody_up(platform: Platform, source: pathlib.Path) -> None:
-    compiler = slow_compiler(source.parent, seconds=5)
+    compiler = slow_compiler(source.parents[1], seconds=5)
     killed = start(platform, source, compiler)
     while not pathlib.Path(f"{compiler}.started").exists():
         assert killed.poll() is None
@@ -113,16 +125,16 @@ def test_a_cache_that_cannot_be_written(
     occupied.write_text("")
     elsewhere = tmp_path / "temporary"
     elsewhere.mkdir()
-    _, loaded = built(platform, source, MORPH_CACHE=str(occupied), TMPDIR=str(elsewhere))
+    *_, loaded = built(platform, source, MORPH_CACHE=str(occupied), TMPDIR=str(elsewhere))
     assert loaded.startswith(f"probe {elsewhere}/morph-native-")
 
 
 def test_what_others_may_write_is_not_loaded(
     platform: Platform, source: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    _, loaded = built(platform, source)
+    *_, loaded = built(platform, source)
     (tmp_path / "cache" / "native").chmod(0o777)
-    _, again = built(platform, source, TMPDIR=str(tmp_path))
+    *_, again = built(platform, source, TMPDIR=str(tmp_path))
     assert again != loaded
 
 
@@ -163,14 +175,14 @@ def compiler_that(folder: pathlib.Path, script: str) -> str:
 def test_a_compiler_that_was_killed_is_tried_again(
     platform: Platform, source: pathlib.Path, script: str
 ) -> None:
-    compiler = compiler_that(source.parent, script)
+    compiler = compiler_that(source.parents[1], script)
     *_, problem = failed(platform, source, CXX=compiler, FAIL="1")
     assert problem.startswith("the C++ part 'probe' did not build: ")
     assert built(platform, source, CXX=compiler)[-1].startswith("probe ")
 
 
 def test_another_compiler_is_tried_after_a_refusal(platform: Platform, source: pathlib.Path) -> None:
-    compiler = compiler_that(source.parent, "echo 'error: unknown option' >&2; exit 1")
+    compiler = compiler_that(source.parents[1], "echo 'error: unknown option' >&2; exit 1")
     assert "error: unknown option; see " in failed(platform, source, CXX=compiler, FAIL="1")[-1]
     assert failed(platform, source, CXX=compiler)[-1].startswith("an earlier build of the C++ part 'probe'")
     assert built(platform, source)[-1].startswith("probe ")
@@ -178,15 +190,15 @@ def test_another_compiler_is_tried_after_a_refusal(platform: Platform, source: p
 
 def test_missing_headers_of_python_are_named(platform: Platform, source: pathlib.Path) -> None:
     error = "probe.cpp:2:10: fatal error: Python.h: No such file or directory"
-    compiler = compiler_that(source.parent, f"echo '{error}' >&2; exit 1")
+    compiler = compiler_that(source.parents[1], f"echo '{error}' >&2; exit 1")
     assert "(install Python's headers: python3-dev)" in failed(platform, source, CXX=compiler, FAIL="1")[-1]
 
 
 def test_an_interrupt_ends_the_compilers_and_says_what_was_built(
     platform: Platform, source: pathlib.Path
 ) -> None:
-    pids = source.parent / "pids"
-    compiler = compiler_that(source.parent, f"(sleep 60 & echo $! >> {pids}; wait)")
+    pids = source.parents[1] / "pids"
+    compiler = compiler_that(source.parents[1], f"(sleep 60 & echo $! >> {pids}; wait)")
     process = subprocess.Popen(
         [*platform.command(morph=False), "-c", BUILD, str(source)],
         env={**platform.environment, **folders(source), "CXX": compiler, "FAIL": "1"},
@@ -201,7 +213,7 @@ def test_an_interrupt_ends_the_compilers_and_says_what_was_built(
     last = errors.splitlines()[-1]
     assert last == "KeyboardInterrupt: while the C++ part 'probe' was built; the next start builds it"
     assert not any(is_running(int(pid)) for pid in pids.read_text().split())
-    assert [each.name for each in (source.parent / "cache" / "native").iterdir() if each.is_dir()] == []
+    assert [each.name for each in (source.parents[1] / "cache" / "native").iterdir() if each.is_dir()] == []
 
 
 def is_running(pid: int) -> bool:

@@ -139,15 +139,15 @@ def record() -> None:
     save(saved, {*releases(), release})
 
 
-def record_another(release: str) -> None:
-    """Install a release of torch into an environment that lasts no longer than the recording."""
+def record_another(release: str, module: str = "tests.releases.signatures") -> None:
+    """Install a release of torch into an environment that lasts no longer than what ``module`` records."""
     with tempfile.TemporaryDirectory() as folder:
         uv = [sys.executable, "-m", "uv", "--quiet"]
         subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, folder], check=True)
         python = str(pathlib.Path(folder, "bin", "python"))
         torch = [f"torch=={release}", "numpy", "setuptools"]
         subprocess.run([*uv, "pip", "install", "--python", python, *torch], check=True)
-        subprocess.run([python, "-m", "tests.releases.signatures"], cwd=REPOSITORY, check=True)
+        subprocess.run([python, "-m", module], cwd=REPOSITORY, check=True)
 
 
 def _expand(changes: list[tuple[str, str | None]], known: list[str]) -> Releases:

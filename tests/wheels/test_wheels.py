@@ -12,24 +12,23 @@ import zipfile
 import pytest
 import torch
 
-from morph.native import prebuilt
+from morph.native.parts import parts
 from morph.native.target import Target, release
 from morph.wheels import headers, packing, serving
-from morph.wheels.building import Builder, Library, WheelError, compiler, parts
+from morph.wheels.building import Builder, Library, WheelError, compiler
 from tests.installation import FreshEnvironment, create
 from tests.platforms import REPOSITORY
 
 pytestmark = pytest.mark.long
 
 LOAD = """
-import morph.seam.native as native
-print(native.NativeSeam(lambda line: print(line, flush=True))._module.__file__)
+from morph import native
+print(native.load(native.part("seam")).__file__)
 """
 SERVED = """
-from morph.kernels.libraries.loading import described
-from morph.native.shared import build_shared
-from morph.tables import library
-print(build_shared(described(library.load("libnvToolsExt"), "libnvToolsExt.so.1", "cpu")))
+from morph import native
+from morph.kernels.libraries.loading import every
+print(*map(native.provide, every("cpu", ["libnvToolsExt"])))
 """
 MACHINE = platform.machine()
 INCLUDE = pathlib.Path(torch.__path__[0], "include")
@@ -38,7 +37,7 @@ HERE = headers.Torch(torch.__version__, torch.version.git_version, Target.instal
 
 @pytest.fixture(scope="module")
 def seam(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    part = next(part for part in parts(REPOSITORY / "morph") if part.name == "seam")
+    part = parts(REPOSITORY / "morph")["seam"]
     python = headers.of_python(sys.executable)
     return Builder(HERE, MACHINE, tmp_path_factory.mktemp("work")).build(part, python)
 
@@ -91,15 +90,11 @@ def test_a_served_library_needs_no_compiler(environment: FreshEnvironment, tmp_p
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_library_of_another_torch_is_not_loaded(
-    environment: FreshEnvironment, tmp_path: pathlib.Path
-) -> None:
-    record = environment.packages / "morph" / "native" / "libraries" / prebuilt.RECORD
-    libraries = json.loads(record.read_text())
-    for library in libraries.values():
-        library["torch"] = "2.9.1"
-    record.write_text(json.dumps(libraries))
-    assert "no C++ compiler: no-such-compiler" in load(environment, tmp_path)
+def test_a_library_of_another_torch_is_not_loaded() -> None:
+    seam, target = parts()["seam"], Target.installed()
+    assert seam.file(target) == seam.file(Target.installed())
+    assert seam.file(target) != seam.file(target._replace(torch="2.9.1"))
+    assert seam.file(target) != seam.file(target._replace(revision="0" * 40))
 
 
 def test_a_truncated_library_is_not_loaded(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:

@@ -53,7 +53,8 @@ class Toolkit:
         abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"
         includes = (f"{home}/include", *map(str, compiling.include_folders()))
         options = (*_FLAGS, abi, *(f"-I{each}" for each in includes))
-        return native.Library("CUDA's runtime", place, lambda: native.Recipe(_units(), options, links))
+        name = self.home.name
+        return native.Library("CUDA's runtime", place, lambda: native.Recipe(name, _units(), options, links))
 
 
 def assemble(refusal: str = "") -> Toolkit:

@@ -101,7 +101,7 @@ def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction = handles.reduction(op, dtype)
         target = view(to, count, dtype)
-        thread.begin(lambda: one.all_reduce(target, view(source, count, dtype), reduction), target)
+        thread.begin(lambda: one.all_reduce(target, view(source, count, dtype), reduction))
 
     @calls.serve("ncclReduce", takes=(*BUFFERS, c_int, c_int, *TAIL))
     def reduce(
@@ -110,7 +110,7 @@ def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction, root = handles.reduction(op, dtype), peer_of(one, root)
         target = view(to, count, dtype) if one.rank == root else None
-        thread.begin(lambda: one.reduce(target, view(source, count, dtype), reduction, root), target)
+        thread.begin(lambda: one.reduce(target, view(source, count, dtype), reduction, root))
 
     @calls.serve("ncclReduceScatter", takes=(*BUFFERS, c_int, *TAIL))
     def reduce_scatter(
@@ -119,7 +119,7 @@ def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction, target = handles.reduction(op, dtype), view(to, count, dtype)
         whole = view(source, count * one.size, dtype)
-        thread.begin(lambda: one.reduce_scatter(target, whole, reduction), target)
+        thread.begin(lambda: one.reduce_scatter(target, whole, reduction))
 
 
 def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
@@ -128,7 +128,7 @@ def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         own = view(source, count, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        thread.begin(lambda: one.broadcast(target, own, root), target)
+        thread.begin(lambda: one.broadcast(target, own, root))
 
     @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def bcast(buffer: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
@@ -138,27 +138,27 @@ def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
     def all_gather(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype)
-        thread.begin(lambda: one.all_gather(target, view(source, count, dtype)), target)
+        thread.begin(lambda: one.all_gather(target, view(source, count, dtype)))
 
     @calls.serve("ncclAlltoAll", takes=(*BUFFERS, *TAIL))
     def exchange(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         whole = count * one.size
         target = view(to, whole, dtype)
-        thread.begin(lambda: one.exchange(target, view(source, whole, dtype)), target)
+        thread.begin(lambda: one.exchange(target, view(source, whole, dtype)))
 
     @calls.serve("ncclGather", takes=(*BUFFERS, c_int, *TAIL))
     def gather(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype) if one.rank == peer_of(one, root) else None
-        thread.begin(lambda: one.gather(target, view(source, count, dtype), root), target)
+        thread.begin(lambda: one.gather(target, view(source, count, dtype), root))
 
     @calls.serve("ncclScatter", takes=(*BUFFERS, c_int, *TAIL))
     def scatter(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         own = view(source, count * one.size, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        thread.begin(lambda: one.scatter(target, own, root), target)
+        thread.begin(lambda: one.scatter(target, own, root))
 
 
 def _add_messages(calls: Callbacks, thread: Calls, handles: Handles) -> None:
@@ -166,14 +166,14 @@ def _add_messages(calls: Callbacks, thread: Calls, handles: Handles) -> None:
     def send(source: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
-        thread.begin(lambda: one.send(view(source, count, dtype), peer), None)
+        thread.begin(lambda: one.send(view(source, count, dtype), peer))
 
     @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def receive(to: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
         target = view(to, count, dtype)
-        thread.begin(lambda: one.receive(target, peer), target)
+        thread.begin(lambda: one.receive(target, peer))
 
 
 def _add_reductions(calls: Callbacks, handles: Handles) -> None:

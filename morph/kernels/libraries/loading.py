@@ -182,8 +182,5 @@ def described(table: Library, file: str, backend: str, machine: str = platform.m
     identity = [machine, *FLAGS, table.name]
     place = pathlib.Path("shared", native.digest(identity, [NATIVE], [Unit("names", names)]), file)
     options = (*FLAGS, f"-I{NATIVE}")
-    return native.Library(
-        file,
-        place,
-        lambda: native.Recipe(tuple(units), options, ("-s", "-Wl,--no-undefined", f"-Wl,-soname,{file}")),
-    )
+    links = ("-s", "-Wl,--no-undefined", f"-Wl,-soname,{file}")
+    return native.Library(file, place, lambda: native.Recipe(place.parent.name, tuple(units), options, links))

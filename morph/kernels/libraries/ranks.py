@@ -27,7 +27,6 @@ class Calls(threading.local):
     def __init__(self) -> None:
         self.joins: list[Callable[[], None]] = []
         self.begins: list[Callable[[], Begun]] = []
-        self.targets: list[torch.Tensor] = []
 
     def join(self, join: Callable[[], None]) -> None:
         """Have a communicator meet its other ranks, at the end of the group if there is one."""
@@ -35,28 +34,22 @@ class Calls(threading.local):
         if not self.depth:
             self.flush()
 
-    def begin(self, begin: Callable[[], Begun], target: torch.Tensor | None) -> None:
-        """Begin a collective, and wait for it, at the end of the group if there is one.
-
-        Args:
-            begin: Begins it.
-            target: What it writes to; a graph that is being captured holds the collective.
-        """
+    def begin(self, begin: Callable[[], Begun]) -> None:
+        """Begin a collective, and wait for it, at the end of the group; a graph in its capture holds it."""
         self.begins.append(begin)
-        self.targets += [] if target is None else [target]
         if not self.depth:
             self.flush()
 
     def flush(self) -> None:
         """Do what the group has gathered."""
-        joins, begins, targets = self.joins, self.begins, self.targets
-        self.joins, self.begins, self.targets = [], [], []
+        joins, begins = self.joins, self.begins
+        self.joins, self.begins = [], []
         _together(joins)
         graph = capture.current()
         if graph is None or not begins:
             _all_of(begins)
         else:
-            graph.add(lambda: _all_of(begins), targets)
+            graph.add(lambda: _all_of(begins))
 
 
 class Handles:

@@ -83,7 +83,7 @@ class Launcher:
         if graph is None:
             self._run((x, y, z), function, packed)
         else:
-            graph.add(lambda: self._run((x, y, z), function, packed), _tensors(arguments))
+            graph.add(lambda: self._run((x, y, z), function, packed))
         if leave is not None:
             leave(launch)
 
@@ -110,16 +110,6 @@ def _order(count: int) -> ctypes.Array[ctypes.c_longlong] | None:
     order = array.array("q", range(count))
     random.Random(seed).shuffle(order)
     return (ctypes.c_longlong * count).from_buffer(order)
-
-
-def _tensors(arguments: Sequence[Any]) -> Iterator[torch.Tensor]:
-    for each in arguments:
-        if isinstance(each, tuple):
-            yield from _tensors(each)
-        else:
-            base = getattr(each, "base", each)  # of a descriptor, or of a tensor with another dtype
-            if isinstance(base, torch.Tensor):
-                yield base
 
 
 def _types(signature: Sequence[Any]) -> Iterator[str]:

@@ -5,31 +5,18 @@ from __future__ import annotations
 import copy
 import functools
 from datetime import timedelta
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from morph.finders.finder import on_import
 from morph.journal import Journal
 from morph.software import distributed
+from morph.software.cuda import nccl_members
 
 C10D = "torch.distributed.distributed_c10d"
 NCCL = "nccl"
 TIMEOUT = timedelta(minutes=10)
 SINCE_2_15 = "ProcessGroupNCCL2", "ProcessGroupNCCLLazy"
-# ncclConfig_t's own defaults, NCCL_CONFIG_UNDEF_INT
-UNDEFINED = -(1 << 31)
-CONFIG = (
-    *(
-        "blocking",
-        "cga_cluster_size",
-        "min_ctas",
-        "max_ctas",
-        "split_share",
-        "traffic_class",
-        "collnet_enable",
-    ),
-    *("cta_policy", "shrink_share", "nvls_ctas", "n_channels_per_net_peer", "nvlink_centric_sched"),
-)
 
 
 def register(journal: Journal) -> None:
@@ -84,9 +71,11 @@ def group_class() -> type:
         def __init__(self, is_high_priority_stream: bool = False) -> None:
             super().__init__(NCCL, TIMEOUT)
             self.is_high_priority_stream = is_high_priority_stream
-            self.config = SimpleNamespace(**dict.fromkeys(CONFIG, UNDEFINED), net_name=None, comm_name=None)
+            self.config = nccl_members.NCCLConfig()
             self.split_from: Any = None
             self.split_color = 0
+            self.lazy_init = False
+            self.use_pg_for_symm_mem_rendezvous = False
 
         def __copy__(self) -> Options:
             made = type(self)(self.is_high_priority_stream)
@@ -100,9 +89,12 @@ def group_class() -> type:
     def new(cls: type, store: Any, rank: int, size: int, options: Any = None, last: Any = None) -> Any:
         options = Options() if options is None else options
         timeout = last if isinstance(last, timedelta) else TIMEOUT  # from torch 2.15 on it may be the device
-        return distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+        group = distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+        nccl_members.complete(type(group))
+        return group
 
-    names = {"Options": Options, "__new__": new, "__module__": C10D, "__doc__": "NCCL's process groups."}
+    own = {"Options": Options, "__new__": new, "__module__": C10D, "__doc__": "NCCL's process groups."}
+    names = {**nccl_members.OF_GROUPS, **own}
     Options.__module__, Options.__qualname__ = C10D, "ProcessGroupNCCL.Options"
     return distributed.GroupType("ProcessGroupNCCL", (distributed.ProcessGroup,), names)
 

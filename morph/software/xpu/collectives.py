@@ -32,7 +32,7 @@ class ProcessGroupXCCL(distributed.ProcessGroup):
 
 @functools.cache
 def _serve_operators() -> None:
-    library("software_collective").serve_xpu()
+    library("collective").serve_xpu()
 
 
 def register(journal: Journal) -> None:

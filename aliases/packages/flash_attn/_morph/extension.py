@@ -10,6 +10,8 @@ from torch import Tensor
 from . import core
 from .bounds import Bounds
 from .cache import Cache, attend
+from .direct import watched
+from .operators import _flash_attn_varlen_backward, _flash_attn_varlen_forward, _fwd_kvcache
 from .options import Options
 
 Maybe = Tensor | None
@@ -71,8 +73,12 @@ def varlen_fwd(
     softmax, a generator, and a number of splits.
     """
     longest, keys = (max_seqlen_q, max_seqlen_k), (seqused_k, leftpad_k, block_table)
-    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, *options[6:])
     asked = Options._make((dropout_p, scale, *options[:4], slopes))
+    if watched(q, k, v):
+        where, rest = (cu_seqlens_q, cu_seqlens_k, *longest), (options[4], *reversed(keys), zero_tensors)
+        result, *others = _flash_attn_varlen_forward(q, k, v, *where, *asked, *rest, *options[6:])
+        return [result if out is None else out.copy_(result), *others]
+    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, *options[6:])
     return core.forward(q, k, v, asked, bounds, options[4], out)
 
 
@@ -100,9 +106,16 @@ def varlen_bwd(
 
     The options are four as for ``varlen_fwd``, and three as for :func:`bwd`.
     """
-    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    where = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     state = options[6] if len(options) > 6 else None
     asked = Options._make((dropout_p, scale, *options[:4], slopes))
+    if watched(dout, q, k, v):
+        pairs = zip((dq, dk, dv), (q, k, v), strict=True)
+        grads = [torch.empty_like(each) if target is None else target for target, each in pairs]
+        inputs = dout, q, k, v, out, lse, *grads
+        sums = _flash_attn_varlen_backward(*inputs, *where, *asked, options[4], state, zero_tensors)
+        return [*grads, sums]
+    bounds = Bounds(*where)
     return core.backward(dout, q, k, v, out, lse, asked, bounds, (dq, dk, dv), state)
 
 
@@ -125,7 +138,11 @@ def fwd_kvcache(
     interleaved, and a number of splits.
     """
     rows, leftpad, table, slopes, out, scale, is_causal, left, right, softcap, interleaved, *_ = options
-    cache = Cache(keys, values, lengths, rows, leftpad, table)
     causal = is_causal and (q.shape[1] > 1 or slopes is not None)
+    if watched(q, keys, values):
+        where = rows, leftpad, table, slopes, scale, causal, left, right, softcap, interleaved
+        result, lse = _fwd_kvcache(q, keys, values, k, v, lengths, cos, sin, *where)
+        return [result if out is None else out.copy_(result), lse]
+    cache = Cache(keys, values, lengths, rows, leftpad, table)
     asked = Options(0.0, scale, causal, left, right, softcap, slopes)
     return attend(q, cache, (k, v), (cos, sin, interleaved), asked, out)

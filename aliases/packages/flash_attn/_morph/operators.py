@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 from torch.library import custom_op
 
+from morph.aliases import attention as kernels
+
 from . import core
 from .bounds import Bounds
+from .cache import Cache, attend
 from .options import Options, rounded
 
 Four = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -145,6 +148,35 @@ def _flash_attn_varlen_backward(
     return core.backward(dout, q, k, v, out, softmax_lse, options, bounds, (dq, dk, dv), rng_state)[3]
 
 
+@custom_op("flash_attn::_fwd_kvcache", mutates_args=("keys", "values"))
+def _fwd_kvcache(
+    q: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    k: Tensor | None,
+    v: Tensor | None,
+    lengths: Tensor | None,
+    cos: Tensor | None,
+    sin: Tensor | None,
+    rows: Tensor | None,
+    leftpad: Tensor | None,
+    table: Tensor | None,
+    slopes: Tensor | None,
+    softmax_scale: float,
+    causal: bool,
+    window_size_left: int,
+    window_size_right: int,
+    softcap: float,
+    interleaved: bool,
+) -> tuple[Tensor, Tensor]:
+    """Compute attention over a cache; see :func:`.cache.attend`."""
+    window = causal, window_size_left, window_size_right
+    options = Options(0.0, softmax_scale, *window, softcap, slopes)
+    cache = Cache(keys, values, lengths, rows, leftpad, table)
+    out, lse = attend(q, cache, (k, v), (cos, sin, interleaved), options)
+    return out, lse
+
+
 def _fake(operator: Any, results: Callable[..., Any]) -> Callable[..., Any]:
     """Register ``results`` as the fake implementation of an operator, and return that function."""
     function: Callable[..., Any] = operator._init_fn
@@ -157,6 +189,7 @@ def _fake(operator: Any, results: Callable[..., Any]) -> Callable[..., Any]:
         return results(**bound.arguments)
 
     operator.register_fake(fake)
+    kernels.as_one_kernel(operator)
     return fake
 
 
@@ -171,6 +204,11 @@ def _attended(q: Tensor, k: Tensor, return_softmax: bool, **others: Any) -> Four
     return q.new_empty(q.shape), lse, softmax, q.new_empty(2, dtype=torch.int64)
 
 
+def _attended_over_a_cache(q: Tensor, **others: Any) -> tuple[Tensor, Tensor]:
+    lse = q.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32)
+    return q.new_empty(q.shape), lse
+
+
 def _differentiated(q: Tensor, **others: Any) -> Tensor:
     if "cu_seqlens_q" in others:
         rows = q.shape[0] + 128 * (others["cu_seqlens_q"].shape[0] - 1)
@@ -182,6 +220,7 @@ _flash_attn_forward_fake = _fake(_flash_attn_forward, _attended)
 _flash_attn_varlen_forward_fake = _fake(_flash_attn_varlen_forward, _attended)
 _flash_attn_backward_fake = _fake(_flash_attn_backward, _differentiated)
 _flash_attn_varlen_backward_fake = _fake(_flash_attn_varlen_backward, _differentiated)
+_fake(_fwd_kvcache, _attended_over_a_cache)
 _wrapped_flash_attn_forward = torch.ops.flash_attn._flash_attn_forward
 _wrapped_flash_attn_varlen_forward = torch.ops.flash_attn._flash_attn_varlen_forward
 _wrapped_flash_attn_backward = torch.ops.flash_attn._flash_attn_backward

@@ -105,6 +105,10 @@ def _backward_fake(dout: Tensor, dlse: Tensor, *tensors: Tensor) -> tuple[Tensor
     return *inputs, lse.new_empty(0) if sink is None else torch.empty_like(sink)
 
 
+for _operator in (forward, backward):
+    kernels.as_one_kernel(_operator)
+
+
 def _with_sink(out: Tensor, lse: Tensor, sink: Tensor) -> tuple[Tensor, Tensor]:
     """Return output and sums with one more key for each head, whose value is 0."""
     total = torch.logaddexp(lse, sink.float()[:, None])

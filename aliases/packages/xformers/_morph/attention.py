@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -11,8 +11,10 @@ from torch.nn import functional
 
 from morph.aliases import attention as kernels
 from morph.aliases.attention import Attention
+from morph.software import capture
 
 from .inputs import Inputs
+from .packed import PackedBias
 from .plain import AttentionBias
 from .windows import ALL, Block
 
@@ -88,6 +90,12 @@ def forward(
         float32 of shape (batch, heads, queries). A query that sees no key has 0 and infinity.
     """
     batch, queries, heads, _ = query.shape
+    graph = _graph_of(call)
+    if graph is not None:
+        lse = query.new_empty((batch, heads, queries), dtype=torch.float32)
+        results = query.new_empty(batch, queries, heads, value.shape[-1]), lse
+        graph.add_kernel(_on_lengths_of_the_replay(call, forward), (query, key, value, matrix), results)
+        return results
     parts = list(_parts(call, query, key, matrix))
     with kernels.full_precision(query):
         if len(parts) == 1 and parts[0].queries == slice(0, queries) and batch:
@@ -114,6 +122,12 @@ def backward(
 
     ``out`` and ``lse`` are the results of ``forward``, or of an attention of which these keys are a part.
     """
+    graph = _graph_of(call)
+    if graph is not None:
+        grads = torch.empty_like(query), torch.empty_like(key), torch.empty_like(value), None
+        inputs = grad, query, key, value, out, lse
+        graph.add_kernel(_on_lengths_of_the_replay(call, backward), inputs, grads)
+        return grads
     query_grad = torch.zeros_like(query, memory_format=torch.contiguous_format)
     key_grad, value_grad = (torch.zeros_like(each, dtype=torch.float32) for each in (key, value))
     wanted = matrix is not None and matrix.requires_grad
@@ -124,12 +138,26 @@ def backward(
             part_matrix_grad = None if matrix_grad is None else matrix_grad[:, :, own, part.keys]
             own_query, own_key, own_value = part.of(query, key, value)
             inputs = grad[:, own], own_query, own_key, own_value, out[:, own], lse[:, :, own]
-            grads = kernels.backward(part.attention, *inputs, matrix_grad=part_matrix_grad)
-            query_grad[:, own] = grads[0]
-            _add(key_grad, part.keys, grads[1])
-            _add(value_grad, part.keys, grads[2])
+            parts = kernels.backward(part.attention, *inputs, matrix_grad=part_matrix_grad)
+            query_grad[:, own] = parts[0]
+            _add(key_grad, part.keys, parts[1])
+            _add(value_grad, part.keys, parts[2])
     matrix_result = None if matrix_grad is None else matrix_grad.to(query.dtype)
     return query_grad, key_grad.to(key.dtype), value_grad.to(value.dtype), matrix_result
+
+
+def _graph_of(call: Call) -> capture.Capture | None:
+    """Return the graph of the software device that is to hold a call whose lengths the device has."""
+    return capture.current() if isinstance(call.bias, PackedBias) else None
+
+
+def _on_lengths_of_the_replay(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
+    def compute(*tensors: Any) -> Any:
+        assert isinstance(call.bias, PackedBias)
+        call.bias.read()
+        return function(call, *tensors)
+
+    return compute
 
 
 class MemoryEfficientAttention(torch.autograd.Function):

@@ -47,6 +47,10 @@ class _SeqLenInfo:
         """Return it on ``device``."""
         return _moved(self, device, "seqstart")
 
+    def read(self) -> None:
+        """Read the values that the device has: a graph's replay takes those, as the original's kernels do."""
+        self.seqstart_py = self.seqstart.tolist()
+
     def intervals(self) -> Iterable[tuple[int, int]]:
         """Return where each sequence begins and ends."""
         return itertools.pairwise(self.seqstart_py)
@@ -95,6 +99,11 @@ class _PaddedSeqLenInfo(_SeqLenInfo):
     def to(self, device: torch.device) -> _PaddedSeqLenInfo:
         """Return it on ``device``."""
         return _moved(self, device, "seqstart", "seqlen")
+
+    def read(self) -> None:
+        """Read the values that the device has."""
+        super().read()
+        self.seqlen_py = self.seqlen.tolist()
 
     def intervals(self) -> Iterable[tuple[int, int]]:
         """Return where each sequence begins and ends."""
@@ -150,6 +159,11 @@ class _GappySeqInfo(_SeqLenInfo):
     def to(self, device: torch.device) -> _GappySeqInfo:
         """Return it on ``device``."""
         return _moved(self, device, "seqstart", "seqlen")
+
+    def read(self) -> None:
+        """Read the values that the device has."""
+        super().read()
+        self.seqlen_py = self.seqlen.tolist()
 
     def intervals(self) -> Iterable[tuple[int, int]]:
         """Return where each sequence begins and ends."""

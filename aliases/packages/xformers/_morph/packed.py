@@ -28,6 +28,11 @@ class PackedBias(AttentionBias):
         """The keys that a query sees in its sequence."""
         return ALL
 
+    def read(self) -> None:
+        """Read the lengths that the device has."""
+        self.q_seqinfo.read()
+        self.k_seqinfo.read()
+
     def to(self: Packed, device: torch.device) -> Packed:
         """Return it on ``device``."""
         infos: dict[str, Any] = {name: getattr(self, name).to(device) for name in ("q_seqinfo", "k_seqinfo")}

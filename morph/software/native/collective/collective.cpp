@@ -463,6 +463,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   py::class_<HostBackend, c10d::Backend, c10::intrusive_ptr<HostBackend>>(module, "HostBackend")
       .def_property_readonly("options", &HostBackend::python_options)
       .def_property_readonly("uid", &HostBackend::getID)
+      .def("get_error", &HostBackend::getError)
+      .def_property_readonly("bound_device_id", &HostBackend::getBoundDeviceId)
       .def("comm_split_count", [](const HostBackend&) { return 0; })
       .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
       .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());

@@ -28,7 +28,7 @@ void install(Settings wanted) {
   chosen = std::move(wanted);
   pthread_atfork(nullptr, nullptr, &after_fork);
   bool displaced = displace_kernels();
-  if (displaced) install_operators();  // first: what the others install comes before these
+  if (displaced && install_operators) install_operators();  // first: what the others install comes before these
   install_memory();
   install_guard();
   install_hooks();
@@ -51,7 +51,7 @@ void install(Settings wanted) {
   install_allocator_settings();
   install_pinned_memory();
   install_autocast();
-  if (!displaced) install_operators();
+  if (!displaced && install_operators) install_operators();
   install_fallback();  // last: it fills what the others leave
 }
 

@@ -37,7 +37,7 @@ void install_memory();
 void install_storage_operators();
 void install_casts();
 void install_sparse();
-void install_operators();
+__attribute__((weak)) void install_operators();  // null where the device is built without unboxed kernels
 void install_fallback();
 void install_neural_operators();
 void install_attention();

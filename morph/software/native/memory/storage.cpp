@@ -82,7 +82,8 @@ void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
 // Either side may be on the host: both are memory of this process.
 Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
   note_copy(source, target, non_blocking);
-  host_view(target).copy_(host_view(source));
+  if (source._is_zerotensor()) host_view(target).zero_();  // it has no memory
+  else host_view(target).copy_(host_view(source));
   return target;
 }
 

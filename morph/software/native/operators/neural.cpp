@@ -1,5 +1,5 @@
 // Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>

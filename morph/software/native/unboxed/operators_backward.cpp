@@ -1,5 +1,5 @@
 // The hot operators of backward passes.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
 

@@ -1,5 +1,5 @@
 // The hot operators of forward passes that compute a new tensor.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
 

@@ -1,5 +1,5 @@
 // The hot operators that write to their first argument.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
 

@@ -1,5 +1,5 @@
 // The operators on lists of tensors, which optimizers use.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..direct import is_captured
 from .interface import flash_attn_combine
 from .operators import Four, _flash_attn_backward, _flash_attn_forward
 
@@ -48,8 +49,12 @@ def fwd(*args: Any, is_rotary_interleaved: bool = False, **kwargs: Any) -> Four:
     """Compute attention; see ``_flash_attn_forward``, which names some of the arguments differently."""
     renamed = {"q_v": "qv", "out": "out_", "is_causal": "causal"}
     named = {renamed.get(name, name): value for name, value in kwargs.items()}
-    attend = _flash_attn_forward._init_fn
-    return attend(*args, **{"rotary_interleaved": is_rotary_interleaved, **named})  # type: ignore[no-any-return]
+    named["rotary_interleaved"] = is_rotary_interleaved
+    if not is_captured():
+        return _flash_attn_forward._init_fn(*args, **named)  # type: ignore[no-any-return]
+    target = named.pop("out_", None)
+    out, *rest = _flash_attn_forward(*args, **named)
+    return out if target is None else target.copy_(out), *rest
 
 
 def bwd(
@@ -70,7 +75,7 @@ def bwd(
         The row sums of ``dout * out``, and four empty tensors, in which flash_attn stores partial results.
     """
     bounds = [*options[:6], *(None,) * (6 - len(options))]
-    differentiate = _flash_attn_backward._init_fn
+    differentiate = _flash_attn_backward if is_captured() else _flash_attn_backward._init_fn
     sums = differentiate(dout, q, k, v, out, softmax_lse, *bounds, dq, dk, dv, *options[6:])
     return sums, *(sums.new_empty(0) for _ in range(4))
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..checks import require
 from ..core import combined
-from ..direct import attend
+from ..direct import attend, is_captured
 from ..functions import call
 from ..operators import maybe_contiguous
 from .functions import FlashAttnFunc, FlashAttnQKVPackedFunc, FlashAttnVarlenFunc
@@ -215,7 +215,8 @@ def flash_attn_with_kvcache(
     where = {"page_table": page_table, "kv_batch_idx": cache_batch_idx, "leftpad_k": cache_leftpad}
     angles = {"rotary_cos": rotary_cos, "rotary_sin": rotary_sin, "seqlens_rotary": rotary_seqlens}
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
-    out, *rest = _flash_attn_forward._init_fn(
+    forward = _flash_attn_forward if is_captured() else _flash_attn_forward._init_fn
+    out, *rest = forward(
         maybe_contiguous(q),
         k_cache,
         v_cache,

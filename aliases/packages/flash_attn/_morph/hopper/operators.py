@@ -164,6 +164,8 @@ def _backward(ctx: Any, dout: Tensor, *grads: Any) -> tuple[Tensor | None, ...]:
 
 
 _flash_attn_forward.register_autograd(_backward, setup_context=setup_context)
+for _operator in (_flash_attn_forward, _flash_attn_backward):
+    kernels.as_one_kernel(_operator)
 
 
 def gradients(

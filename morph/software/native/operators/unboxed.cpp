@@ -1,5 +1,5 @@
 // See unboxed.h.
-#include "unboxed/unboxed.h"
+#include "operators/unboxed.h"
 
 namespace software {
 
@@ -62,18 +62,6 @@ void install_kernel(const char* name, const char* overload, c10::KernelFunction 
   // never destroyed: at the end of the process torch's dispatcher may be gone already
   new c10::RegistrationHandleRAII(
       dispatcher.registerImpl({name, overload}, backend_key(), std::move(kernel), signature, nullptr, __FILE__));
-}
-
-void install_forward_operators();
-void install_in_place_operators();
-void install_backward_operators();
-void install_list_operators();
-
-void install_operators() {
-  install_forward_operators();
-  install_in_place_operators();
-  install_backward_operators();
-  install_list_operators();
 }
 
 }  // namespace software

@@ -1,0 +1,108 @@
+"""NCCL's process groups have on the software device what they have in torch built for CUDA, by release."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from tests.platforms import Platform
+from tests.releases.nccl import CLASSES, COMMAND, load
+from tests.releases.signatures import releases
+
+pytestmark = pytest.mark.platforms("cpu")
+OF_PYBIND11 = {"_pybind11_conduit_v1_"}
+
+
+@contextlib.contextmanager
+def group_of_one(folder: pathlib.Path) -> Iterator[Any]:
+    dist.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
+    world: Any = dist.group.WORLD
+    yield world._get_backend(torch.device("cuda"))
+    dist.destroy_process_group()
+
+
+def test_every_release_is_recorded() -> None:
+    missing = set(releases()) - set(load())
+    assert not missing, f"to record them: {COMMAND} {' '.join(sorted(missing))}"
+
+
+def test_names_are_those_of_every_release(tmp_path: pathlib.Path) -> None:
+    options = dist.ProcessGroupNCCL.Options()
+    with group_of_one(tmp_path) as group:
+        assert isinstance(group, dist.ProcessGroupNCCL)
+        own = dict(zip(CLASSES, map(dir, (group, options, options.config)), strict=True))
+    for release, names in load().items():
+        lacking = {name: set(names[name]) - set(own[name]) - OF_PYBIND11 for name in CLASSES}
+        assert lacking == dict.fromkeys(CLASSES, set()), release
+
+
+def test_what_changes_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
+    with group_of_one(tmp_path) as group:
+        device, pool = torch.device("cuda", 0), torch.cuda.MemPool()
+        group._add_ephemeral_timeout(timedelta(seconds=5))
+        group._set_default_timeout(timedelta(minutes=3))
+        assert group.options._timeout == timedelta(minutes=3)
+        group._group_start()
+        group._group_end()
+        group._set_enable_nan_check(True)
+        group.perform_nocolor_split(device)
+        group.register_mem_pool(pool)
+        group.deregister_mem_pool(pool)
+        assert group._is_initialized()
+        assert group.comm_split_count() == 0
+        assert group.get_build_nccl_version() == group.get_runtime_nccl_version() == torch.cuda.nccl.version()
+        assert dist.ProcessGroupNCCL.get_build_nccl_version() == torch.cuda.nccl.version()
+        assert group.get_error() is not None
+        assert group.bound_device_id is None
+        for refused in (group._comm_ptr, group._end_time_estimate):
+            with pytest.raises(NotImplementedError, match=refused.__name__):
+                refused()
+
+
+def test_work_has_what_torchs_has(tmp_path: pathlib.Path) -> None:
+    with group_of_one(tmp_path):
+        tensor = torch.ones(2, device="cuda")
+        work = dist.all_reduce(tensor, async_op=True)
+        assert work is not None
+        work.wait()
+        assert (work.is_completed(), work.is_success(), work.exception()) == (True, True, None)
+        work.synchronize()
+        assert work.get_future().wait()[0].tolist() == [1, 1]
+        assert [each.tolist() for each in work.result()] == [[1, 1]]
+        assert isinstance(work._source_rank(), int)
+        if hasattr(work, "block_current_stream"):  # torch 2.9
+            work.block_current_stream()
+        if hasattr(work, "get_future_result"):
+            assert work.get_future_result().wait() == 0
+
+
+COMPILED = """
+import sys
+import torch
+import torch.distributed as dist
+from torch._dynamo.utils import counters
+dist.init_process_group("nccl", init_method=f"file://{sys.argv[1]}/store", world_size=1, rank=0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+double = torch.compile(lambda tensor: tensor * 2 + 1)
+print(double(torch.ones(8, device="cuda")).sum().item())
+torch.compile(model)(torch.ones(1, 2, device="cuda")).sum().backward()
+print(counters["inductor"]["fxgraph_cache_hit"] > 0)
+dist.destroy_process_group()
+"""
+
+
+def test_compiled_code_is_found_again_in_a_process_group(platform: Platform, tmp_path: pathlib.Path) -> None:
+    caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    outputs = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        done = platform.run(COMPILED.replace("sys.argv[1]", repr(str(tmp_path / name))), environment=caches)
+        outputs.append(done.stdout.split())
+    assert outputs == [["24.0", "False"], ["24.0", "True"]]
