@@ -1,9 +1,9 @@
 """Folders and files that nobody else can change, though they lie where others may write, as in ``/tmp``.
 
 As ssh does, each folder and link that leads to a file is looked at, from the root down: where each belongs to
-root or to this user, and nobody else can write to it, nobody else can exchange what lies below. In a folder with
-the sticky bit others make files, but exchange none of ours. What has passed stays so: only root and this user
-could change it.
+root or to this user, and nobody else can write to it, nobody else can exchange what lies below. In a folder
+with the sticky bit others make files, but exchange none of ours. What has passed stays so: only root and this
+user could change it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 
 from morph import variables
-from morph.errors import BuildError
+from morph.errors import MorphError
 from morph.importing import own_imports
 
 ROOT = 0
@@ -120,21 +120,12 @@ def write(path: pathlib.Path, content: bytes, mode: int = 0o600) -> None:
         raise
 
 
-@contextlib.contextmanager
-def scratch(prefix: str) -> Iterator[pathlib.Path]:
-    """Make a folder for as long as a ``with`` block lasts, where nobody else can exchange it.
-
-    Args:
-        prefix: What its name begins with.
+def temporary_place() -> pathlib.Path:
+    """Return a folder for temporary files of new names, where nobody else can exchange them.
 
     Raises:
-        BuildError: If there is no place for it.
+        MorphError: If there is none.
     """
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=_scratch_place()) as folder:
-        yield pathlib.Path(folder)
-
-
-def _scratch_place() -> pathlib.Path:
     problems = []
     for place, prepared in ((_temporary_folder(), _writable), (_user_folder() / "scratch", prepare)):
         try:
@@ -143,7 +134,21 @@ def _scratch_place() -> pathlib.Path:
             problems.append(f"{place}: {error.strerror or error}")
         else:
             return place
-    raise BuildError(f"no folder to compile in: {'; '.join(problems)}; set TMPDIR to one of your own")
+    raise MorphError(f"no folder for temporary files: {'; '.join(problems)}; set TMPDIR to one of your own")
+
+
+@contextlib.contextmanager
+def scratch(prefix: str) -> Iterator[pathlib.Path]:
+    """Make a folder for as long as a ``with`` block lasts, where nobody else can exchange it.
+
+    Args:
+        prefix: What its name begins with.
+
+    Raises:
+        MorphError: If there is no place for it.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=temporary_place()) as folder:
+        yield pathlib.Path(folder)
 
 
 def _writable(place: pathlib.Path) -> None:

@@ -76,7 +76,11 @@ def locked(path: pathlib.Path, waiting: Callable[[], AbstractContextManager[obje
     Args:
         path: What is built; its lock lies beside it.
         waiting: Called if another process builds it; the result is entered until that one has ended.
+
+    Raises:
+        OSError: If others can change the folder, or nothing can be written there.
     """
+    private.ensure(path.parent)
     with own_imports:
         import filelock  # which takes 90 ms, and a library that is kept needs none
     lock = filelock.FileLock(f"{path}.lock")

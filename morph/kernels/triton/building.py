@@ -35,8 +35,9 @@ def build(source: str, fuse: bool) -> bytes:
         fuse: Whether a product and a sum may become one operation, rounded once.
 
     Raises:
-        BuildError: If there is no compiler, or no folder to compile in.
+        BuildError: If there is no compiler.
         KernelBuildError: If the compiler refuses it.
+        MorphError: If there is no folder to compile in.
     """
     with private.scratch("morph-triton-") as folder:
         file, library = folder / "kernel.cpp", folder / "kernel.so"
