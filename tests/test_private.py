@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -26,14 +26,14 @@ TELLS = "import pathlib, morph.private; print(morph.private.is_private(pathlib.P
 
 
 @pytest.fixture(autouse=True)
-def user(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
+def user(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """The user's folder of the cache, in a shared one; a temporary folder of the same kind is beside it."""
     for name in ("shared", "temporary"):
         (tmp_path / name).mkdir()
         (tmp_path / name).chmod(0o1777)
     monkeypatch.setenv("MORPH_CACHE", str(tmp_path / "shared" / "morph"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    yield tmp_path / "shared" / "morph"
+    return tmp_path / "shared" / "morph"
 
 
 def kept(user: pathlib.Path) -> pathlib.Path:
@@ -203,7 +203,7 @@ def test_what_root_has_made_is_used(user: pathlib.Path, monkeypatch: pytest.Monk
 
 
 def test_owners_outside_a_user_namespace_count_as_root(user: pathlib.Path) -> None:
-    """In a container without rights the host's root is not known, and all folders from the first on are its."""
+    """In a container without rights the host's root is not known, and its folders lead everywhere."""
     words = ["unshare", "--user", f"--map-user={os.getuid() + 1000}", "env", f"PYTHONPATH={REPOSITORY}"]
     done = subprocess.run([*words, sys.executable, "-c", TELLS], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""What plain Python runs, runs under morph: nothing that morph says, writes or measures can stop a program."""
+"""What plain Python runs, runs under morph: nothing that morph says, writes or measures can stop it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def test_a_stream_of_the_programs_own(platform: Platform) -> None:
 
 
 READ_ONLY = """
-for folder in /tmp /var/tmp; do mount --bind $folder $folder && mount -o remount,ro,bind $folder || exit 77; done
+for folder in /tmp /var/tmp
+do mount --bind $folder $folder && mount -o remount,ro,bind $folder || exit 77
+done
 cd /proc
 "$PYTHON" -c "$WITHOUT_DILL $PROGRAM" cpu && $MORPH --quiet -c "$WITHOUT_DILL $PROGRAM" cuda
 """
