@@ -55,12 +55,6 @@ def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds morph's native parts once for all test processes, before any time limit applies."""
-    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
-        platforms.build_native_parts()
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if WORKERS in item.config.stash:
@@ -120,10 +114,7 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 def platform(request: pytest.FixtureRequest) -> Platform:
     """Each platform in turn; `@pytest.mark.platforms("npu")` restricts the choice."""
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
-    chosen = platforms.platform(request.param, variables)
-    if chosen.is_simulated:
-        platforms.build_native_parts()
-    return chosen
+    return platforms.platform(request.param, variables)
 
 
 @pytest.fixture(scope="session")
