@@ -96,6 +96,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
+def native_parts() -> None:
+    """Morph's native parts, for tests that start a device of its without `platform`."""
+    platforms.build_native_parts()
+
+
+@pytest.fixture(scope="session")
 def cann(request: pytest.FixtureRequest) -> dict[str, str]:
     """The environment variables with which the real torch_npu runs on a CPU."""
     config = request.config
@@ -114,6 +120,7 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 def platform(request: pytest.FixtureRequest) -> Platform:
     """Each platform in turn; `@pytest.mark.platforms("npu")` restricts the choice."""
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
+    platforms.build_native_parts()
     return platforms.platform(request.param, variables)
 
 
