@@ -154,7 +154,9 @@ def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture
-def fresh_environment(built_wheel: pathlib.Path, tmp_path: pathlib.Path) -> installation.FreshEnvironment:
+def fresh_environment(
+    built_wheel: pathlib.Path, native_parts: None, tmp_path: pathlib.Path
+) -> installation.FreshEnvironment:
     """A fresh virtual environment with the project's wheel installed."""
     fresh = installation.create(tmp_path / "environment")
     fresh.install(built_wheel)
