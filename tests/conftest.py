@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -33,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
+    config.addinivalue_line("markers", "needs(*modules): skipped without them; the extra test has them")
     config.addinivalue_line("markers", "long_on(*names): long on these platforms")
     config.addinivalue_line("markers", "long: run with -m long only, so that the others take few minutes")
     # a background process of a shell ignores the signal, and processes that tests start would inherit that
@@ -57,6 +59,10 @@ def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        absent = [name for name in marker.args if importlib.util.find_spec(name) is None]
+        if absent:
+            pytest.skip(f"{' and '.join(absent)} not installed (extra test)")
     if WORKERS in item.config.stash:
         item.config.stash[WORKERS].enter(item.path.parent)
 

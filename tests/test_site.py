@@ -35,7 +35,6 @@ PAGES = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The built site; a broken link or anchor fails the build."""
-    pytest.importorskip("material", reason="mkdocs-material is not installed; the extra docs has it")
     folder = tmp_path_factory.mktemp("site")
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", ".docs/mkdocs.yml"]
     environment = platforms.platform("cpu", {}).environment
