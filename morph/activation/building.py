@@ -17,6 +17,7 @@ from morph.tables import table
 from morph.tables.table import Facts
 
 AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
+_DETACHED = '"$0" "$@" < /dev/null > /dev/null 2>&1 &'  # no child of this process, which need not wait for it
 _COMPLETE = "import sys; from morph.activation import building; building.complete_quietly(sys.argv[1])"
 
 
@@ -87,11 +88,9 @@ def _complete_in_background(backend: str) -> None:
     """Start ``complete_quietly`` in a process of its own, if there is something that can be built."""
     if not native.is_worthwhile(libraries(table.facts(backend))):
         return
-    subprocess.Popen(
-        interpreter.command("-c", _COMPLETE, backend),
+    subprocess.run(
+        ["/bin/sh", "-c", _DETACHED, *interpreter.command("-c", _COMPLETE, backend)],
         env={**os.environ, SWITCH: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
         start_new_session=True,
+        check=False,
     )

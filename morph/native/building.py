@@ -105,17 +105,19 @@ class _Build:
     def run(self) -> None:
         problems = [self._earlier(each) for each in self._libraries if self._has_refused(each)]
         self._libraries = [each for each in self._libraries if not self._has_refused(each)]
+        if not self._libraries:
+            raise problems[0]
         compilations = [each for library in self._libraries for each in self._compilations(library)]
         waiting = [each for each in compilations if not each.object.exists()]
         try:
             with Progress(self._folder, len(waiting)) as progress:
                 self._compile(waiting, progress)
                 self._link()
+                problems += [self._problem(each) for each in self._libraries if each.name in self._problems]
+                for problem in problems:
+                    raise problem
         except KeyboardInterrupt:
             raise KeyboardInterrupt("morph's C++ parts were being built; the next start goes on") from None
-        problems += [self._problem(each) for each in self._libraries if each.name in self._problems]
-        if problems:
-            raise problems[0]
 
     def _compilations(self, library: Library) -> Iterator[_Compilation]:
         recipe, objects = library.recipe(), self._objects(library)

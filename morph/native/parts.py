@@ -47,7 +47,7 @@ class Part(NamedTuple):
 def parts(package: pathlib.Path = PACKAGE) -> dict[str, Part]:
     """Return the parts of morph's package.
 
-    The boxed device does all that the device does, and compiles sooner; an operator takes it a microsecond more.
+    The boxed device does all that the device does, and compiles sooner; an operator takes a microsecond more.
 
     Args:
         package: The folder of the package, or of a copy.
