@@ -81,6 +81,7 @@ def test_a_function_that_fails_is_named(pyzes: ModuleType) -> None:
     assert unknown(card, "pcie_link") == "zesDevicePciGetState: Level Zero returns 0x78000003"
 
 
+@pytest.mark.needs("pyzes")
 def test_without_the_package_or_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyzes", None)
     assert "pip install 'torch-morph[xpu]'" in xpu.open_source().why_unknown

@@ -66,6 +66,7 @@ def test_moore_threads_through_its_own_package(pymtml: ModuleType) -> None:
     assert unknown(first, "processes") == "processes: MTML does not report it"
 
 
+@pytest.mark.needs("pymtml")
 def test_moore_threads_without_its_library_or_package(monkeypatch: pytest.MonkeyPatch) -> None:
     without_library = musa.open_source()
     assert without_library.title == "torch_musa"
