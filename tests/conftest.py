@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -33,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "platforms(*names): run on these platforms only")
+    config.addinivalue_line("markers", "needs(*modules): skipped without them; the extra test has them")
     config.addinivalue_line("markers", "long_on(*names): long on these platforms")
     config.addinivalue_line("markers", "long: run with -m long only, so that the others take few minutes")
     # a background process of a shell ignores the signal, and processes that tests start would inherit that
@@ -55,14 +57,12 @@ def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Builds morph's native parts once for all test processes, before any time limit applies."""
-    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
-        platforms.build_native_parts()
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        absent = [name for name in marker.args if importlib.util.find_spec(name) is None]
+        if absent:
+            pytest.skip(f"{' and '.join(absent)} not installed (extra test)")
     if WORKERS in item.config.stash:
         item.config.stash[WORKERS].enter(item.path.parent)
 
@@ -102,6 +102,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
+def native_parts() -> None:
+    """Morph's native parts, for tests that start a device of its without `platform`."""
+    platforms.build_native_parts()
+
+
+@pytest.fixture(scope="session")
 def cann(request: pytest.FixtureRequest) -> dict[str, str]:
     """The environment variables with which the real torch_npu runs on a CPU."""
     config = request.config
@@ -120,10 +126,8 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 def platform(request: pytest.FixtureRequest) -> Platform:
     """Each platform in turn; `@pytest.mark.platforms("npu")` restricts the choice."""
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
-    chosen = platforms.platform(request.param, variables)
-    if chosen.is_simulated:
-        platforms.build_native_parts()
-    return chosen
+    platforms.build_native_parts()
+    return platforms.platform(request.param, variables)
 
 
 @pytest.fixture(scope="session")
@@ -156,7 +160,9 @@ def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture
-def fresh_environment(built_wheel: pathlib.Path, tmp_path: pathlib.Path) -> installation.FreshEnvironment:
+def fresh_environment(
+    built_wheel: pathlib.Path, native_parts: None, tmp_path: pathlib.Path
+) -> installation.FreshEnvironment:
     """A fresh virtual environment with the project's wheel installed."""
     fresh = installation.create(tmp_path / "environment")
     fresh.install(built_wheel)

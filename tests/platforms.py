@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import os
 import pathlib
@@ -18,6 +19,7 @@ EVERYWHERE = (*NAMES, *OTHERS)
 CHOICE = "MORPH_TEST_PLATFORMS"
 SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
+_BUILDERS = ("morph.native", "morph.activation.building", "morph.tables.table")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,11 +55,13 @@ class Platform:
         return "--rehearse" if self.is_simulated else "--backend", self.backend
 
     def command(self, *, morph: bool) -> list[str]:
-        """Returns the command prefix that runs a program on this platform.
+        """Returns the command prefix that runs a program on this platform, with the native parts built.
 
         Args:
             morph: Whether under `python -m morph`; else under plain Python, also with the simulated device.
         """
+        if morph or self.is_simulated:
+            build_native_parts()
         if morph:
             return [sys.executable, "-m", "morph", *self.options]
         started = ["-m", "tests.software.started", self.backend] if self.is_simulated else []
@@ -132,11 +136,25 @@ def chosen(names: Iterable[str]) -> list[str]:
 
 
 def build_native_parts() -> None:
-    """Builds morph's native parts unless they are cached, before a process with a time limit has to."""
-    building = importlib.import_module("morph.activation.building")
-    table = importlib.import_module("morph.tables.table")
+    """Builds morph's native parts unless they are cached, before a process with a time limit has to.
+
+    Raises:
+        RuntimeError: If they cannot be built; they are tried once.
+    """
+    problem = _problem_of_building()
+    if problem:
+        raise RuntimeError(f"the native parts cannot be built: {problem}")
+
+
+@functools.cache
+def _problem_of_building() -> str | None:
+    native, building, table = map(importlib.import_module, _BUILDERS)
     software = chosen(EVERYWHERE) != ["npu"]
-    building.ensure(table.facts("cpu" if software else "npu"))
+    try:
+        native.build(building.libraries(table.facts("cpu" if software else "npu")))
+    except native.BuildError as error:
+        return str(error)
+    return None
 
 
 def describe(process: subprocess.CompletedProcess[str]) -> str:

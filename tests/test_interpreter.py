@@ -78,6 +78,7 @@ def test_a_python_of_morphs_own(start, hostile: pathlib.Path) -> None:
     assert done.stdout.startswith("morph "), done.stderr
 
 
+@pytest.mark.usefixtures("native_parts")
 @pytest.mark.parametrize("words", [["info", "--json"], ["doctor", "--json"]], ids=" ".join)
 def test_a_command_that_looks_at_this_machine(words: list[str], hostile: pathlib.Path) -> None:
     done = run([sys.executable, str(hostile / "console" / "morph"), *words], hostile)

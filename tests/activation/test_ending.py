@@ -7,16 +7,19 @@ import pytest
 from tests.platforms import Platform
 
 CALLED_BACK = """
-import ctypes, time, torch
+import ctypes, threading, time, torch
+
+begun = threading.Event()
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 def work(_):
+    begun.set()
     time.sleep(0.5)
     print("done", flush=True)
 
 thread = ctypes.c_ulong()
 ctypes.CDLL(None).pthread_create(ctypes.byref(thread), None, work, None)
-time.sleep(0.1)
+begun.wait()
 """
 ENDLESS = CALLED_BACK.replace("0.5", "60").replace('print("done", flush=True)', "")
 

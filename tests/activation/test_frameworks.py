@@ -65,6 +65,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.needs("accelerate", "transformers")
 @pytest.mark.long
 @pytest.mark.platforms("npu", "cpu")
 def test_what_frameworks_choose(platform: Platform, tmp_path: pathlib.Path) -> None:

@@ -21,6 +21,14 @@ HELD = sys.argv[1]
 looking, asked = threading.Event(), threading.Event()
 faulthandler.dump_traceback_later(20, exit=True)
 
+def wait_until_the_main_thread_waits():
+    "Return once it is in importlib's function that takes a module's lock, or after five seconds."
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        if sys._current_frames()[threading.main_thread().ident].f_code.co_name == "acquire":
+            return
+        time.sleep(0.01)
+
 class Path(list):
     "Finders, of which none is asked for HELD before the main thread wants it too."
 
@@ -29,7 +37,7 @@ class Path(list):
         if name == HELD and threading.current_thread() is other:
             looking.set()
             asked.wait(5)
-            time.sleep(0.1)
+            wait_until_the_main_thread_waits()
         return super().__iter__()
 
 def audit(event, arguments):

@@ -54,6 +54,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_cells(platform: Platform) -> None:
     done = platform.run(PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)
@@ -91,6 +92,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_the_extension(platform: Platform) -> None:
     done = platform.run(EXTENSION, morph=False, environment={"MORPH_BACKEND": platform.backend})

@@ -31,6 +31,24 @@ def quick_build(monkeypatch, tmp_path):
     return runs
 
 
+BUILDING = """
+import pathlib, sys, tempfile, time
+from tests.ascend import build
+
+begun = pathlib.Path(sys.argv[1])
+
+def build_once_two_have_begun(folder, scratch):
+    until = time.monotonic() + 60
+    while len(list(begun.iterdir())) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    folder.mkdir()
+
+build._build_into = build_once_two_have_begun
+tempfile.mkdtemp(dir=begun)
+print(build.build(print))
+"""
+
+
 def test_a_second_build_finds_the_first(quick_build):
     lines: list[str] = []
     first, second = build.build(lines.append), build.build(lines.append)
@@ -65,16 +83,11 @@ def test_an_absent_compiler_is_named(monkeypatch):
 
 
 def test_two_processes_build_once(cann, tmp_path):
-    program = (
-        "import pathlib, sys, time; from tests.ascend import build\n"
-        "build._build_into = lambda folder, scratch: (time.sleep(1), folder.mkdir())\n"
-        "print(build.build(print))\n"
-    )
-    variables = {**os.environ, "MORPH_TEST_CACHE": str(tmp_path)}
+    variables = {**os.environ, "MORPH_TEST_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "begun").mkdir()
+    command = [sys.executable, "-c", BUILDING, str(tmp_path / "begun")]
     running = [
-        subprocess.Popen(
-            [sys.executable, "-c", program], cwd=REPOSITORY, env=variables, stdout=subprocess.PIPE, text=True
-        )
+        subprocess.Popen(command, cwd=REPOSITORY, env=variables, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     said = sorted((process.communicate()[0].splitlines() for process in running), key=len)

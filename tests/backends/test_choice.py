@@ -109,10 +109,10 @@ def test_an_explicit_backend_that_cannot_be_used_is_an_error(
     ("environment", "expected"),
     [
         ({"CUDA_VISIBLE_DEVICES": "1"}, "npu 1 1"),
-        ({"CUDA_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
+        pytest.param({"CUDA_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1", marks=pytest.mark.long),
         ({"CUDA_VISIBLE_DEVICES": "0", "ASCEND_RT_VISIBLE_DEVICES": "0,1"}, "npu 2 0,1"),
         ({"CUDA_VISIBLE_DEVICES": ""}, "cpu 0 None"),
-        ({"CUDA_VISIBLE_DEVICES": "-1"}, "cpu 0 None"),
+        pytest.param({"CUDA_VISIBLE_DEVICES": "-1"}, "cpu 0 None", marks=pytest.mark.long),
     ],
 )
 def test_visible_devices_are_carried_to_the_vendor(

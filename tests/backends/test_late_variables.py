@@ -63,7 +63,7 @@ def own(platform: Platform, variable: str) -> str:
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*SIMULATED)
+@pytest.mark.long_on("npu", *SIMULATED)
 @pytest.mark.parametrize("variable", moments.moments())
 def test_the_vendors_variable_follows_at_every_moment(platform: Platform, variable: str) -> None:
     target = own(platform, variable)
@@ -129,7 +129,7 @@ def test_one_device_is_chosen_after_the_import_of_torch(platform: Platform, befo
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*SIMULATED)
+@pytest.mark.long_on("npu", *SIMULATED)
 @pytest.mark.parametrize("mask", ["", "-1"])
 def test_all_devices_are_hidden_after_the_import_of_torch(platform: Platform, mask: str) -> None:
     program = DEVICES.format(before=ASKED[1][0], after="not torch.cuda.is_available()") + textwrap.dedent("""
@@ -156,7 +156,7 @@ for number in "01":
 
 
 @pytest.mark.platforms(*PLATFORMS)
-@pytest.mark.long_on(*SIMULATED)
+@pytest.mark.long_on("npu", *SIMULATED)
 def test_a_launcher_gives_each_child_a_device_of_its_own(platform: Platform) -> None:
     facts = table.load(platform.backend).facts
     variables: Mapping[str, Any] = {CUDA_VARIABLE: "0,1", "OWN": facts.visible_devices or CUDA_VARIABLE}

@@ -60,8 +60,8 @@ def test_a_vendor_is_added_by_one_table_and_one_surface_without_python() -> None
     assert sorted(held) == ["madeup.toml", "torch_madeup-1.0.json"]
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_a_program_is_rehearsed_on_a_vendor_from_outside(environment: FreshEnvironment) -> None:
-    platforms.build_native_parts()
     done = run(environment, "--rehearse", "madeup", "-c", textwrap.dedent(TRAINING))
     assert done.stdout.splitlines() == ["madeup:0 True (8, 0)", "True False"], platforms.describe(done)
     said = done.stderr.splitlines()
@@ -170,8 +170,8 @@ ROWS = """
 """
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
-    platforms.build_native_parts()
     surface = (SPECIMEN / "morph_madeup" / "torch_madeup-1.0.json").read_text()
     table = TABLE.replace("\n[noop]\n", ROWS) + '"torch.cuda.MemPool.use_count" = "nobody counts"\n'
     files = {"madeup.toml": table, "torch_madeup-1.0.json": surface, "pools.py": POOLS}
@@ -190,6 +190,7 @@ def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
     assert "torch.cuda.MemPool.use_count does not exist on backend 'madeup': nobody counts" in done.stderr
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_the_next_is_tried_after_a_broken_one(outside: Outside) -> None:
     code = (
         "from morph import activation; activation.arm(); import torch, morph; print(morph.status().backend)"

@@ -49,6 +49,7 @@ def test_the_vendor_s_device_is_shown(
     assert screens.steady(shown) == screens.steady(screens.recorded("info"))
 
 
+@pytest.mark.needs("pynvml")
 @pytest.mark.platforms("cpu")
 @pytest.mark.parametrize(
     ("variables", "reason"),
@@ -92,6 +93,7 @@ def _survey(found: dict[str, Any]) -> Survey:
     )
 
 
+@pytest.mark.needs("torch_npu", "pynvml")
 @pytest.mark.platforms("cpu")
 def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
     shown, _, severity = terminal.run("doctor", environment={**platform.environment, **screens.BROKEN})

@@ -15,7 +15,7 @@ NAMES = ("morph.pth", "morph.start", "morph.toml")
 
 @pytest.fixture(scope="session")
 def wheel_environment(
-    built_wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+    built_wheel: pathlib.Path, native_parts: None, tmp_path_factory: pytest.TempPathFactory
 ) -> FreshEnvironment:
     """An environment with the built wheel, shared by tests that do not change the package."""
     fresh = installation.create(tmp_path_factory.mktemp("enabled") / "environment")

@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.environment.conftest import NAMES, record
 from tests.installation import FreshEnvironment, copy_sources, create
 from tests.platforms import describe
@@ -140,6 +142,7 @@ def test_pip_removes_the_files_when_it_upgrades_or_uninstalls(
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+@pytest.mark.long
 def test_an_editable_installation(tmp_path: pathlib.Path) -> None:
     checkout = copy_sources(tmp_path / "a checkout 'of' mörph")
     environment = create(tmp_path / "environment")

@@ -133,7 +133,9 @@ def test_without_morph_the_tests_are_skipped(project: Project) -> None:
     assert "SKIPPED [1] test_cuda.py:19: CUDA devices: 2 needed, 0 found" in done.stdout
 
 
-@pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
+@pytest.mark.parametrize(
+    "mode", ["importlib", *(pytest.param(mode, marks=pytest.mark.long) for mode in ("prepend", "append"))]
+)
 def test_with_every_mode_of_import(project: Project, mode: str) -> None:
     options = "--morph", *CPU, "--morph-devices", "2", f"--import-mode={mode}"
     assert_ran(project.pytest(*options), "2 passed")
@@ -147,6 +149,7 @@ def test_the_ini_file_asks_for_it_and_the_marker_skips(project: Project) -> None
     assert "SKIPPED [1] test_cuda.py:19: CUDA devices: 2 needed, 1 found" in done.stdout
 
 
+@pytest.mark.long
 def test_each_worker_of_xdist_has_its_own_devices(project: Project) -> None:
     allocated = """
 @pytest.mark.parametrize("number", range(4))
@@ -209,6 +212,7 @@ def test_the_marker_and_the_options_are_documented(project: Project) -> None:
         assert name in shown
 
 
+@pytest.mark.long
 def test_switched_off_and_named(project: Project) -> None:
     project.write(test_cuda="def test_nothing(): pass")
     assert "1 passed" in project.pytest("-p", "no:morph").stdout
@@ -217,6 +221,7 @@ def test_switched_off_and_named(project: Project) -> None:
     assert_ran(project.pytest("-p", "morph", *CPU, variables=alone), "1 passed", "the CPU, 1 device")
 
 
+@pytest.mark.long
 def test_below_the_launcher(project: Project) -> None:
     project.write(conftest="")
     launched = "-m", "morph", "--backend", "cpu"
@@ -280,6 +285,7 @@ def test_scope():
     assert_ran(project.pytest("--morph", "-n1"), "1 passed", "the CPU, 1 device")
 
 
+@pytest.mark.long
 def test_on_ascend(project: Project, cann: dict[str, str]) -> None:
     project.write(test_cuda=TESTS + CHILDREN)
     done = project.pytest("--morph", variables={**cann, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+
 from tests.finders.specimen import Checkout
 
 
@@ -46,6 +48,7 @@ def test_one_that_cannot_load_is_replaced(checkout: Checkout, broken: pathlib.Pa
     ]
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_activation_replaces_what_is_imported_and_deactivation_puts_it_back(
     checkout: Checkout, broken: pathlib.Path
 ) -> None:

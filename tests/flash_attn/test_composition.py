@@ -41,6 +41,7 @@ def test_checkpoints_recompute_the_same(reentrant):
         assert all(map(torch.equal, *results))
 
 
+@pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_a_selective_checkpoint_sees_the_operator():
     from flash_attn import flash_attn_func

@@ -23,6 +23,7 @@ def everywhere() -> None:
     """Overrides the fixture that adds the worker: these tests start their own processes."""
 
 
+@pytest.mark.needs("transformers")
 @pytest.mark.long
 @pytest.mark.platforms("cpu", "simulated-musa")
 def test_transformers_with_flash_attn_compute_what_they_do_without(platform: Platform) -> None:

@@ -247,6 +247,7 @@ def test_a_start_imports_next_to_nothing(folder: Folder) -> None:
     assert extra == len(names)
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_options_of_the_command_reach_children(folder: Folder) -> None:
     folder.write("child.py", LOOK + "print(on_gpu())")
     folder.write("program.py", "import subprocess, sys; subprocess.run([sys.executable, 'child.py'])")

@@ -59,7 +59,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"morph {__version__}\n" * 2
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=["itself", "child"])
+@pytest.mark.parametrize(
+    "program", [PROGRAMS[0], pytest.param(PROGRAMS[1], marks=pytest.mark.long)], ids=["itself", "child"]
+)
 def test_quiet(program: str) -> None:
     line = "morph: cuda is cpu (the CPU, 1 device)\n"
     assert run("-m", "morph", "-c", program).stderr == line

@@ -120,7 +120,8 @@ def test_siblings_and_changed_directory(folder: Folder) -> None:
         "sys.excepthook = lambda *error: sys.exit(7); 1 / 0",
         "sys.excepthook = lambda *error: {}['key']; 1 / 0",
         "atexit.register(print, 'one'); atexit.register(print, 'two'); print('body'); 1 / 0",
-        "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start(); sys.exit(4)",
+        "main = threading.main_thread()\n"
+        "threading.Thread(target=lambda: (main.join(), print('thread'))).start(); sys.exit(4)",
         "threading.Thread(target=lambda: 1 / 0, name='worker').start()",
         "warnings.warn('old', DeprecationWarning)",
         "print(signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT))",

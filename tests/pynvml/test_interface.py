@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.platforms("cpu")
+pytestmark = [pytest.mark.platforms("cpu"), pytest.mark.needs("pynvml")]
 
 OWN = ("nvmlLib", "_nvmlLib_refcount", "_extractNVMLErrorsAsClasses")
 """Names with which the real module holds the library and creates its classes."""

@@ -44,6 +44,7 @@ def with_tool(folder: pathlib.Path, name: str, recorded: str) -> dict[str, str]:
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.needs("gpustat")
 @pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_gpustat_shows_the_devices(platform: Platform) -> None:
@@ -57,6 +58,7 @@ def test_gpustat_shows_the_devices(platform: Platform) -> None:
         assert gpu["power.draw"] is None
 
 
+@pytest.mark.needs("nvitop")
 @pytest.mark.long
 @pytest.mark.platforms("cpu", "npu")
 def test_nvitop_shows_the_devices(platform: Platform) -> None:
@@ -69,6 +71,7 @@ def test_nvitop_shows_the_devices(platform: Platform) -> None:
         assert re.search(r"^\|   0 +\d+ C ", done.stdout, re.MULTILINE), describe(done)
 
 
+@pytest.mark.needs("gpustat")
 @pytest.mark.platforms("simulated-npu")
 def test_gpustat_shows_what_npu_smi_tells(platform: Platform, tmp_path: pathlib.Path) -> None:
     environment = with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt")
@@ -84,6 +87,7 @@ def test_gpustat_shows_what_npu_smi_tells(platform: Platform, tmp_path: pathlib.
 
 
 @pytest.mark.platforms("cpu")
+@pytest.mark.needs("pynvml")
 def test_torch_is_imported_by_opening_and_without_morph_sees_none_of_it(platform: Platform) -> None:
     program = """
 import sys

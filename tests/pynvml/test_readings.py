@@ -132,6 +132,7 @@ def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
         assert [value.scopeId for value in values] == [0, 1, 0]
 
 
+@pytest.mark.needs("accelerate")
 @pytest.mark.platforms("cpu")
 def test_the_cpu_is_measured_by_psutil() -> None:
     from accelerate.utils.environment import override_numa_affinity

@@ -77,7 +77,7 @@ class Release:
             "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
         }
         # builds the native parts; the long tests are the programs
-        tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "", *self.tests]
+        tests = [python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "-m", "", *self.tests]
         passed = subprocess.run(tests, cwd=REPOSITORY, env=environment, check=False).returncode == 0
         for name in self.platforms if self.idioms else ():
             idioms = [python, "-m", "tests.idioms.run", "--platform", name]

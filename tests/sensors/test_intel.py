@@ -30,6 +30,7 @@ def pyzes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+@pytest.mark.needs("pyzes")
 def test_cards_and_tiles(pyzes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     source = xpu.open_source()
     assert (source.title, source.driver_version()) == ("pyzes", "1.6.31294")
@@ -44,6 +45,7 @@ def test_cards_and_tiles(pyzes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> 
     assert source.position(0) == 2
 
 
+@pytest.mark.needs("pyzes")
 def test_every_reading(pyzes: ModuleType) -> None:
     tile, _, card = xpu.open_source().devices()
     assert card.name() == "Intel(R) Data Center GPU Max 1550"
@@ -68,6 +70,7 @@ def test_every_reading(pyzes: ModuleType) -> None:
         assert "Level Zero Sysman does not report it" in unknown(device, reading, *arguments)
 
 
+@pytest.mark.needs("pyzes")
 def test_a_function_that_fails_is_named(pyzes: ModuleType) -> None:
     _, _, card = xpu.open_source().devices()
     refuse = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(
@@ -78,6 +81,7 @@ def test_a_function_that_fails_is_named(pyzes: ModuleType) -> None:
     assert unknown(card, "pcie_link") == "zesDevicePciGetState: Level Zero returns 0x78000003"
 
 
+@pytest.mark.needs("pyzes")
 def test_without_the_package_or_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyzes", None)
     assert "pip install 'torch-morph[xpu]'" in xpu.open_source().why_unknown

@@ -14,7 +14,6 @@ def machine(request: pytest.FixtureRequest) -> Platform:
     """The simulated npu, the real torch_npu over the soft CANN and the simulated xpu, unless tests choose."""
     if request.param == "npu":
         return platforms.platform("npu", request.getfixturevalue("cann"))
-    platforms.build_native_parts()
     return platforms.platform(request.param, {})
 
 

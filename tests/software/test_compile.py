@@ -15,7 +15,6 @@ from tests.worker import Worker, Workers
 @pytest.fixture(scope="module")
 def worker(worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory) -> Worker:
     """A process under morph with two software devices and an empty inductor cache."""
-    platforms.build_native_parts()
     remembered = str(tmp_path_factory.mktemp("inductor"))
     variables = {"MORPH_DEVICES": "2", "TORCHINDUCTOR_CACHE_DIR": remembered}
     return worker_pool.on(platforms.platform("cpu", variables), morph=True)

@@ -55,11 +55,13 @@ def test_pip_builds_a_package_whose_operators_are_cudas(tmp_path):
     assert run("-c", USE, folder=tmp_path, PYTHONPATH=path) == "cuda:0\n"
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_a_shuffled_order_of_threads_finds_a_race(tmp_path):
     assert run("-c", RACE, folder=tmp_path) == "[1]\n"
     assert run("-c", RACE, folder=tmp_path, MORPH_SHUFFLE="1") == "[0, 1]\n"
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_deactivation_restores_torchs_builder(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     subprocess.run([sys.executable, "-c", UNDONE], cwd=tmp_path, env=environment, check=True)

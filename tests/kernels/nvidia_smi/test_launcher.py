@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from morph.kernels.nvidia_smi import launcher
 
 PROGRAM = """
@@ -29,6 +31,7 @@ def run(*words: str, **variables: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.usefixtures("native_parts")
 def test_is_found_while_morph_is_active():
     assert run("-c", PROGRAM, MORPH_DEVICES="3") == "None True 3"
 

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("native_parts")
+
 
 def run(code: str, *paths: pathlib.Path, **variables: str) -> str:
     """Return what a program prints under morph on the CPU."""

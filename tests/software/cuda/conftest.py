@@ -11,7 +11,6 @@ from tests.worker import Worker, Workers
 @pytest.fixture(scope="session")
 def worker(worker_pool: Workers) -> Worker:
     """The process under morph, with two software devices."""
-    platforms.build_native_parts()
     return worker_pool.on(platforms.platform("cpu", {"MORPH_DEVICES": "2"}), morph=True)
 
 
