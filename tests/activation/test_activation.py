@@ -91,7 +91,7 @@ def test_deactivated_before_torch_is_imported(platform: Platform, waits: str) ->
     platform.run(textwrap.dedent(text), morph=False, environment={"MORPH_BACKEND": "cpu"})
 
 
-@pytest.mark.long_on("simulated-npu")
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_says_one_line_at_start(platform: Platform) -> None:
     stderr = script(platform, "import morph; morph.activate(BACKEND); morph.activate(BACKEND)")
     said = [line for line in stderr.splitlines() if line.startswith("morph: ")]
@@ -99,7 +99,7 @@ def test_says_one_line_at_start(platform: Platform) -> None:
     assert f"cuda is {platform.backend}" in said[0]
 
 
-@pytest.mark.long_on("simulated-npu")
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -> None:
     script(
         platform,
@@ -305,7 +305,7 @@ def test_an_activation_that_fails_half_way_applies_nothing(platform: Platform) -
     )
 
 
-@pytest.mark.long_on("simulated-npu")
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_threads_activating_at_once_get_one_activation(platform: Platform) -> None:
     script(
         platform,
