@@ -23,6 +23,7 @@ CONSOLE_SCRIPT = "import sys; from morph.launcher.command import main; sys.exit(
 
 # What the modules start that import a module of STARTING
 STARTS = {
+    "morph.activation.building": "interpreter.command, in the background",
     "morph.aliases.sensors.tool": "a vendor's tool",
     "morph.diagnosis.native_parts": "a compiler",
     "morph.diagnosis.processes": "interpreter.command",

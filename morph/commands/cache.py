@@ -100,7 +100,7 @@ def _print(before: dict[str, int], after: dict[str, int], *, as_json: bool) -> N
     for folder, size in after.items():
         table.add_row(_mebibytes(size), folder)
     console().print(table if after else "there is no cache yet")
-    if removed := sum(before.values()) - sum(after.values()):
+    if (removed := sum(before.values()) - sum(after.values())) > 0:
         print(f"{_mebibytes(removed)} MiB removed")
 
 
