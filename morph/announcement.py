@@ -47,8 +47,23 @@ def report_in_first_process(line: str) -> None:
 
 
 def report(line: str) -> None:
-    """Print one line from morph on standard error."""
-    print(f"morph: {line}", file=sys.stderr, flush=True)
+    """Print one line from morph on standard error; where that cannot be written, there is none."""
+    try:
+        _write(f"morph: {line}\n")
+    except Exception:  # a full disk, a reader that has gone, a stream of the program's own
+        return
+
+
+def _write(text: str) -> None:
+    stream = sys.stderr
+    if stream is None:  # it was closed
+        return
+    raw = getattr(getattr(stream, "buffer", None), "raw", None) if stream is sys.__stderr__ else None
+    if raw is None:
+        stream.write(text)
+    stream.flush()
+    if raw is not None:  # what a buffer keeps fails once more when Python ends, with status 120
+        raw.write(text.encode(stream.encoding, stream.errors or "strict"))
 
 
 def say_inactive(error: Exception) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from morph.errors import BuildError
 # Where a control group's memory limit and use are found: version 2, then version 1
 _FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
 _ROOT = pathlib.Path("/sys/fs/cgroup")
+_MEMORY = pathlib.Path("/proc/meminfo")
 
 
 def total_memory() -> int:
@@ -23,10 +25,8 @@ def total_memory() -> int:
 
 def free_memory() -> int:
     """Return the part of ``total_memory`` that is still free."""
-    import psutil  # takes 10 ms, which each activation would pay
-
     left = (max(0, limit - used) for limit, used in _groups())
-    return min([psutil.virtual_memory().available, *left])
+    return min([_available(), *left])
 
 
 def compiler() -> list[str]:
@@ -44,6 +44,12 @@ def compiler() -> list[str]:
             return command
     missing = f"{named[0]} (CXX)" if named else "c++, g++, clang++"
     raise BuildError(f"no C++ compiler: {missing} not found; install g++")
+
+
+def _available() -> int:
+    text = _MEMORY.read_text() if _MEMORY.exists() else ""
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) << 10 if found else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _groups() -> Iterator[tuple[int, int]]:

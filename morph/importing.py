@@ -151,11 +151,13 @@ def _release_lock() -> bool:
 
 def _folders_of_program() -> set[str]:
     main = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0]
-    folders = {os.path.dirname(os.path.abspath(main)), os.path.dirname(os.path.realpath(main))}
-    return folders.union(["", _current_folder()], os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    path = os.path.join(current_folder() or os.sep, main)
+    folders = {os.path.dirname(os.path.normpath(path)), os.path.dirname(os.path.realpath(path))}
+    return folders.union(["", current_folder()], os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 
-def _current_folder() -> str:
+def current_folder() -> str:
+    """Return the current folder; an empty text if it was deleted."""
     try:
         return os.getcwd()
     except FileNotFoundError:

@@ -10,14 +10,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psutil
-
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.powercap import SAMPLE, Powercap
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
+from morph.importing import own_imports
 from morph.software import properties
 from morph.software.machine import started
 from morph.software.settings import TOOLKIT
+
+with own_imports:
+    import psutil
 
 # The kernel's names for processor sensors: Intel, AMD, Arm
 _SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")

@@ -34,15 +34,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _folders() -> list[pathlib.Path]:
-    from morph.native import cache
+    """Return the folders that are there, and that nobody else can change."""
+    from morph import private
 
-    user, instead = cache.folders()
-    return [user, user.parent / "programs", user.parent / "wheels", instead]
+    user, *others = [*private.folders("native"), *private.folders("programs")]
+    return [*filter(private.is_private, [user, user.parent / "wheels", *others])]
 
 
 def _sizes() -> dict[str, int]:
     """Return the bytes in each folder that exists."""
-    return {str(folder): sum(map(_size, folder.rglob("*"))) for folder in _folders() if folder.is_dir()}
+    return {str(folder): sum(map(_size, folder.rglob("*"))) for folder in _folders()}
 
 
 def _size(path: pathlib.Path) -> int:
@@ -54,9 +55,10 @@ def _size(path: pathlib.Path) -> int:
 
 
 def _clean(*, everything: bool) -> None:
+    from morph import private
     from morph.native import building, cache
 
-    for folder in filter(pathlib.Path.is_dir, cache.folders()):
+    for folder in filter(private.is_private, cache.folders()):
         with building.alone(folder):
             for path in [*folder.iterdir(), *folder.glob("shared/*")]:
                 if everything or path.name not in _used():

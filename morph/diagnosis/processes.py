@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +39,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     Lines about a long build are shown at once; the process is interrupted after ``TIMEOUT``.
     """
     command = interpreter.command(*words)
-    with tempfile.TemporaryFile("w+") as output:
+    with open(os.memfd_create("output"), "w+") as output:
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.PIPE, text=True, env=_environment()
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from morph.announcement import launcher
 from morph.commands import COMMANDS
 from morph.errors import did_you_mean
-from morph.importing import is_path_safe
+from morph.importing import current_folder, is_path_safe
 from morph.launcher.tracebacks import call_as_outermost, show_from
 from morph.startup.beside import modules_beside
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from morph.finders.rewriting.literals import Literals
 
 PYC_HEADER = 16
+DELETED = "/proc/self/cwd"  # stands for the current folder once it is deleted: nothing is in it
 _launcher = sys.modules["__main__"]  # with no reference it would be cleared while its code still runs
 
 
@@ -47,7 +48,7 @@ class Program(NamedTuple):
 
     def folder(self) -> pathlib.Path:
         """Return the program's folder; the current one if the program is not a file."""
-        path = pathlib.Path(self.what if self.kind == "file" else "").resolve()
+        path = pathlib.Path(current_folder() or DELETED, self.what if self.kind == "file" else "").resolve()
         return path if path.is_dir() else path.parent
 
     def modules(self) -> list[str]:
@@ -84,7 +85,7 @@ def run_script(path: str, namespace: dict[str, Any], literals: Literals | None) 
 
 def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
     sys.argv = [program.what, *program.arguments]
-    path = os.path.join(os.getcwd(), program.what)
+    path = os.path.join(current_folder(), program.what)
     if _is_path_entry(path):
         sys.path.insert(0, path)  # as Python does, even under -P
         _run_module_as_main("__main__", False)
@@ -96,7 +97,8 @@ def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | 
 
 def _run_module(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
     sys.argv = ["-m", *program.arguments]
-    insert_path(os.getcwd())
+    if current_folder():
+        insert_path(current_folder())
     _run_module_as_main(program.what, True)
 
 
@@ -173,7 +175,7 @@ def _is_path_entry(path: str) -> bool:
 
 def _check_readable(path: str) -> None:
     try:
-        io.open_code(os.path.abspath(path)).close()
+        io.open_code(os.path.join(current_folder() or DELETED, path)).close()
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}{_hint(path)}"
         print(f"{launcher()}: can't open file {path!r}: {reason}", file=sys.stderr)

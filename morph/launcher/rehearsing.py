@@ -8,11 +8,11 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 from contextlib import AbstractContextManager
 from typing import Any
 
-from morph import SWITCH, host, interpreter
+from morph import SWITCH, host, interpreter, private
+from morph.announcement import report
 from morph.errors import BuildError
 from morph.launcher.options import Options
 from morph.launcher.program import Program
@@ -67,7 +67,7 @@ def on_every_vendor(options: Options, program: Program) -> int:
     results = []
     for number, name in enumerate(names, 1):
         title = table.facts(name).title
-        print(f"morph: rehearsing on {title}, {number} of {len(names)}", file=sys.stderr, flush=True)
+        report(f"rehearsing on {title}, {number} of {len(names)}")
         results.append(_on_vendor(name, options, program, standard_input))
     print_results(results)
     if options.json:
@@ -76,12 +76,12 @@ def on_every_vendor(options: Options, program: Program) -> int:
 
 
 def _on_vendor(name: str, options: Options, program: Program, given: bytes | None) -> Result:
-    with tempfile.TemporaryDirectory(prefix="morph-rehearsal-") as folder:
+    with private.scratch("morph-rehearsal-") as folder:
         environment = {key: value for key, value in os.environ.items() if key not in (BACKEND, REHEARSE)}
-        environment[RECORDS] = folder
+        environment[RECORDS] = str(folder)
         command = interpreter.launcher_command("--rehearse", name, *options.words(), *program.words())
         done = subprocess.run(command, env=environment, input=given, check=False)
-        recorded = records(pathlib.Path(folder))
+        recorded = records(folder)
         status = Ending("SystemExit", str(done.returncode)) if done.returncode else None
         return result(table.load(name), recorded, status)
 

@@ -121,7 +121,7 @@ class _Build:
 
     def _compilations(self, library: Library) -> Iterator[_Compilation]:
         recipe, objects = library.recipe(), self._objects(library)
-        objects.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache.prepare(objects)
         options = [each.format(folder=self._folder) for each in recipe.options]
         for unit in recipe.units:
             source = objects / f"{unit.name}.cpp"
@@ -156,7 +156,6 @@ class _Build:
             library = ready[number]
             objects = self._objects(library)
             if error is None:
-                (self._folder / library.place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 cache.keep(objects / library.place.name, self._folder / library.place)
             else:
                 self._problems[library.name] = error

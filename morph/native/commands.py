@@ -9,6 +9,8 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 
+from morph import host
+
 MEMORY = 3 << 29  # bytes that one compiler takes, of torch's headers mostly
 PAUSE = 0.02  # seconds
 # a compiler that ends with one of these may succeed the next time
@@ -39,7 +41,7 @@ class CommandError(Exception):
         super().__init__(command, status, output)
         self.command = command
         self.output = output
-        self.is_transient = status < 0 or any(words in output for words in TRANSIENT)
+        self.is_transient = not 0 <= status <= 128 or any(words in output for words in TRANSIENT)
         self.is_about_space = any(words in output for words in FULL)
         self._status = status
 
@@ -76,7 +78,8 @@ def run_together(
     Raises:
         CommandError: If one fails, unless ``ended`` does something else.
     """
-    waiting = [_Command(number, words) for number, words in enumerate(commands)]
+    lifeline, held = os.pipe()
+    waiting = [_Command(number, words, lifeline) for number, words in enumerate(commands)]
     running: list[_Command] = []
     room = _room() if waiting else 0
     try:
@@ -84,27 +87,40 @@ def run_together(
             while waiting and len(running) < room:
                 running.append(waiting.pop(0).start())
             time.sleep(PAUSE)
-            check()
             for each in [each for each in running if each.has_ended()]:
                 running.remove(each)
                 ended(each.number, each.error())
+            check()
     finally:
         for each in running:
             each.end()
+        os.close(lifeline)
+        os.close(held)
+
+
+# a command ends with the process that holds the other end of its standard input, however that one ends
+_GUARDED = """exec 3<&0 < /dev/null
+(read -r _ <&3; kill -KILL 0) &
+"$@" 3<&-
+status=$?
+kill $!
+exit $status
+"""
 
 
 class _Command:
     """A command in a session of its own, so that its own children end with it."""
 
-    def __init__(self, number: int, words: Sequence[str | os.PathLike[str]]) -> None:
+    def __init__(self, number: int, words: Sequence[str | os.PathLike[str]], lifeline: int) -> None:
         self.number = number
         self._words = [os.fspath(word) for word in words]
+        self._lifeline = lifeline
 
     def start(self) -> _Command:
         self._errors = os.fdopen(os.memfd_create("errors"), "w+b")  # needs no folder
         self._process = subprocess.Popen(
-            self._words,
-            stdin=subprocess.DEVNULL,
+            ["/bin/sh", "-c", _GUARDED, "sh", *self._words],
+            stdin=self._lifeline,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
             start_new_session=True,
@@ -130,6 +146,4 @@ class _Command:
 
 def _room() -> int:
     """Return how many commands may run at once."""
-    from morph import host  # and psutil
-
     return max(1, min(len(os.sched_getaffinity(0)), host.free_memory() // MEMORY))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from morph import activation
+from morph import activation, private
 from morph.rehearsal.recording import Rehearsal, records
 from morph.variables import RECORDS
 
@@ -30,7 +30,7 @@ def recorded(tell: Tell) -> Iterator[Rehearsal]:
     """
     is_first = RECORDS not in os.environ
     if is_first:
-        os.environ[RECORDS] = tempfile.mkdtemp(prefix="morph-rehearsal-")
+        os.environ[RECORDS] = tempfile.mkdtemp(prefix="morph-rehearsal-", dir=private.temporary_place())
     rehearsal = Rehearsal(pathlib.Path(os.environ[RECORDS]), operators)
     if is_first:
         atexit.register(_tell, tell, rehearsal, os.getpid())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import pathlib
 import platform
 import re
@@ -14,6 +15,8 @@ from morph.software import visible
 from morph.software.machine import started
 
 MIB = 1 << 20
+_INFORMATION = pathlib.Path("/proc/cpuinfo")
+_PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -98,31 +101,45 @@ def of_number(number: int) -> DeviceProperties:
 
 @functools.cache
 def _processor() -> dict[str, Any]:
-    import psutil  # takes 10 ms, which each activation would pay
-
-    frequency, name = psutil.cpu_freq(), f"CPU: {_model()}"
+    name = f"CPU: {_model()}"
     return {
         "name": name,
         "gcnArchName": name,
-        "multi_processor_count": psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
+        "multi_processor_count": _cores(),
         "L2_cache_size": _cache_size(),
-        "clock_rate": int((frequency.max or frequency.current) * 1000) if frequency else 0,
+        "clock_rate": _clock_rate(),
     }
 
 
 def _model() -> str:
-    information = pathlib.Path("/proc/cpuinfo")
-    if information.exists():
-        found = re.search(r"^model name\s*:\s*(.+)$", information.read_text(), re.MULTILINE)
-        if found:
-            return found[1]
-    return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", _content(_INFORMATION), re.MULTILINE)
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def _cores() -> int:
+    """Return the number of cores, each of which may run several threads."""
+    threads = {_content(each) for each in _PROCESSORS.glob("cpu[0-9]*/topology/thread_siblings_list")}
+    return len(threads) or os.cpu_count() or 1
 
 
 def _cache_size() -> int:
-    size = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
-    found = re.fullmatch(r"(\d+)K\s*", size.read_text()) if size.exists() else None
+    found = re.fullmatch(r"(\d+)K\s*", _content(_PROCESSORS / "cpu0" / "cache" / "index2" / "size"))
     return int(found[1]) << 10 if found else 0
+
+
+def _clock_rate() -> int:
+    """Return the highest frequency in kHz, else the current one; 0 where nothing says it."""
+    said = [_content(each).strip() for each in _PROCESSORS.glob("cpu[0-9]*/cpufreq/scaling_max_freq")]
+    now = re.findall(r"^cpu MHz\s*:\s*([\d.]+)$", _content(_INFORMATION), re.MULTILINE)
+    highest = max((int(each) for each in said if each.isdecimal()), default=0)
+    return highest or int(max(map(float, now), default=0.0) * 1000)
+
+
+def _content(path: pathlib.Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # another processor, or a container that hides it
+        return ""
 
 
 DeviceProperties.__name__ = DeviceProperties.__qualname__ = "_CudaDeviceProperties"

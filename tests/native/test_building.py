@@ -148,9 +148,7 @@ def test_a_refusal_is_one_line_and_remembered(platform: Platform, source: pathli
     assert second[0].startswith("an earlier build of the C++ part 'probe' failed, see ")
 
 
-def test_a_library_that_is_no_module_is_refused_in_one_line(
-    platform: Platform, source: pathlib.Path
-) -> None:
+def test_a_library_that_is_no_module_is_refused_in_one_line(platform: Platform, source: pathlib.Path) -> None:
     source.write_text("int nothing;\n")
     *_, problem = failed(platform, source)
     assert problem.startswith("the C++ part 'probe' cannot be loaded: ")

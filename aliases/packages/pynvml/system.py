@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import psutil
+from morph.importing import own_imports
 
 from .errors import fail
 from .library import source, told
+
+with own_imports:
+    import psutil
 
 NVML_VERSION = "13.615.71"
 

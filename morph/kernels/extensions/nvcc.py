@@ -11,9 +11,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 
+from morph import private
 from morph.errors import MorphError
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.options import Options
@@ -58,8 +58,8 @@ def _run(options: Options) -> int:
         return _call(
             [*_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
         )
-    with tempfile.TemporaryDirectory(prefix="morph-nvcc-") as folder:
-        return _build(options, pathlib.Path(folder))
+    with private.scratch("morph-nvcc-") as folder:
+        return _build(options, folder)
 
 
 def _build(options: Options, folder: pathlib.Path) -> int:

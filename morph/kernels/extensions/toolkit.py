@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from morph import native
+from morph import native, private
 from morph.kernels.extensions import headers
 from morph.native import BuildError, cache, compiling
 from morph.native.library import Unit, together
@@ -73,7 +73,6 @@ def assemble(refusal: str = "") -> Toolkit:
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
         try:
-            cache.prepare(toolkit.home)
             _write(toolkit, refusal)
         except OSError as error:
             problems.append(f"{folder}: {error.strerror or error}")
@@ -90,20 +89,21 @@ def _tables() -> list[Unit]:
 
 def _write(toolkit: Toolkit, refusal: str) -> None:
     done = toolkit.home / "complete"
-    if not done.exists():
-        with cache.locked(toolkit.home, contextlib.nullcontext):
-            if not done.exists():
-                _fill(toolkit, refusal)
-                done.touch()
+    if private.is_private(done):
+        return
+    private.prepare(toolkit.home)
+    with cache.locked(toolkit.home, contextlib.nullcontext):
+        if not private.is_private(done):
+            _fill(toolkit, refusal)
+            private.write(done, b"")
 
 
 def _fill(toolkit: Toolkit, refusal: str) -> None:
     for folder in ("bin", "include", "lib64"):
         (toolkit.home / folder).mkdir(mode=0o700, exist_ok=True)
     _write_version(toolkit)
-    compiler = toolkit.home / "bin" / "nvcc"
-    compiler.write_text(_compiler(toolkit.home, refusal))
-    compiler.chmod(0o700)
+    compiler = _compiler(toolkit.home, refusal)
+    private.write(toolkit.home / "bin" / "nvcc", compiler.encode(), mode=0o700)
     if refusal:
         return
     _write_headers(toolkit.include)

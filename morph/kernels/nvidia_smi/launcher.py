@@ -8,11 +8,10 @@ import pathlib
 import shlex
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from importlib.machinery import PathFinder
 
-from morph import variables
+from morph import private
 
 NAME = "nvidia-smi"
 _DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # on Linux, and in WSL
@@ -60,48 +59,24 @@ def folder() -> pathlib.Path:
     program = _PROGRAM.format(paths=_paths())
     key = hashlib.sha256(f"{sys.executable}\n{program}".encode()).hexdigest()[:16]
     problem: OSError | None = None
-    for root in _roots():
-        found = root / key
+    for root in private.folders("programs"):
         try:
-            if not _is_ours(found / NAME):
-                _write(found, program)
+            if not private.is_private(root / key / NAME):
+                _write(root / key, program)
         except OSError as error:
             problem = error
             continue
-        return found
+        return root / key
     assert problem is not None
     raise problem
 
 
-def _is_ours(file: pathlib.Path) -> bool:
-    """Return whether the file is there, and nobody else can have written it."""
-    try:
-        entries = [os.lstat(each) for each in (file, file.parent, file.parent.parent)]
-    except OSError:
-        return False
-    return all(each.st_uid == os.getuid() and not each.st_mode & 0o022 for each in entries)
-
-
-def _roots() -> Iterator[pathlib.Path]:
-    """Yield the folders to keep programs in, the preferred one first; they may not exist."""
-    import platformdirs
-
-    yield pathlib.Path(variables.read(variables.CACHE) or platformdirs.user_cache_path("morph")) / "programs"
-    yield pathlib.Path(tempfile.gettempdir()) / f"morph-programs-{os.getuid()}"
-
-
 def _write(found: pathlib.Path, program: str) -> None:
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found.parent.chmod(0o700)
     source = found / "nvidia_smi.py"
     script = _SCRIPT.format(python=shlex.quote(sys.executable), program=shlex.quote(str(source)))
-    for file, text, mode in ((source, program, 0o600), (found / NAME, script, 0o700)):
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        new.write_text(text, encoding="utf-8")
-        new.chmod(mode)
-        new.replace(file)
-    if not _is_ours(found / NAME):
-        raise PermissionError(None, "others can write here", str(found))
+    private.prepare(found)
+    private.write(source, program.encode())
+    private.write(found / NAME, script.encode(), mode=0o700)
 
 
 def _paths() -> list[str]:

@@ -8,8 +8,8 @@ import pathlib
 import platform
 import shutil
 import subprocess
-import tempfile
 
+from morph import private
 from morph.errors import MorphError
 from morph.host import compiler
 
@@ -37,9 +37,10 @@ def build(source: str, fuse: bool) -> bytes:
     Raises:
         BuildError: If there is no compiler.
         KernelBuildError: If the compiler refuses it.
+        MorphError: If there is no folder to compile in.
     """
-    with tempfile.TemporaryDirectory(prefix="morph-triton-") as folder:
-        file, library = pathlib.Path(folder, "kernel.cpp"), pathlib.Path(folder, "kernel.so")
+    with private.scratch("morph-triton-") as folder:
+        file, library = folder / "kernel.cpp", folder / "kernel.so"
         file.write_text(source)
         contraction = f"-ffp-contract={'fast' if fuse else 'off'}"
         words = [*compiler(), *FLAGS, contraction, f"-I{HEADERS}", str(file), "-o", str(library)]

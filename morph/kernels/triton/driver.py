@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from morph import private
 from morph.kernels.triton.launching import Launcher
 
 WARP = 32
@@ -38,10 +38,9 @@ class Utilities:
         if not library.startswith(b"\x7fELF"):
             return None, None, REGISTERS, 0, MANY_THREADS
         # the loader takes a file of a known name for the library that it has loaded from there
-        with tempfile.NamedTemporaryFile(prefix="morph-triton-", suffix=".so") as file:
-            file.write(library)
-            file.flush()
-            loaded = ctypes.CDLL(file.name)
+        with private.scratch("morph-triton-") as folder:
+            private.write(folder / "kernel.so", library)
+            loaded = ctypes.CDLL(str(folder / "kernel.so"))
         function = loaded.launch_kernel
         function.restype = ctypes.c_char_p
         function.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_size_t]

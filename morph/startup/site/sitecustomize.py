@@ -27,9 +27,17 @@ def give_way() -> None:
     import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
 
 
+def say(line: str) -> None:
+    """Write a line to standard error, if that can be written."""
+    try:
+        sys.stderr.write(line)
+    except Exception:
+        return
+
+
 if sys.version_info >= (3, 10):  # noqa: UP036  (older ones are started, too)
     try:
         start_morph()
     except Exception as error:  # Python itself must start, whatever error morph has
-        sys.stderr.write(f"morph: not active in this process: {type(error).__name__}: {error}\n")
+        say(f"morph: not active in this process: {type(error).__name__}: {error}\n")
 give_way()

@@ -1,4 +1,4 @@
-// A view of a device tensor as a CPU tensor on the same memory.
+// A view of a device tensor as a CPU tensor on the same memory. The device's library and the collectives' use it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,8 +6,22 @@
 
 namespace software {
 
-c10::Storage host_view(const c10::Storage& storage);
-at::Tensor host_view(const at::Tensor& tensor, c10::Storage storage);
+inline c10::Storage host_view(const c10::Storage& storage) {
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
+      c10::DataPtr(storage.mutable_data(), c10::Device(c10::kCPU)), c10::GetCPUAllocator(), true));
+}
+
+inline at::Tensor host_view(const at::Tensor& tensor, c10::Storage storage) {
+  auto keys = c10::DispatchKeySet(c10::DispatchKey::CPU);
+  if (tensor.is_conj()) keys = keys.add(c10::DispatchKey::Conjugate);
+  if (tensor.is_neg()) keys = keys.add(c10::DispatchKey::Negative);
+  auto host = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), keys, tensor.dtype());
+  auto* raw = host.unsafeGetTensorImpl();
+  raw->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) raw->set_wrapped_number(true);
+  return host;
+}
 
 // A host tensor is returned unchanged.
 inline at::Tensor host_view(const at::Tensor& tensor) {
