@@ -59,6 +59,9 @@ def build(wanted: Iterable[Library], *, keep_objects: bool = False) -> None:
             the cached libraries, so that it costs its seconds once; one that was killed is tried again.
     """
     missing = [library for library in wanted if find(library) is None]
+    for library in missing[:1]:
+        if library.place in building.failed:  # for whoever loads it after a build of all
+            raise building.failed[library.place]
     if missing:
         building.build(missing, keep_objects=keep_objects)
 

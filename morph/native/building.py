@@ -21,6 +21,7 @@ from morph.native.commands import CommandError, run_together
 from morph.native.library import Library
 from morph.native.progress import Progress, waiting
 
+failed: dict[pathlib.Path, BuildError] = {}  # by place: what this process could not build
 GIVEN_WAY = 1.0  # seconds in which the other process takes its turn
 
 
@@ -113,8 +114,10 @@ class _Build:
             with Progress(self._folder, len(waiting)) as progress:
                 self._compile(waiting, progress)
                 self._link()
-                problems += [self._problem(each) for each in self._libraries if each.name in self._problems]
-                for problem in problems:
+                broken = [each for each in self._libraries if each.name in self._problems]
+                found = {each.place: self._problem(each) for each in broken}
+                failed.update({place: each for place, each in found.items() if isinstance(each, BuildError)})
+                for problem in [*problems, *found.values()]:
                     raise problem
         except KeyboardInterrupt:
             raise KeyboardInterrupt("morph's C++ parts were being built; the next start goes on") from None
