@@ -19,6 +19,10 @@ def test_ruff():
     run("ruff", "check", ".")
 
 
+def test_ruff_format():
+    run("ruff", "format", "--check", ".")
+
+
 def test_types_of_the_package():
     run("tests.type_check")
 

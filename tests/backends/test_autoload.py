@@ -49,10 +49,14 @@ def test_extensions_are_loaded_later_if_the_user_lets_torch_load_them(
     autoload.resume(said.append)
     assert os.environ.get(VARIABLE) == setting
     assert loaded == ["other"] * loads
-    assert said == [
-        "torch's device extension 'broken' fails to load: no driver",
-        "torch's device extension 'leaving' fails to load: no device",
-    ] * loads
+    assert (
+        said
+        == [
+            "torch's device extension 'broken' fails to load: no driver",
+            "torch's device extension 'leaving' fails to load: no device",
+        ]
+        * loads
+    )
 
 
 @pytest.mark.parametrize(("hip", "installed"), [("'7.0'", True), ("None", False)])
