@@ -127,7 +127,8 @@ def temporary_place() -> pathlib.Path:
         MorphError: If there is none.
     """
     problems = []
-    for place, prepared in ((_temporary_folder(), _writable), (_user_folder() / "scratch", prepare)):
+    for found, prepared in ((_temporary_folder, _writable), (_own_temporary_folder, prepare)):
+        place = found()
         try:
             prepared(place)
         except OSError as error:
@@ -155,6 +156,10 @@ def _writable(place: pathlib.Path) -> None:
     ensure(place, shared=True)
     with tempfile.TemporaryFile(dir=place):
         pass
+
+
+def _own_temporary_folder() -> pathlib.Path:
+    return _user_folder() / "scratch"
 
 
 def _user_folder() -> pathlib.Path:

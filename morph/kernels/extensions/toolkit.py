@@ -153,7 +153,9 @@ def _compiler(home: pathlib.Path, refusal: str) -> str:
     run = "from morph.kernels.extensions.nvcc import main; sys.exit(main())"
     program = f"import sys; sys.path.insert(0, {root!r}); {run}"
     words = shlex.join([sys.executable, "-I", "-S", "-c", program])
-    given = f"MORPH_NVCC_HOME={shlex.quote(str(home))} MORPH_NVCC_REFUSAL={shlex.quote(refusal)}"
+    # without site-packages there is no platformdirs, which finds the cache
+    variables = {"MORPH_CACHE": home.parents[1], "MORPH_NVCC_HOME": home, "MORPH_NVCC_REFUSAL": refusal}
+    given = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in variables.items())
     return f'#!/bin/sh\n{given} exec {words} "$@"\n'
 
 
