@@ -13,12 +13,28 @@ import subprocess
 from morph import SWITCH, interpreter, native
 from morph.announcement import report
 from morph.errors import MorphError
-from morph.tables import table
+from morph.native import cache
+from morph.tables import library, table
 from morph.tables.table import Facts
 
 AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
 _DETACHED = '"$0" "$@" < /dev/null > /dev/null 2>&1 &'  # no child of this process, which need not wait for it
-_COMPLETE = "import sys; from morph.activation import building; building.complete_quietly(sys.argv[1])"
+# one process per folder; it begins when the program has ended, or after a while, since it would slow it down
+_COMPLETE = """
+import fcntl, os, sys, time
+backend, program, path = sys.argv[1:]
+lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    sys.exit()
+for _ in range(60):
+    if not os.path.exists(f"/proc/{program}"):
+        break
+    time.sleep(1)
+from morph.activation import building
+building.complete_quietly(backend)
+"""
 
 
 def ensure(facts: Facts, *, simulated: bool = False) -> None:
@@ -50,11 +66,13 @@ def first(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
         facts: The backend's.
         simulated: Whether the software device stands for the vendor's.
     """
-    from morph.kernels.libraries import loading
+    from morph.kernels.libraries import interception, loading
 
     parts = ["boxed_device", "collective", *(["seam"] if simulated else [])]
-    runtime = [] if simulated else loading.every(facts.name, ["libcudart"])
-    return [*map(native.part, parts), *runtime]
+    cudart = library.load("libcudart")
+    file = interception.with_torchs_version(interception.RUNTIME, cudart)
+    runtime = loading.described(cudart, cudart.file_of(file) or file, facts.name)
+    return [*map(native.part, parts), *([] if simulated else [runtime])]
 
 
 def libraries(facts: Facts) -> list[native.Library]:
@@ -88,8 +106,10 @@ def _complete_in_background(backend: str) -> None:
     """Start ``complete_quietly`` in a process of its own, if there is something that can be built."""
     if not native.is_worthwhile(libraries(table.facts(backend))):
         return
+    lock = cache.folders()[0] / "background.lock"
+    words = interpreter.command("-c", _COMPLETE, backend, str(os.getpid()), str(lock))
     subprocess.run(
-        ["/bin/sh", "-c", _DETACHED, *interpreter.command("-c", _COMPLETE, backend)],
+        ["/bin/sh", "-c", _DETACHED, *words],
         env={**os.environ, SWITCH: "0", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
         start_new_session=True,
         check=False,

@@ -70,7 +70,7 @@ def _clean(*, everything: bool) -> None:
 
 def _used() -> set[str]:
     """Return the names in a folder of libraries that this environment's torch and morph use."""
-    return {"shared", "build.lock", *(name for name in _libraries())}
+    return {"shared", "build.lock", "background.lock", *(name for name in _libraries())}
 
 
 def _libraries() -> Iterator[str]:
