@@ -14,6 +14,7 @@ from morph import SWITCH, interpreter, native
 from morph.announcement import report
 from morph.errors import MorphError
 from morph.native import cache
+from morph.software.settings import TOOLKIT
 from morph.tables import library, table
 from morph.tables.table import Facts
 
@@ -66,12 +67,14 @@ def first(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
         facts: The backend's.
         simulated: Whether the software device stands for the vendor's.
     """
-    from morph.kernels.libraries import interception, loading
+    import torch
+
+    from morph.kernels.libraries import loading
 
     parts = ["boxed_device", "collective", *(["seam"] if simulated else [])]
     cudart = library.load("libcudart")
-    file = interception.with_torchs_version(interception.RUNTIME, cudart)
-    runtime = loading.described(cudart, cudart.file_of(file) or file, facts.name)
+    file = cudart.facts["majors"][(torch.version.cuda or TOOLKIT).partition(".")[0]]
+    runtime = loading.described(cudart, file, facts.name)
     return [*map(native.part, parts), *([] if simulated else [runtime])]
 
 

@@ -102,7 +102,6 @@ def clone(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "clone"
 
 
-@pytest.mark.xfail(reason="the command morph build is missing")
 @pytest.mark.long
 def test_the_workflow_of_the_readme(clone: pathlib.Path, tmp_path: pathlib.Path) -> None:
     environment = create(tmp_path / "environment")

@@ -108,7 +108,7 @@ class Interception:
         if not file.startswith(STEMS) or ".so" not in file:
             return None
         table = _table(file)
-        meant = table.file_of(with_torchs_version(file, table)) if table else None
+        meant = table.file_of(_with_torchs_version(file, table)) if table else None
         if meant is None or table is None or not self._sees_cuda():
             return None
         return None if self._is_real(table.name, name) else meant
@@ -171,7 +171,7 @@ class Interception:
         return package not in {facts.vendor, *facts.native, *TORCH}
 
 
-def with_torchs_version(file: str, table: Library) -> str:
+def _with_torchs_version(file: str, table: Library) -> str:
     """Return the file name with the version that this torch is for, where there is one and none is named."""
     import torch
 
