@@ -73,13 +73,14 @@ def test_nothing_is_compiled_after_the_first_start(platform: Platform, tmp_path:
     compiler.write_text(COMPILER.format(log=log))
     compiler.chmod(0o755)
     environment["CXX"] = str(compiler)
+    (tmp_path / "kernel.py").write_text(KERNEL)
     runs: dict[str, list[object]] = {
         "digits": [PROGRAMS / "digits.py", "--epochs", 1],
         "DDP": ["-m", "torch.distributed.run", "--nproc-per-node", 2, PROGRAMS / "ddp.py"],
         "a rehearsal": ["--rehearse", "npu", "-c", "import torch; torch.ones(2).cuda()"],
         "torch.compile": ["-c", COMPILED],
         "nvidia-smi": ["-c", LISTED],
-        "a Triton kernel": ["-c", KERNEL],
+        "a Triton kernel": [tmp_path / "kernel.py"],
         "an extension": ["-c", EXTENSION],
     }
     for name, words in runs.items():
@@ -99,10 +100,7 @@ def test_a_first_start_that_is_killed_again_and_again(platform: Platform, tmp_pa
     moments = random.Random(0)
     for _ in range(10):
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        while "compiling" not in process.stderr.readline():
-            assert process.poll() is None
-        time.sleep(moments.uniform(0, 6))
+        time.sleep(moments.uniform(2, 8))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert compilers(tmp_path) == []
@@ -143,6 +141,7 @@ def test_a_builder_of_low_priority_gives_way(platform: Platform, source: pathlib
     others = [start(0) for _ in range(4)]
     outputs = [process.communicate(timeout=300)[0] for process in [low, *others]]
     assert all(output.splitlines()[-1].startswith("probe ") for output in outputs), outputs
-    assert log.read_text().split() == ["begun", "begun", "done"], "one of the others has built it, once"
+    turns = log.read_text().split()
+    assert (turns[:2], turns.count("done")) == (["begun", "begun"], 1), "one of the others has built it, once"
     niceness = os.getpriority(os.PRIO_PROCESS, 0) + 10
     assert any(f"(of low priority, nice {niceness})" in output for output in outputs[1:]), outputs
