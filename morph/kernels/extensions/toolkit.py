@@ -15,6 +15,7 @@ from morph.kernels.extensions import headers
 from morph.native import BuildError, cache, compiling
 from morph.native.library import Unit, together
 from morph.native.target import Target
+from morph.software.settings import TOOLKIT
 
 HERE = pathlib.Path(__file__).parent
 INCLUDE = HERE / "include"
@@ -67,7 +68,7 @@ def assemble(refusal: str = "") -> Toolkit:
         BuildError: If there is no folder to keep it in.
     """
     # it leads to this folder's files, so another copy of the same files has a toolkit of its own
-    identity = [*_FLAGS, sys.executable, str(torch.version.cuda), str(HERE), refusal]
+    identity = [*_FLAGS, sys.executable, torch.version.cuda or TOOLKIT, str(HERE), refusal]
     name = f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
     problems = []
     for folder in cache.folders():
@@ -128,7 +129,7 @@ def _write_headers(folder: pathlib.Path) -> None:
 
 def _write_version(toolkit: Toolkit) -> None:
     """Say that this is the release of CUDA that torch says it was built with: torch compares the two."""
-    version = torch.version.cuda or "12.8"
+    version = torch.version.cuda or TOOLKIT
     major, minor = version.split(".")[:2]
     (toolkit.home / "version.txt").write_text(version)
     number = int(major) * 1000 + int(minor) * 10
