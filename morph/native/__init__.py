@@ -6,11 +6,12 @@ import functools
 import importlib.machinery
 import importlib.util
 import pathlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 from morph.errors import BuildError
 from morph.native import building, cache, prebuilt
+from morph.native.building import is_worthwhile
 from morph.native.library import Library, Recipe, digest
 from morph.native.parts import parts
 
@@ -64,11 +65,6 @@ def build(wanted: Iterable[Library], *, keep_objects: bool = False) -> None:
             raise building.failed[library.place]
     if missing:
         building.build(missing, keep_objects=keep_objects)
-
-
-def is_worthwhile(libraries: Sequence[Library]) -> bool:
-    """Return whether libraries that are missing can be built, and nobody builds yet."""
-    return building.is_worthwhile(libraries)
 
 
 def provide(library: Library) -> pathlib.Path:
