@@ -200,15 +200,16 @@ OWN = "ASCEND_RT_VISIBLE_DEVICES"
 @pytest.fixture
 def npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What is said while CUDA's variables set Ascend's."""
-    for name in (OWN, "CUDA_VISIBLE_DEVICES", variables.CARRIED):
-        monkeypatch.delenv(name, raising=False)
-    journal, said = Journal(), list[str]()
-    monkeypatch.setattr(announcement, "report", said.append)
-    environment.carry(table.load("npu"), journal, said.append)
-    yield said
-    journal.undo()
-    assert OWN not in os.environ
-    assert variables.CARRIED not in os.environ
+    with mock.patch.dict(os.environ):  # what a test sets is gone after it
+        for name in (OWN, "CUDA_VISIBLE_DEVICES", variables.CARRIED):
+            os.environ.pop(name, None)
+        journal, said = Journal(), list[str]()
+        monkeypatch.setattr(announcement, "report", said.append)
+        environment.carry(table.load("npu"), journal, said.append)
+        yield said
+        journal.undo()
+        assert OWN not in os.environ
+        assert variables.CARRIED not in os.environ
 
 
 def test_what_the_program_sets_itself_stays(npu: list[str]) -> None:

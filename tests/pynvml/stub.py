@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 
 from tests.platforms import REPOSITORY
@@ -15,7 +17,7 @@ WRITTEN = (ERROR, "NVMLLibraryMismatchError")
 TYPES = {int: "int", str: "str"}
 BEGINNING = '''\
 """NVIDIA's management library, for type checkers: written by `python -m tests.pynvml.stub`."""
-# ruff: noqa: E501, F403, F405
+# ruff: noqa: F403, F405
 
 from ctypes import *
 from typing import Any
@@ -39,7 +41,22 @@ def stub() -> str:
     values = json.loads((FOLDER / "interface" / "constants.json").read_text())
     types = {name: TYPES.get(type(value), "Any") for name, value in values.items()}
     lines = [line for name, kind in names.items() for line in _line(name, kind, types)]
-    return "\n".join([BEGINNING, *lines, ""])
+    return _formatted("\n".join([BEGINNING, *lines, ""]))
+
+
+def _formatted(text: str) -> str:
+    ruff = [
+        "ruff",
+        "format",
+        "--config",
+        str(REPOSITORY / "pyproject.toml"),
+        "--stdin-filename",
+        FILE.name,
+        "-",
+    ]
+    return subprocess.run(
+        [sys.executable, "-m", *ruff], input=text, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _line(name: str, kind: str, types: Mapping[str, str]) -> Iterator[str]:

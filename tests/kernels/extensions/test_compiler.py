@@ -8,6 +8,7 @@ import torch
 
 from morph.kernels.extensions import toolkit
 from morph.kernels.extensions.options import OptionError, parse
+from morph.software.settings import TOOLKIT
 
 KERNEL = "#include <cuda_runtime.h>\n__global__ void kernel(int* out) {\n  %s\n}\n"
 REFUSED = {
@@ -156,7 +157,7 @@ def test_a_preprocessed_source_goes_where_it_is_asked_for(nvcc, tmp_path):
 
 def test_version_is_that_of_torch(nvcc):
     said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    assert f"release {torch.version.cuda or '12.8'}, V" in said
+    assert f"release {torch.version.cuda or TOOLKIT}, V" in said
 
 
 def test_options_of_nvcc_become_those_of_gxx():
