@@ -1,4 +1,4 @@
-"""Softmax of scaled scores, masked or causal, computed in float32."""
+"""Softmax of scaled scores, masked or causal, computed in float32; torch differentiates all of them."""
 
 from __future__ import annotations
 

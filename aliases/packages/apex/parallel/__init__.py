@@ -62,10 +62,5 @@ def create_syncbn_process_group(group_size: int) -> Any:
     world_size = torch.distributed.get_world_size()
     assert world_size >= group_size
     assert world_size % group_size == 0
-    own = None
-    for first in range(0, world_size, group_size):  # every process takes part in making each group
-        group = torch.distributed.new_group(ranks=list(range(first, first + group_size)))
-        if first <= torch.distributed.get_rank() < first + group_size:
-            own = group
-    assert own is not None
+    own, _ = torch.distributed.new_subgroups(group_size)
     return own

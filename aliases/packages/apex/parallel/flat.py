@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+import torch._utils
 import torch.distributed as dist
 from torch import Tensor
 
-from ..kernels.flattening import flatten as flatten
-from ..kernels.flattening import unflatten as unflatten
-
+flatten: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tensors
+unflatten: Callable[[Tensor, Sequence[Tensor]], tuple[Tensor, ...]] = torch._utils._unflatten_dense_tensors
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 

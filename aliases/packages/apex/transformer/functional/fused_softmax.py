@@ -8,17 +8,63 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...kernels.scaled_softmax import get_batch_per_block
+from ..._autocast_utils import cast_by_autocast
+from ...kernels import scaled_softmax
 from ..enums import AttnMaskType as AttnMaskType
-from .softmax_functions import GenericScaledMaskedSoftmax as GenericScaledMaskedSoftmax
-from .softmax_functions import ScaledMaskedSoftmax as ScaledMaskedSoftmax
-from .softmax_functions import ScaledSoftmax as ScaledSoftmax
-from .softmax_functions import ScaledUpperTriangMaskedSoftmax as ScaledUpperTriangMaskedSoftmax
-from .softmax_functions import generic_scaled_masked_softmax as generic_scaled_masked_softmax
-from .softmax_functions import scaled_masked_softmax as scaled_masked_softmax
-from .softmax_functions import scaled_upper_triang_masked_softmax as scaled_upper_triang_masked_softmax
 
 LONGEST = 16384
+
+
+class ScaledSoftmax:
+    """The softmax, which torch differentiates: ``apply(inputs, scale)``."""
+
+    apply = staticmethod(scaled_softmax.forward)
+
+
+class ScaledMaskedSoftmax:
+    """The softmax without masked scores, which torch differentiates: ``apply(inputs, mask, scale)``."""
+
+    apply = staticmethod(scaled_softmax.masked_forward)
+
+
+class GenericScaledMaskedSoftmax(ScaledMaskedSoftmax):
+    """The softmax without masked scores, of any number of keys: ``apply(inputs, mask, scale)``."""
+
+
+class ScaledUpperTriangMaskedSoftmax:
+    """The softmax without the keys after each query: ``apply(inputs, scale)``."""
+
+    apply = staticmethod(scaled_softmax.causal_forward)
+
+
+@cast_by_autocast
+def scaled_masked_softmax(inputs: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Compute the softmax of scaled scores.
+
+    Args:
+        inputs: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
+        mask: 1 where a score is masked, of shape (batch or 1, 1, queries, keys); None for no mask.
+        scale: The factor of the scores.
+
+    Returns:
+        The probabilities; a fully masked row is zero.
+    """
+    if mask is None:
+        return scaled_softmax.forward(inputs, scale)
+    return scaled_softmax.masked_forward(inputs, mask, scale)
+
+
+@cast_by_autocast
+def generic_scaled_masked_softmax(inputs: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """Do what ``scaled_masked_softmax`` does, for any number of keys."""
+    return scaled_softmax.masked_forward(inputs, mask, scale)
+
+
+@cast_by_autocast
+def scaled_upper_triang_masked_softmax(inputs: Tensor, _: Any, scale: float) -> Tensor:
+    """Compute the softmax of scaled scores, without the keys after each query; ``_`` is ignored."""
+    assert inputs.size(-2) == inputs.size(-1), "causal mask is only for self attention"
+    return scaled_softmax.causal_forward(inputs.flatten(0, 1), scale).view(inputs.shape)
 
 
 class FusedScaleMaskSoftmax(nn.Module):
@@ -111,28 +157,4 @@ class FusedScaleMaskSoftmax(nn.Module):
     @staticmethod
     def get_batch_per_block(sq: int, sk: int, b: int, np: int) -> int:
         """Return the number of rows in a block of apex's kernel."""
-        return get_batch_per_block(sq, sk, b, np)
-
-
-class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
-    """The softmax of scaled and masked scores, of any number of keys.
-
-    The arguments are those of ``FusedScaleMaskSoftmax``.
-    """
-
-    def __init__(
-        self,
-        input_in_fp16: bool,
-        input_in_bf16: bool,
-        scaled_masked_softmax_fusion: bool,
-        mask_func: Callable[[Tensor, Tensor], Tensor],
-        softmax_in_fp32: bool,
-        scale: float | None,
-    ) -> None:
-        kind, fusion = AttnMaskType.padding, scaled_masked_softmax_fusion
-        super().__init__(input_in_fp16, input_in_bf16, kind, fusion, mask_func, softmax_in_fp32, scale)
-        self.fused_softmax_func = generic_scaled_masked_softmax
-
-    def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Return whether the function for low precision may be used."""
-        return self.scaled_masked_softmax_fusion and sk > 0
+        return scaled_softmax.get_batch_per_block(sq, sk, b, np)
