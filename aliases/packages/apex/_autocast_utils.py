@@ -15,16 +15,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _get_autocast_dtypes() -> list[torch.dtype]:
-    return [torch.half, torch.bfloat16] if torch.cuda.is_bf16_supported() else [torch.half]
-
-
-def _get_current_dtype(dtype: torch.dtype | None = None) -> torch.dtype:
-    if not torch.is_autocast_enabled("cuda"):
-        return dtype or torch.float
-    return torch.get_autocast_dtype("cuda")
-
-
 def _in_autocast() -> bool:
     """Return whether autocast is enabled for the device; fast if it is enabled for none."""
     return torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled("cuda")
@@ -39,12 +29,8 @@ def _cast_if_autocast_enabled(*args: Any) -> tuple[Any, ...]:
 
 
 def _castable(value: Any) -> bool:
-    return (
-        isinstance(value, Tensor)
-        and value.is_floating_point()
-        and value.is_cuda
-        and value.dtype != torch.float64
-    )
+    is_float = isinstance(value, Tensor) and value.is_floating_point()
+    return is_float and value.is_cuda and value.dtype != torch.float64
 
 
 def cast_by_autocast(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,6 +1,10 @@
 """The functions of apex's extension ``amp_C``."""
 
-from apex.kernels.adam import multi_tensor_adam
+from apex.kernels.adam import (
+    multi_tensor_adam,
+    multi_tensor_adam_capturable,
+    multi_tensor_adam_capturable_master,
+)
 from apex.kernels.lamb import multi_tensor_lamb
 from apex.kernels.scaling import (
     multi_tensor_axpby,
@@ -14,6 +18,8 @@ from apex.kernels.sgd import multi_tensor_sgd
 
 __all__ = [
     "multi_tensor_adam",
+    "multi_tensor_adam_capturable",
+    "multi_tensor_adam_capturable_master",
     "multi_tensor_axpby",
     "multi_tensor_l2norm",
     "multi_tensor_l2norm_mp",

@@ -114,3 +114,23 @@ def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options
     """Update parameters and averages; lists: gradients, parameters, averages and averages of squares."""
     check(lists, 4, (*FLOATS, torch.float64), "adam")
     update(*lists, Adam(*options))
+
+
+def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
+    """Do what ``multi_tensor_adam`` does, with tensors for all values that change from step to step.
+
+    If ``noop_flag`` is 1, nothing is done. The learning rate is float32 and the step int32. After the options
+    comes a float32 tensor by which the gradients are first multiplied, in place.
+    """
+    check(lists, 4, (*FLOATS, torch.float64), "adam")
+    *first, inv_scale = options
+    update(*lists, Adam(*first), inv_scale.reciprocal(), (noop_flag == 1).float())
+
+
+def multi_tensor_adam_capturable_master(
+    chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any
+) -> None:
+    """Do what ``multi_tensor_adam_capturable`` does, to float32 masters in the fifth list, and round them."""
+    grads, params, averages, squares, masters = lists
+    multi_tensor_adam_capturable(chunk_size, noop_flag, (grads, masters, averages, squares), *options)
+    round_into(params, masters, (noop_flag == 1).float())

@@ -8,12 +8,13 @@ returns the output, and its statistics of shape (n,), in float32 where the input
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .tensor_lists import LOW_PRECISION, check_inputs, check_same_dtype, has_kernel, require
+from .tensor_lists import LOW_PRECISION, check_inputs, has_kernel
 
 Shape = Sequence[int]
 
@@ -49,21 +50,16 @@ def forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tuple[
 def forward_affine(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalise, scale by ``gamma`` and shift by ``beta`` of the input's dtype."""
-    check_inputs(gamma=gamma, beta=beta)
-    check_same_dtype(input, gamma, beta)
-    return _with_statistics(input, normalized_shape, gamma, beta, epsilon)
-
-
-def forward_affine_mixed_dtypes(
-    input: Tensor, normalized_shape: Shape, gamma: Tensor, beta: Tensor, epsilon: float, /
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Do what ``forward_affine`` does, with parameters of another dtype, which the output has too."""
+    """Normalise, scale by ``gamma`` and shift by ``beta``, whose dtype the output has."""
+    check_inputs(input=input, gamma=gamma, beta=beta)
     if gamma.dtype == input.dtype:
         return _with_statistics(input, normalized_shape, gamma, beta, epsilon)
     given = input.float(), normalized_shape, gamma.float(), beta.float(), epsilon
-    output, *statistics = _with_statistics(*given)
-    return output.to(gamma.dtype), statistics[0], statistics[1]
+    output, mean, invvar = _with_statistics(*given)
+    return output.to(gamma.dtype), mean, invvar
+
+
+forward_affine_mixed_dtypes = forward_affine
 
 
 def _with_statistics(
@@ -85,17 +81,12 @@ def rms_forward(input: Tensor, normalized_shape: Shape, epsilon: float, /) -> tu
 def rms_forward_affine(
     input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, Tensor]:
-    """Normalise, and scale by ``gamma`` of the input's dtype."""
-    check_same_dtype(input, gamma)
-    return rms_forward_affine_mixed_dtypes(input, normalized_shape, gamma, epsilon)
-
-
-def rms_forward_affine_mixed_dtypes(
-    input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
-) -> tuple[Tensor, Tensor]:
-    """Do what ``rms_forward_affine`` does, with a weight of another dtype, which the output has too."""
+    """Normalise, and scale by ``gamma``, whose dtype the output has."""
     check_inputs(input=input, gamma=gamma)
     return rms_norm(input, normalized_shape, gamma, epsilon), _inverse(input, normalized_shape, epsilon)
+
+
+rms_forward_affine_mixed_dtypes = rms_forward_affine
 
 
 def _inverse(input: Tensor, shape: Shape, epsilon: float) -> Tensor:
@@ -112,61 +103,29 @@ def gradients(function: Callable[..., Tensor], dout: Tensor, *tensors: Tensor) -
 
 
 def backward(
-    dout: Tensor,
-    mean: Tensor,
-    invvar: Tensor,
-    input: Tensor,
-    normalized_shape: Shape,
-    epsilon: float,
-    memory_efficient: bool = False,
-    /,
+    dout: Tensor, mean: Tensor, invvar: Tensor, input: Tensor, normalized_shape: Shape, epsilon: float, /
 ) -> Tensor:
     """Return the gradient of the input of ``forward``; it needs no statistics."""
-    require(not memory_efficient, "pass the input, without memory_efficient")
     return gradients(lambda x: layer_norm(x, normalized_shape, None, None, epsilon), dout, input)[0]
 
 
 def backward_affine(
-    dout: Tensor,
-    mean: Tensor,
-    invvar: Tensor,
-    input: Tensor,
-    normalized_shape: Shape,
-    gamma: Tensor,
-    beta: Tensor,
-    epsilon: float,
-    memory_efficient: bool = False,
-    /,
+    dout: Tensor, mean: Tensor, invvar: Tensor, input: Tensor, normalized_shape: Shape, *rest: Any
 ) -> tuple[Tensor, ...]:
-    """Return the gradients of the input and of both parameters of ``forward_affine``."""
-    require(not memory_efficient, "pass the input, without memory_efficient")
+    """Return the gradients of the input and of both parameters of ``forward_affine``, from its arguments."""
+    gamma, beta, epsilon = rest
     return gradients(lambda x, *p: layer_norm(x, normalized_shape, *p, epsilon), dout, input, gamma, beta)
 
 
 def rms_backward(
-    dout: Tensor,
-    invvar: Tensor,
-    input: Tensor,
-    normalized_shape: Shape,
-    epsilon: float,
-    memory_efficient: bool = False,
-    /,
+    dout: Tensor, invvar: Tensor, input: Tensor, normalized_shape: Shape, epsilon: float, /
 ) -> Tensor:
     """Return the gradient of the input of ``rms_forward``."""
-    require(not memory_efficient, "pass the input, without memory_efficient")
     return gradients(lambda x: rms_norm(x, normalized_shape, None, epsilon), dout, input)[0]
 
 
 def rms_backward_affine(
-    dout: Tensor,
-    invvar: Tensor,
-    input: Tensor,
-    normalized_shape: Shape,
-    gamma: Tensor,
-    epsilon: float,
-    memory_efficient: bool = False,
-    /,
+    dout: Tensor, invvar: Tensor, input: Tensor, normalized_shape: Shape, gamma: Tensor, epsilon: float, /
 ) -> tuple[Tensor, ...]:
     """Return the gradients of the input and of the weight of ``rms_forward_affine``."""
-    require(not memory_efficient, "pass the input, without memory_efficient")
     return gradients(lambda x, weight: rms_norm(x, normalized_shape, weight, epsilon), dout, input, gamma)

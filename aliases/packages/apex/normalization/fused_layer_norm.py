@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -93,30 +94,16 @@ def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | Non
     return weight * (output.to(weight.dtype) if weight.dtype in LOW_PRECISION else output)
 
 
-class TorchsOwn:
-    """A function that torch differentiates: ``apply`` takes the arguments of ``forward`` but its context."""
+class FusedLayerNormFunction:
+    """Layer normalisation without parameters, which torch differentiates."""
 
-    forward: Any
-
-    @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Return the output."""
-        return cls.forward(None, *args)
+    apply: Any = staticmethod(inspect.unwrap(fused_layer_norm))
 
 
-class FusedLayerNormFunction(TorchsOwn):
-    """Layer normalisation without parameters."""
+class FusedLayerNormAffineFunction:
+    """Layer normalisation, which torch differentiates; the output has the parameters' dtype."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
-    ) -> Tensor:
-        """Return the normalised input."""
-        return layer_norm(input, normalized_shape, None, None, eps)
-
-
-class FusedLayerNormAffineFunction(TorchsOwn):
-    """Layer normalisation, whose output has the parameters' dtype."""
+    apply: Any = staticmethod(inspect.unwrap(mixed_dtype_fused_layer_norm_affine))
 
     @staticmethod
     def forward(
@@ -128,35 +115,20 @@ class FusedLayerNormAffineFunction(TorchsOwn):
         eps: float,
         memory_efficient: bool = False,
     ) -> Tensor:
-        """Return the normalised input, scaled and shifted."""
+        """Return the normalised input, scaled and shifted; Megatron reads the signature."""
         return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-class FusedRMSNormFunction(TorchsOwn):
-    """Normalisation by the root mean square without a weight."""
+class FusedRMSNormFunction:
+    """Normalisation by the root mean square without a weight, which torch differentiates."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, normalized_shape: Shape, eps: float, memory_efficient: bool = False
-    ) -> Tensor:
-        """Return the normalised input."""
-        return rms_norm(input, normalized_shape, None, eps)
+    apply: Any = staticmethod(inspect.unwrap(fused_rms_norm))
 
 
-class FusedRMSNormAffineFunction(TorchsOwn):
-    """Normalisation by the root mean square, whose output has the weight's dtype."""
+class FusedRMSNormAffineFunction:
+    """Normalisation by the root mean square, which torch differentiates; in the weight's dtype."""
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        input: Tensor,
-        weight: Tensor,
-        normalized_shape: Shape,
-        eps: float,
-        memory_efficient: bool = False,
-    ) -> Tensor:
-        """Return the normalised input, scaled."""
-        return rms_norm(input, normalized_shape, weight, eps)
+    apply: Any = staticmethod(inspect.unwrap(mixed_dtype_fused_rms_norm_affine))
 
 
 FusedLayerNormAffineMixedDtypesFunction = FusedLayerNormAffineFunction
@@ -207,19 +179,22 @@ class FusedRMSNorm(nn.RMSNorm):
         return fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)
 
 
-class MixedFusedLayerNorm(FusedLayerNorm):
-    """Layer normalisation whose output has the parameters' dtype; ``elementwise_affine`` must be true."""
+class _Mixed:
+    """The arguments of the modules below; ``elementwise_affine`` must be true."""
 
     def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        *,
-        memory_efficient: bool = False,
-        **kwargs: Any,
+        self, normalized_shape: Any, eps: float = 1e-5, *, memory_efficient: bool = False, **kwargs: Any
     ) -> None:
-        _check_affine(type(self).__name__, kwargs)
-        super().__init__(normalized_shape, eps, memory_efficient=memory_efficient)
+        if "elementwise_affine" in kwargs:
+            name = type(self).__name__
+            warnings.warn(f"{name} does not support `elementwise_affine` argument", stacklevel=2)
+            if not kwargs["elementwise_affine"]:
+                raise RuntimeError(f"{name} does not support `elementwise_affine = False`")
+        super().__init__(normalized_shape, eps, True, memory_efficient)  # type: ignore[call-arg]
+
+
+class MixedFusedLayerNorm(_Mixed, FusedLayerNorm):
+    """Layer normalisation whose output has the parameters' dtype."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
@@ -229,30 +204,12 @@ class MixedFusedLayerNorm(FusedLayerNorm):
         return mixed_dtype_fused_layer_norm_affine(input, self.weight, self.bias, shape, eps)
 
 
-class MixedFusedRMSNorm(FusedRMSNorm):
-    """Normalisation whose output has the weight's dtype; ``elementwise_affine`` must be true."""
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        *,
-        memory_efficient: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        _check_affine(type(self).__name__, kwargs)
-        super().__init__(normalized_shape, eps, memory_efficient=memory_efficient)
+class MixedFusedRMSNorm(_Mixed, FusedRMSNorm):
+    """Normalisation by the root mean square whose output has the weight's dtype."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the weight's dtype."""
         return mixed_dtype_fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)
-
-
-def _check_affine(name: str, kwargs: dict[str, Any]) -> None:
-    if "elementwise_affine" in kwargs:
-        warnings.warn(f"{name} does not support `elementwise_affine` argument", stacklevel=3)
-        if not kwargs["elementwise_affine"]:
-            raise RuntimeError(f"{name} does not support `elementwise_affine = False`")
 
 
 def supports_custom_op() -> bool:

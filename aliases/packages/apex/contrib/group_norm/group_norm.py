@@ -10,15 +10,13 @@ from torch.nn import functional as F
 
 __all__ = ["GroupNorm"]
 
-SWISH = ("silu", "swish")
-
 
 def torch_group_norm(
     x: Tensor, g: int, w: Tensor | None, b: Tensor | None, eps: float, act: str | None = ""
 ) -> Tensor:
     """Normalise groups of channels in the parameters' dtype and apply the activation, like ``GroupNorm``."""
     output = F.group_norm(x if w is None else x.to(w.dtype), g, w, b, eps)
-    return (F.silu(output) if act in SWISH else output).to(x.dtype)
+    return (F.silu(output) if act in ("silu", "swish") else output).to(x.dtype)
 
 
 class GroupNorm(nn.GroupNorm):

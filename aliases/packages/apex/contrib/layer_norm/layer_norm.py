@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from torch import Tensor
 
 from ...kernels.norms import layer_norm
-from ...normalization.fused_layer_norm import (
-    MixedFusedLayerNorm,
-    TorchsOwn,
-    mixed_dtype_fused_layer_norm_affine,
-)
+from ...normalization.fused_layer_norm import MixedFusedLayerNorm, mixed_dtype_fused_layer_norm_affine
 
 
-class FastLayerNormFN(TorchsOwn):
-    """Layer normalisation, in the parameters' dtype."""
+class FastLayerNormFN:
+    """Layer normalisation in the parameters' dtype, which torch differentiates."""
 
     @staticmethod
     def forward(
         ctx: Any, x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float, memory_efficient: bool = False
     ) -> Tensor:
-        """Return the normalised input."""
+        """Return the normalised input; Megatron reads the signature."""
         return layer_norm(x, gamma.shape, gamma, beta, epsilon)
+
+    apply = functools.partial(forward, None)
 
 
 class FastLayerNorm(MixedFusedLayerNorm):
