@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from morph import commands
-from morph.commands import BROKEN_PIPE, INTERRUPTED
+from morph.running import commands
+from morph.running.commands import BROKEN_PIPE, INTERRUPTED
 
 EXPLAIN = ("explain", "torch.cuda.CUDAGraph")
 
