@@ -118,7 +118,11 @@ def compilers(folder: pathlib.Path) -> list[str]:
     return found.splitlines()
 
 
-SLOW = '#!/bin/sh\necho begun >> "$0.log"\n[ "$SLOW" = 0 ] || sleep "$SLOW"\nc++ "$@" && echo done >> "$0.log"\n'
+SLOW = """#!/bin/sh
+echo begun >> "$0.log"
+[ "$SLOW" = 0 ] || sleep "$SLOW"
+c++ "$@" && echo done >> "$0.log"
+"""
 
 
 def test_a_builder_of_low_priority_gives_way(platform: Platform, source: pathlib.Path) -> None:
