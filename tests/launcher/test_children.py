@@ -223,7 +223,7 @@ def test_child_that_cannot_import_morph_says_so_and_starts(folder: Folder) -> No
     broken = folder.path / "morph" / "running" / "startup" / "site"
     broken.mkdir(parents=True)
     (broken / "sitecustomize.py").write_bytes((SITE / "sitecustomize.py").read_bytes())
-    (broken.parent.parent / "__init__.py").write_text("import absent")
+    (broken.parents[2] / "__init__.py").write_text("import absent")
     outcome = folder.python("-c", "print('started')", environment={"PYTHONPATH": str(broken)})
     assert outcome.output == "started\n"
     assert outcome.errors.startswith("morph: not active in this process: ")
