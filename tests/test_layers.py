@@ -11,7 +11,10 @@ import pytest
 from tests.platforms import REPOSITORY
 
 PLACES = {"morph": "morph", "morph.aliases": "aliases", "morph.finders": "finders"}
-APART = {REPOSITORY / "aliases" / "packages", REPOSITORY / "morph" / "startup" / "site"}  # under other names
+APART = {
+    REPOSITORY / "aliases" / "packages",
+    REPOSITORY / "morph" / "running" / "startup" / "site",
+}  # under other names
 FACADE = "morph", "morph.__main__"  # import any room when called
 
 

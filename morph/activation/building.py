@@ -10,13 +10,14 @@ import contextlib
 import os
 import subprocess
 
-from morph import SWITCH, interpreter, native
-from morph.announcement import report
-from morph.errors import MorphError
-from morph.native import cache
+from morph import SWITCH
+from morph.backends.tables import library, table
+from morph.backends.tables.table import Facts
+from morph.base import interpreter, native
+from morph.base.announcement import report
+from morph.base.errors import MorphError
+from morph.base.native import cache
 from morph.software.settings import TOOLKIT
-from morph.tables import library, table
-from morph.tables.table import Facts
 
 AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
 _DETACHED = '"$0" "$@" < /dev/null > /dev/null 2>&1 &'  # no child of this process, which need not wait for it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morph.backends import Backend
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.kernels.libraries.interception import Interception
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from morph import variables
+from morph.base import variables
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.journal import Journal
+    from morph.base.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:
