@@ -70,12 +70,12 @@ def first(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
     """
     import torch
 
-    from morph.kernels.libraries import loading
+    from morph.kernels import libraries
 
     parts = ["boxed_device", "collective", *(["seam"] if simulated else [])]
     cudart = library.load("libcudart")
     file = cudart.facts["majors"][(torch.version.cuda or TOOLKIT).partition(".")[0]]
-    runtime = loading.described(cudart, file, facts.name)
+    runtime = libraries.described(cudart, file, facts.name)
     return [*map(native.part, parts), *([] if simulated else [runtime])]
 
 
@@ -85,12 +85,12 @@ def libraries(facts: Facts) -> list[native.Library]:
     Args:
         facts: The backend's.
     """
-    from morph.kernels.extensions import toolkit
-    from morph.kernels.libraries import loading
+    from morph.kernels import extensions
+    from morph.kernels.libraries import every
 
     parts = ["device", "collective", "seam"] if facts.software else ["seam"]
-    extensions = [toolkit.assemble().library()] if facts.software else []
-    return [*map(native.part, parts), *extensions, *loading.every(facts.name)]
+    runtime = [extensions.library()] if facts.software else []
+    return [*map(native.part, parts), *runtime, *every(facts.name)]
 
 
 def complete_quietly(backend: str) -> None:

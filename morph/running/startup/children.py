@@ -8,7 +8,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
 from morph.base.variables import SCOPE
-from morph.kernels.nvidia_smi.launcher import put_on_path
+from morph.kernels import nvidia_smi
 
 if TYPE_CHECKING:
     from morph.finders.scope import Scope
@@ -29,7 +29,7 @@ def inherit(environment: MutableMapping[str, str], settings: Mapping[str, str | 
         scope: Whose code sees CUDA.
     """
     with contextlib.suppress(OSError):  # which activation reports
-        put_on_path(environment)
+        nvidia_smi.put_on_path(environment)
     rest = [entry for entry in environment.get(PYTHONPATH, "").split(os.pathsep) if entry != SITE]
     environment[PYTHONPATH] = os.pathsep.join([SITE, *rest] if rest != [""] else [SITE])
     for name, value in {**settings, SCOPE: scope.to_text() or None}.items():

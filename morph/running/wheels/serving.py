@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from morph.base import native
 from morph.base.native.commands import CommandError, run_together
-from morph.kernels.libraries.interception import STEMS
-from morph.kernels.libraries.loading import FLAGS, every
+from morph.kernels.libraries import FLAGS, STEMS, every
 from morph.running.wheels.building import Library, WheelError, compiler, identity
 
 

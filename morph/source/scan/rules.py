@@ -11,12 +11,12 @@ from typing import Any
 
 from morph.backends.tables.rows import Facts
 from morph.base import toml
-from morph.kernels.extensions import headers, refusals
+from morph.kernels import extensions
 
 _SHOWN = 40
 _OF_SOURCES: Mapping[str, Callable[[], Mapping[str, str]]] = {
-    "cuda-feature": lambda: {**_features(), **headers.features()},
-    "cuda-library": headers.libraries,
+    "cuda-feature": extensions.refused_features,
+    "cuda-library": extensions.refused_libraries,
 }
 """The rules that find what CUDA sources may not hold on the software device: it, and what to use instead."""
 
@@ -89,10 +89,6 @@ class Rule:
     def package_of(self, name: str) -> str | None:
         """Return the one of ``packages`` that a dotted name belongs to, or None."""
         return next((each for each in self.packages if name == each or name.startswith(f"{each}.")), None)
-
-
-def _features() -> Mapping[str, str]:
-    return {name: f"the software device does not run it; {way}" for name, way in refusals.FEATURES.items()}
 
 
 def _holds(facts: Facts, key: str, value: str = "") -> bool:

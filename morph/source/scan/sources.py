@@ -6,8 +6,7 @@ import bisect
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from morph.kernels.extensions import headers, refusals
-from morph.kernels.extensions.source import Source
+from morph.kernels import extensions
 from morph.source.scan.uses import Kind, Place, Use
 
 FEATURE, LIBRARY, SOURCE = "cuda-feature", "cuda-library", "cuda-source"
@@ -41,21 +40,16 @@ def uses_of_source(text: str, name: str, is_cuda: bool) -> list[Use]:
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     found = [(*match.span(1), match[1]) for match in _INCLUDE.finditer(code)]
     uses = [_use(starts, start, end, *header) for start, end, each in found for header in _refused(each)]
-    uses += [_use(starts, each.start, each.end, each.name, FEATURE) for each in _features(code)]
+    features = extensions.refused(_expanded(code), _expanded(_kept(code, _is_first)))
+    uses += [_use(starts, each.start, each.end, each.name, FEATURE) for each in features]
     whole = [Use(Place(1, 1, 1, 1), name, Kind.LOOK, SOURCE)] if is_cuda else []
     return whole + sorted(uses, key=lambda use: use.place)
 
 
 def _refused(header: str) -> Iterator[tuple[str, str]]:
-    name = headers.refused(header)
+    name = extensions.refused_header(header)
     if name is not None:
-        yield name, LIBRARY if name in headers.libraries() else FEATURE
-
-
-def _features(code: str) -> Iterator[refusals.Refused]:
-    """Yield what is refused; braces are balanced only in one branch of each ``#if``."""
-    yield from refusals.features(Source(_expanded(code)))
-    yield from refusals.nested_launches(Source(_expanded(_kept(code, _is_first))))
+        yield name, LIBRARY if name in extensions.refused_libraries() else FEATURE
 
 
 def _use(starts: list[int], start: int, end: int, name: str, rule: str) -> Use:
