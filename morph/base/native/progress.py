@@ -34,7 +34,8 @@ class Progress:
         import torch
 
         turns.publish(self._folder, self._done, self._total)
-        report(f"compiling its C++ parts for torch {torch.__version__}, once; this takes about a minute")
+        report(f"compiling its C++ parts for torch {torch.__version__}, once, about a minute")
+        report("`morph build` beforehand, or a wheel that holds them, avoids this")
         self._display = _Display("compiling", self._total)
         return self
 
