@@ -58,7 +58,7 @@ def initialize(
             optimizer is not in the required state.
         TypeError: If there are no models, or an optimizer has another type.
     """
-    _amp_state.opt_properties = Properties()
+    properties = _amp_state.opt_properties = Properties()
     _amp_state.verbosity = verbosity
     if not enabled:
         return models if optimizers is None else (models, optimizers)
@@ -70,8 +70,7 @@ def initialize(
     _amp_state.min_loss_scale, _amp_state.max_loss_scale = min_loss_scale, max_loss_scale
     casts = {"cast_model_type": cast_model_type, "patch_torch_functions": patch_torch_functions}
     rest = {"keep_batchnorm_fp32": keep_batchnorm_fp32, "master_weights": master_weights}
-    properties = Properties(opt_level, **casts, **rest, loss_scale=loss_scale)
-    _amp_state.opt_properties = properties
+    properties.choose(opt_level, **casts, **rest, loss_scale=loss_scale)
     maybe_print(f"Selected optimization level {opt_level}, with these options:", True)
     for name, value in vars(properties).items():
         maybe_print(f"{name:22} : {value}", True)

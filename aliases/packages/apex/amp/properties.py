@@ -27,25 +27,24 @@ opt_levels: dict[str, dict[str, Any]] = {
 
 
 class Properties(SimpleNamespace):
-    """The options, each an attribute.
+    """The options, each an attribute; without a level, amp is not enabled."""
 
-    Args:
-        opt_level: The level that sets their defaults, or None for amp that is not enabled.
-        overrides: Other values.
+    def __init__(self) -> None:
+        super().__init__(enabled=False, opt_level=None, **opt_levels["O0"])
 
-    Raises:
-        RuntimeError: If one is incompatible with the level, unless ``hard_override`` is set.
-    """
+    def choose(self, level: str, **overrides: Any) -> None:
+        """Set the level, and other options than its own.
 
-    def __init__(self, opt_level: str | None = None, **overrides: Any) -> None:
-        defaults = opt_levels[opt_level or "O0"]
-        super().__init__(enabled=opt_level is not None, opt_level=opt_level, **defaults)
+        Raises:
+            RuntimeError: If one is incompatible with the level, unless ``hard_override`` is set.
+        """
+        vars(self).update(enabled=True, opt_level=level, **opt_levels[level])
         for name, value in overrides.items():
             if value is not None:
-                setattr(self, name, _checked(opt_level, name, value))
+                setattr(self, name, _checked(level, name, value))
 
 
-def _checked(level: str | None, name: str, value: Any) -> Any:
+def _checked(level: str, name: str, value: Any) -> Any:
     if name == "loss_scale":
         return value if value == "dynamic" else float(value)
     if name == "patch_torch_functions" and value and level != "O1":

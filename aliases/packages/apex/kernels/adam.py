@@ -44,32 +44,24 @@ class Adam(NamedTuple):
 
 
 def update(
-    grads: Sequence[Tensor],
-    params: Sequence[Tensor],
-    averages: Sequence[Tensor],
-    squares: Sequence[Tensor],
-    options: Adam,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
+    lists: Lists, options: Adam, grad_scale: Tensor | None = None, found_inf: Tensor | None = None
 ) -> None:
     """Update parameters and averages in place; low precision is computed in float32.
 
     Args:
-        grads: The gradients.
-        params: The parameters, of one dtype.
-        averages: The running averages of the gradients.
-        squares: The running averages of their squares.
+        lists: Gradients, parameters, averages of gradients and of their squares, each of one dtype.
         options: The options.
         grad_scale: The divisor of the gradients, applied in place; a float32 tensor of one element.
         found_inf: Above 0 if nothing should be done; a float32 tensor of one element.
     """
+    grads, params, averages, squares = lists
     full_grads = full_precision(grads)
     with at_full_precision(params, averages, squares) as (full_params, *full_averages):
-        lists = [full_params, full_grads, *full_averages]
-        if has_kernel("_fused_adamw_", params[0].device.type) and same_layout(lists):
-            _apply_fused(lists, options, grad_scale, found_inf)
+        full = [full_params, full_grads, *full_averages]
+        if has_kernel("_fused_adamw_", params[0].device.type) and same_layout(full):
+            _apply_fused(full, options, grad_scale, found_inf)
         elif found_inf is None or not found_inf:
-            _apply_foreach(lists, options, grad_scale)
+            _apply_foreach(full, options, grad_scale)
     if grad_scale is not None and full_grads[0] is not grads[0]:
         torch._foreach_copy_(list(grads), full_grads)
 
@@ -77,7 +69,7 @@ def update(
 def _apply_fused(
     lists: list[list[Tensor]], options: Adam, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
-    apply = torch._fused_adamw_ if options.mode == DECOUPLED else torch._fused_adam_
+    apply: Any = torch._fused_adamw_ if options.mode == DECOUPLED else torch._fused_adam_
     steps = [options.step_on(lists[0][0].device)] * len(lists[0])
     names = "lr", "beta1", "beta2", "weight_decay", "eps"
     rates: dict[str, Any] = {name: getattr(options, name) for name in names}
@@ -113,7 +105,7 @@ def round_into(params: Sequence[Tensor], masters: Sequence[Tensor], found_inf: T
 def multi_tensor_adam(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
     """Update parameters and averages; lists: gradients, parameters, averages and averages of squares."""
     check(lists, 4, (*FLOATS, torch.float64), "adam")
-    update(*lists, Adam(*options))
+    update(lists, Adam(*options))
 
 
 def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: Lists, *options: Any) -> None:
@@ -124,7 +116,7 @@ def multi_tensor_adam_capturable(chunk_size: int, noop_flag: Tensor, lists: List
     """
     check(lists, 4, (*FLOATS, torch.float64), "adam")
     *first, inv_scale = options
-    update(*lists, Adam(*first), inv_scale.reciprocal(), (noop_flag == 1).float())
+    update(lists, Adam(*first), inv_scale.reciprocal(), (noop_flag == 1).float())
 
 
 def multi_tensor_adam_capturable_master(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -44,24 +43,17 @@ def clipping(global_norm: Tensor, max_norm: float | Tensor) -> Tensor:
     return (global_norm / max_norm).clamp(min=1).reshape(())
 
 
-def update(
-    grads: Sequence[Tensor],
-    params: Sequence[Tensor],
-    averages: Sequence[Tensor],
-    squares: Sequence[Tensor],
-    options: LAMB,
-    divisor: Tensor,
-    found_inf: Tensor | None = None,
-) -> None:
+def update(lists: Lists, options: LAMB, divisor: Tensor, found_inf: Tensor | None = None) -> None:
     """Update parameters and averages in place.
 
     Args (the others are those of ``adam.update``):
-        grads: The gradients; their values afterwards are undefined, as in apex.
+        lists: Those of ``adam.update``; the gradients' values afterwards are undefined, as in apex.
         divisor: The initial divisor of the gradients; a float32 tensor without dimensions.
     """
+    grads, params, averages, squares = lists
     with at_full_precision(params, averages, squares) as (full_params, *full_averages):
-        lists = [full_precision(grads), full_params, *full_averages]
-        updates = _directions(lists, options, divisor, found_inf)
+        full = [full_precision(grads), full_params, *full_averages]
+        updates = _directions(full, options, divisor, found_inf)
         lengths = torch.ones(len(params), device=params[0].device) * options.lr
         if options.use_nvlamb or options.weight_decay:
             lengths = lengths * _trust(norms(full_params)[1], norms(updates)[1])
@@ -83,7 +75,7 @@ def _directions(
     share = 1 - options.beta1
     if not options.grad_averaging:  # as Adam averages gradients, and back
         torch._foreach_mul_(averages, share)
-    adam.update(grads, updates, averages, squares, options.direction(), divisor, found_inf)
+    adam.update((grads, updates, averages, squares), options.direction(), divisor, found_inf)
     if not options.grad_averaging:
         torch._foreach_div_(averages, share)
     if decay and options.mode != L2:
@@ -104,4 +96,4 @@ def multi_tensor_lamb(chunk_size: int, noop_flag: Tensor, lists: Lists, *options
     Before the last option come the norm of all gradients, a float32 tensor of one element, and its maximum.
     """
     check(lists, 4, FLOAT_AND_HALF, "lamb_stage_1")
-    update(*lists, LAMB(*options[:9], *options[11:]), clipping(*options[9:11]))
+    update(lists, LAMB(*options[:9], *options[11:]), clipping(*options[9:11]))

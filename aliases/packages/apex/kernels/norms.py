@@ -114,7 +114,7 @@ def backward_affine(
 ) -> tuple[Tensor, ...]:
     """Return the gradients of the input and of both parameters of ``forward_affine``, from its arguments."""
     gamma, beta, epsilon = rest
-    return gradients(lambda x, *p: layer_norm(x, normalized_shape, *p, epsilon), dout, input, gamma, beta)
+    return gradients(lambda x, w, b: layer_norm(x, normalized_shape, w, b, epsilon), dout, input, gamma, beta)
 
 
 def rms_backward(

@@ -18,7 +18,8 @@ _LARGE, _ROW = 1 << 18, 1 << 10  # elements
 def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, /) -> None:
     """Write ``input * scale`` to each output, computed in float32; they may be the same tensors."""
     check(lists, 2, FLOATS, "multi_tensor_scale_cuda")
-    scale_into(*lists, scale, noop_flag)
+    inputs, outputs = lists
+    scale_into(inputs, outputs, scale, noop_flag)
 
 
 def scale_into(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scale: float, noop_flag: Tensor) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -46,33 +45,26 @@ class SGD(NamedTuple):
     scale: float
 
 
-def update(
-    grads: Sequence[Tensor],
-    params: Sequence[Tensor],
-    momenta: Sequence[Tensor],
-    options: SGD,
-    found_inf: Tensor | None = None,
-) -> None:
+def update(lists: Lists, options: SGD, found_inf: Tensor | None = None) -> None:
     """Update parameters and momenta in place; low precision is computed in float32.
 
     Args:
-        grads: The gradients, which are not changed.
-        params: The parameters, of one dtype.
-        momenta: The momenta, of the parameters' dtype.
+        lists: Gradients, parameters and momenta, each of one dtype.
         options: The options.
         found_inf: Above 0 if nothing should be done; a float32 tensor of one element.
     """
+    grads, params, momenta = lists
     with at_full_precision(params, momenta) as (full_params, full_momenta):
         full_grads = full_precision(grads)
         if options.scale != 1.0:
             full_grads = list(torch._foreach_mul(full_grads, options.scale))
-        lists, dtype = (full_params, full_grads, full_momenta), params[0].dtype
-        fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(lists)
+        full, dtype = (full_params, full_grads, full_momenta), params[0].dtype
+        fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(full)
         simple = not (options.decay_after_momentum and options.weight_decay)
         if fused and simple and dtype == torch.float32:
-            _apply_fused(*lists, options, found_inf)
+            _apply_fused(*full, options, found_inf)
         elif found_inf is None or not found_inf:
-            _apply_foreach(*lists, options, dtype)
+            _apply_foreach(*full, options, dtype)
 
 
 def _apply_fused(
@@ -129,6 +121,6 @@ def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options:
     require((grad, weight, number) in COMBINATIONS, only + found)
     check(lists, number, FLOATS, "sgd")
     skipped = (noop_flag != 0).float()
-    update(*lists[:3], SGD(*options), skipped)
+    update(lists[:3], SGD(*options), skipped)
     if copies:
         round_into(copies, lists[1], skipped)

@@ -145,7 +145,7 @@ class FusedLayerNorm(nn.LayerNorm):
         elementwise_affine: bool = True,
         memory_efficient: bool = False,
     ) -> None:
-        super().__init__(normalized_shape, eps, elementwise_affine)  # type: ignore[arg-type]
+        super().__init__(normalized_shape, eps, elementwise_affine)
         self.memory_efficient = memory_efficient
 
     def forward(self, input: Tensor) -> Tensor:
@@ -169,7 +169,7 @@ class FusedRMSNorm(nn.RMSNorm):
         elementwise_affine: bool = True,
         memory_efficient: bool = False,
     ) -> None:
-        super().__init__(normalized_shape, eps, elementwise_affine)  # type: ignore[arg-type]
+        super().__init__(normalized_shape, eps, elementwise_affine)
         self.memory_efficient = memory_efficient
 
     def forward(self, input: Tensor) -> Tensor:

@@ -48,5 +48,5 @@ class FusedAdagrad(FusedOptimizer):
         steps = list(torch.zeros(len(params), device=device if fused else "cpu").unbind())
         decay = 0.0 if self.adagrad_w_mode else group["weight_decay"]
         rates = {"lr": group["lr"], "lr_decay": 0.0, "eps": group["eps"], "weight_decay": decay}
-        modes = {"fused": fused, "foreach": not fused, "maximize": False}
+        modes: dict[str, Any] = {"fused": fused, "foreach": not fused, "maximize": False}
         adagrad(params, grads, sums, steps, **modes, **rates)

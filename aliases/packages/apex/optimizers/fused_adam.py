@@ -115,7 +115,7 @@ class FusedAdam(FusedOptimizer):
     def _step(self, group: Group) -> None:
         options = self._options(group, group["lr"], next_step(group))
         for params in self._by_dtype(group).values():
-            update(gradients(params), params, *self._averages(params, torch.float32), options)
+            update((gradients(params), params, *self._averages(params, torch.float32)), options)
 
     def _step_capturable(self, group: Group, masters: list[Tensor | None], grad_scaler: Any) -> None:
         grad_scale, found_inf = scale_of(self, grad_scaler, group["params"][0].device)
@@ -126,11 +126,12 @@ class FusedAdam(FusedOptimizer):
         for dtype, params in self._by_dtype(group).items():
             with_masters = self.master_weights and dtype in WITH_MASTERS
             worked_on: Any = [master_of[param] for param in params] if with_masters else params
-            averages = self._averages(params, torch.float32)
-            update(gradients(params), worked_on, *averages, options, grad_scale, found_inf)
+            lists = gradients(params), worked_on, *self._averages(params, torch.float32)
+            update(lists, options, grad_scale, found_inf)
             if with_masters:
                 torch._foreach_copy_(params, worked_on)
 
     def _options(self, group: Group, lr: Any, step: int | Tensor) -> Adam:
         rest = self.adam_w_mode, group["bias_correction"], group["weight_decay"]
-        return Adam(lr, *group["betas"], group["eps"], step, *rest)
+        values: list[Any] = [lr, *group["betas"], group["eps"], step, *rest]
+        return Adam(*values)

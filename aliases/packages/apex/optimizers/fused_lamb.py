@@ -53,17 +53,19 @@ class FusedLAMB(FusedOptimizer):
         for group, sorts in sorted_groups:
             options = options_of(group, group["lr"], next_step(group), self)
             for params in sorts.values():
-                update(gradients(params), params, *self._averages(params), options, divisor)
+                update((gradients(params), params, *self._averages(params)), options, divisor)
 
 
 def global_norm(sorts: Sequence[Sequence[Tensor]], device: torch.device) -> Tensor:
     """Return the norm of the gradients of lists of parameters, of shape (1,)."""
     parts = [norms(gradients(params))[0].to(device) for params in sorts]
-    return torch.linalg.vector_norm(torch.cat([torch.zeros(1, device=device), *parts])).reshape(1)
+    total: Tensor = torch.linalg.vector_norm(torch.cat([torch.zeros(1, device=device), *parts]))
+    return total.reshape(1)
 
 
 def options_of(group: Group, lr: Any, step: Any, optimizer: Any) -> LAMB:
     """Return the options of a group's update at a step."""
     rest = group["bias_correction"], group["weight_decay"], group["grad_averaging"]
     modes = optimizer.adam_w_mode, optimizer.use_nvlamb
-    return LAMB(lr, *group["betas"], group["eps"], step, *rest, *modes)
+    values: list[Any] = [lr, *group["betas"], group["eps"], step, *rest, *modes]
+    return LAMB(*values)

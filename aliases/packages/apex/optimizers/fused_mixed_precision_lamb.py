@@ -98,7 +98,7 @@ class FusedMixedPrecisionLamb(FusedOptimizer):
         options = options_of(group, group["lr"].reshape(()), group["step"], self)
         for params in self._by_dtype(group).values():
             worked_on = [param if (master := master_of[param]) is None else master for param in params]
-            averages = self._averages(params, worked_on[0].dtype)
-            update(gradients(params), worked_on, *averages, options, divisor, found_inf)
+            lists = gradients(params), worked_on, *self._averages(params, worked_on[0].dtype)
+            update(lists, options, divisor, found_inf)
             if worked_on[0] is not params[0]:
                 torch._foreach_copy_(params, worked_on)

@@ -43,9 +43,10 @@ class FusedOptimizer(torch.optim.Optimizer):
         self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=self._device())
 
     def _device(self) -> torch.device:
-        return next(param.device for group in self.param_groups for param in group["params"])
+        params: list[Tensor] = [param for group in self.param_groups for param in group["params"]]
+        return params[0].device
 
-    def zero_grad(self, set_to_none: bool | None = None) -> None:  # type: ignore[override]
+    def zero_grad(self, set_to_none: bool | None = None) -> None:
         """Set the gradients to None or to zero, by default as the optimizer was created."""
         super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
 

@@ -57,7 +57,7 @@ class FusedSGD(FusedOptimizer):
             for first_run in set(new):
                 chosen = list(itertools.compress(params, [each is first_run for each in new]))
                 momenta = self._kept(chosen, "momentum_buffer")
-                update(gradients(chosen), chosen, momenta, self._options(group, first_run))
+                update((gradients(chosen), chosen, momenta), self._options(group, first_run))
 
     def _options(self, group: Group, first_run: bool) -> SGD:
         names = "weight_decay", "momentum", "dampening", "lr", "nesterov"

@@ -62,5 +62,5 @@ def create_syncbn_process_group(group_size: int) -> Any:
     world_size = torch.distributed.get_world_size()
     assert world_size >= group_size
     assert world_size % group_size == 0
-    own, _ = torch.distributed.new_subgroups(group_size)
+    own, _ = torch.distributed.new_subgroups(group_size)  # type: ignore[no-untyped-call]
     return own

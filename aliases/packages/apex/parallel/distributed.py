@@ -115,14 +115,15 @@ class DistributedDataParallel(nn.parallel.DistributedDataParallel):
         """Make later passes leave each process's gradients unreduced."""
         self.require_backward_grad_sync = False
 
-    def _reduced(self, bucket: dist.GradBucket) -> Any:
-        flat = bucket.buffer()
+    def _reduced(self, bucket: Any) -> Any:
+        flat: Tensor = bucket.buffer()
         given = flat.float() if self.allreduce_always_fp32 else flat
         work: Any = dist.all_reduce(given.div_(self.gradient_predivide_factor), async_op=True)
         after = self.gradient_predivide_factor / dist.get_world_size() if self.gradient_average else 1.0
 
         def written(future: torch.futures.Future[list[Tensor]]) -> Tensor:
-            return flat.copy_(future.value()[0].mul_(after))
+            reduced: Tensor = future.value()[0]
+            return flat.copy_(reduced.mul_(after))
 
         return work.get_future().then(written)
 

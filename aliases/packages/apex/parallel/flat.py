@@ -9,9 +9,17 @@ import torch._utils
 import torch.distributed as dist
 from torch import Tensor
 
-flatten: Callable[[Sequence[Tensor]], Tensor] = torch._utils._flatten_dense_tensors
-unflatten: Callable[[Tensor, Sequence[Tensor]], tuple[Tensor, ...]] = torch._utils._unflatten_dense_tensors
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def flatten(bucket: Sequence[Tensor]) -> Tensor:
+    """Return the elements of all tensors, which must have one type, in one dimension."""
+    return torch._utils._flatten_dense_tensors(bucket)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def unflatten(coalesced: Tensor, bucket: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return views of a flat tensor with the shapes of the tensors in ``bucket``."""
+    return torch._utils._unflatten_dense_tensors(coalesced, bucket)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
