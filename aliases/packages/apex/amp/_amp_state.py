@@ -14,15 +14,11 @@ if TYPE_CHECKING:
 
 
 class AmpState:
-    """The state of amp in this process.
+    """The state of amp in this process; ``initialize`` sets what has no value here.
 
     Attributes:
         hard_override: Whether errors are only printed.
         allow_incoming_model_not_fp32: Whether ``initialize`` accepts models that are not in float32.
-        verbosity: How much is printed: 0 nothing, 1 the options.
-        opt_properties: The options; set by ``initialize``.
-        loss_scalers: One for each loss; set by ``initialize``.
-        handle: The casts of O1; set when they are enabled.
     """
 
     opt_properties: Properties
@@ -41,11 +37,7 @@ _amp_state = AmpState()
 
 
 def warn_or_err(msg: str) -> None:
-    """Raise ``RuntimeError(msg)``, or print a warning if ``hard_override`` is set.
-
-    Raises:
-        RuntimeError: If it is not set.
-    """
+    """Raise ``RuntimeError(msg)``, or print a warning if ``hard_override`` is set."""
     if not _amp_state.hard_override:
         raise RuntimeError(msg)
     print(f"Warning:  {msg}")

@@ -62,20 +62,6 @@ def check_params_fp32(models: Iterable[nn.Module]) -> None:
                     warn_or_err(f"{found}Move a model to the device before amp.initialize: model.to('cuda').")
 
 
-def check_optimizers(optimizers: Iterable[Any]) -> None:
-    """Check that no optimizer scales losses itself.
-
-    Raises:
-        RuntimeError: If one does.
-    """
-    for optimizer in optimizers:
-        if isinstance(optimizer, FP16_Optimizer):
-            raise RuntimeError(
-                "An incoming optimizer is an instance of apex.fp16_utils.FP16_Optimizer. The optimizer(s) "
-                "passed to amp.initialize() must be torch's own or apex's fused ones."
-            )
-
-
 def _name(value: object) -> str:
     return f"{type(value).__module__.rpartition('.')[0]}.{type(value).__name__}"
 
@@ -91,7 +77,8 @@ def _initialize(
         [] if optimizers is None else optimizers, torch.optim.Optimizer | LARC | FP16_Optimizer, "optimizers"
     )
     every_model = _listed(models, nn.Module, "models")
-    check_optimizers(every_optimizer)
+    if any(isinstance(each, FP16_Optimizer) for each in every_optimizer):
+        raise RuntimeError("amp.initialize() takes no apex.fp16_utils.FP16_Optimizer, but the one inside it.")
     check_models(every_model)
     if not _amp_state.allow_incoming_model_not_fp32:
         check_params_fp32(every_model)

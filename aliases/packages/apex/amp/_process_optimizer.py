@@ -15,16 +15,7 @@ from .properties import Properties
 
 
 class AmpOptimizerState:
-    """What amp stores for an optimizer: its parameters by dtype, their masters, and stashed gradients.
-
-    Attributes:
-        lazy_init_called: Whether the parameters were sorted.
-        already_patched: Whether the next step will be skipped.
-        params_have_scaled_gradients: Whether gradients are still scaled, since more will be added.
-        all_fp16_params: The float16 parameters.
-        all_fp32_from_fp16_params: Their masters, if amp keeps any.
-        all_fp32_from_fp32_params: The float32 parameters.
-    """
+    """What amp stores for an optimizer, in apex's names: parameters by dtype, masters, gradients."""
 
     def __init__(self) -> None:
         self.lazy_init_called = False
@@ -44,10 +35,8 @@ class AmpOptimizerState:
 
     def updated_directly(self) -> list[list[Tensor]]:
         """Return the parameters without masters, by dtype."""
-        return [
-            [] if self.all_fp32_from_fp16_params else self.all_fp16_params,
-            self.all_fp32_from_fp32_params,
-        ]
+        halves = [] if self.all_fp32_from_fp16_params else self.all_fp16_params
+        return [halves, self.all_fp32_from_fp32_params]
 
 
 def _amp_lazy_init(self: Any) -> None:

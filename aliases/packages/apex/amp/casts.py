@@ -100,11 +100,8 @@ def init(
 ) -> AmpHandle:
     """Enable the casts of O1; called by ``initialize``.
 
-    Args:
+    Args (the others are accepted without effect):
         enabled: Whether it has any effect.
-        loss_scale: Accepted without effect, like ``enable_caching`` and ``verbose``.
-        enable_caching: See above.
-        verbose: See above.
         allow_banned: Whether ``binary_cross_entropy`` of float16 is computed in float32 instead of refused.
 
     Returns:

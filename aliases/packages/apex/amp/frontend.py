@@ -47,8 +47,7 @@ def initialize(
         cast_model_outputs: The dtype to which the model's outputs are cast; float32 if the model is cast.
         num_losses: The number of losses with a scaler of their own.
         verbosity: 0 to print nothing.
-        min_loss_scale: The minimum of a dynamic loss scale.
-        max_loss_scale: The maximum of a dynamic loss scale.
+        min_loss_scale: The minimum of a dynamic loss scale, as ``max_loss_scale`` is its maximum.
 
     Returns:
         Models and optimizers in the form in which they were passed; only the models without optimizers.

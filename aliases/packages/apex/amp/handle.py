@@ -34,7 +34,6 @@ def scale_loss(
         loss: The loss.
         optimizers: The optimizer, or a list of them, whose gradients the backward pass computes.
         loss_id: The index of the scaler to use.
-        model: Ignored.
         delay_unscale: Whether gradients stay scaled, since more will be added to them.
         delay_overflow_check: Whether a later block handles gradients that are not finite.
 

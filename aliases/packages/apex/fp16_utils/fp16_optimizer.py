@@ -22,8 +22,7 @@ class FP16_Optimizer:
 
     Args:
         init_optimizer: The optimizer of the model's parameters; it replaces those in float16.
-        static_loss_scale: The factor of losses.
-        dynamic_loss_scale: Whether the factor is dynamic instead.
+        static_loss_scale: The factor of losses, unless it is dynamic.
         dynamic_loss_args: Arguments for ``apex.amp.scaler.LossScaler``.
         verbose: Whether to print a message when a step is skipped.
 
@@ -56,9 +55,6 @@ class FP16_Optimizer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__.get("optimizer"), name)
-
-    def __getstate__(self) -> Any:
-        raise RuntimeError("FP16_Optimizer should be serialized using state_dict().")
 
     def _masters(self) -> list[Tensor]:
         return [param for group in self.optimizer.param_groups for param in group["params"]]
@@ -97,14 +93,7 @@ class FP16_Optimizer:
         return result
 
     def backward(self, loss: Tensor, update_master_grads: bool = True, retain_graph: bool = False) -> None:
-        """Run the backward pass of the scaled loss.
-
-        Args:
-            loss: The loss.
-            update_master_grads: Whether to unscale the gradients into the masters' now; if not, call the
-                method of this name after more gradients are added.
-            retain_graph: As for ``Tensor.backward``.
-        """
+        """Run the backward pass of the scaled loss, and ``update_master_grads()`` unless that is false."""
         scaled_loss: Any = loss.float() * self.loss_scaler.loss_scale()
         scaled_loss.backward(retain_graph=retain_graph)
         if update_master_grads:

@@ -57,11 +57,7 @@ def convert_network(network: nn.Module, dtype: torch.dtype) -> nn.Module:
 
 
 class FP16Model(nn.Module):
-    """A network in float16, except for batch normalisation, that casts its inputs.
-
-    Args:
-        network: The network, which is cast in place.
-    """
+    """A network in float16, except for batch normalisation, that casts its inputs."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -73,15 +69,7 @@ class FP16Model(nn.Module):
 
 
 def prep_param_lists(model: nn.Module, flat_master: bool = False) -> tuple[list[nn.Parameter], list[Tensor]]:
-    """Create float32 masters of a model's parameters.
-
-    Args:
-        model: The model.
-        flat_master: Whether all parameters, which must have one dtype, share one master.
-
-    Returns:
-        The parameters that require gradients, and their masters.
-    """
+    """Return the parameters that require gradients, and float32 masters, or one of all if ``flat_master``."""
     model_params = [param for param in model.parameters() if param.requires_grad]
     if not flat_master:
         return model_params, [param.detach().clone().float().requires_grad_() for param in model_params]

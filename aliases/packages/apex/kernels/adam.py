@@ -16,15 +16,8 @@ L2, DECOUPLED = 0, 1
 class Adam(NamedTuple):
     """The options of an update, in the order of ``multi_tensor_adam``.
 
-    Attributes:
-        lr: The learning rate; like ``step``, a tensor if a graph may be captured.
-        beta1: The decay of the average of gradients.
-        beta2: The decay of the average of squared gradients.
-        eps: Added to the denominator.
-        step: The number of this step, from 1.
-        mode: ``L2`` adds the decay to the gradient, ``DECOUPLED`` to the update.
-        bias_correction: Whether the averages are corrected for their initial zeros.
-        weight_decay: The factor of the decay.
+    ``lr`` and ``step``, which counts from 1, are tensors if a graph may be captured; ``mode`` ``L2`` adds the
+    decay to the gradient, ``DECOUPLED`` to the update.
     """
 
     lr: float | Tensor

@@ -14,12 +14,7 @@ from .tensor_lists import FLOAT_AND_HALF, Lists, at_full_precision, check, full_
 
 
 class LAMB(NamedTuple):
-    """The options of an update, in the order of ``multi_tensor_lamb``; see ``Adam`` for the shared ones.
-
-    Attributes:
-        grad_averaging: Whether a gradient's weight in its average is ``1 - beta1`` instead of 1.
-        use_nvlamb: Whether tensors without weight decay are scaled by their norms too.
-    """
+    """The options of an update, in the order of ``multi_tensor_lamb``, like those of ``FusedLAMB``."""
 
     lr: float | Tensor
     beta1: float

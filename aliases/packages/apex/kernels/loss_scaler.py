@@ -14,13 +14,9 @@ class LossScaler:
     """The factor of one loss, so that its gradients do not vanish in float16.
 
     Args:
-        loss_scale: A constant factor, or ``"dynamic"``: halved after gradients that are not finite,
-            multiplied by ``scale_factor`` after ``scale_window`` steps without any.
-        init_scale: The initial dynamic factor, at most ``max_loss_scale``.
-        scale_factor: See ``loss_scale``; apex always uses 2.
-        scale_window: See ``loss_scale``.
-        min_loss_scale: The minimum of a dynamic factor.
-        max_loss_scale: The maximum of a dynamic factor.
+        loss_scale: A constant factor, or ``"dynamic"``: halved after gradients that are not finite, doubled
+            after ``scale_window`` steps without any, as apex does whatever ``scale_factor`` is.
+        init_scale: The initial dynamic factor; ``min_loss_scale`` and ``max_loss_scale`` are its bounds.
     """
 
     def __init__(
@@ -55,12 +51,7 @@ class LossScaler:
     ) -> None:
         """Write the gradients of the model, divided by the factor, to those of the masters.
 
-        Args:
-            model_grads: The gradients of the scaled loss.
-            master_grads: The destinations, which may be the same tensors.
-            unused_scale: Ignored.
-            models_are_masters: Whether the model's parameters are the masters.
-            scale_override: The divisor, if it is not the scaler's.
+        They may be the same tensors. ``unused_scale`` is ignored; ``scale_override`` is another divisor.
         """
         scale = self._loss_scale if scale_override is None else scale_override
         needless = scale == 1.0 and models_are_masters and not self.dynamic
@@ -81,11 +72,7 @@ class LossScaler:
         self._overflow_buf.zero_()
 
     def update_scale(self) -> bool:
-        """Adapt a dynamic factor to overflows since ``clear_overflow_state``; waits for the device.
-
-        Returns:
-            Whether the step should be skipped because of infinities or NaNs.
-        """
+        """Adapt a dynamic factor, and return whether there was an overflow; waits for the device."""
         self._unskipped += 1
         if not self.dynamic:
             return False

@@ -19,14 +19,6 @@ from .tensor_lists import (
     same_layout,
 )
 
-# dtypes of gradients and of weights, and the number of lists, for which apex has a kernel
-COMBINATIONS = {
-    (torch.float16, torch.float16, 3),
-    (torch.float32, torch.float32, 3),
-    (torch.float16, torch.float32, 4),
-    (torch.float32, torch.float32, 4),
-}
-
 
 class SGD(NamedTuple):
     """The options of an update, like those of ``FusedSGD``.
@@ -115,11 +107,7 @@ def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options:
     copies = lists[3] if len(lists) == 4 else []
     half = all(tensor.dtype == torch.float16 for tensor in copies)
     require(half, "Additional output tensors should always be fp16.")
-    grad, weight, number = lists[0][0].dtype, lists[1][0].dtype, len(lists)
-    only = "multi_tensor_sgd only supports some combinations of gradient & weight types. Given: "
-    found = f"gradient: {grad}, weight: {weight}, num_lists: {number}"
-    require((grad, weight, number) in COMBINATIONS, only + found)
-    check(lists, number, FLOATS, "sgd")
+    check(lists, 4 if copies else 3, FLOATS, "sgd")
     skipped = (noop_flag != 0).float()
     update(lists[:3], SGD(*options), skipped)
     if copies:

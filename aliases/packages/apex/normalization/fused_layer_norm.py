@@ -135,8 +135,8 @@ FusedLayerNormAffineMixedDtypesFunction = FusedLayerNormAffineFunction
 FusedRMSNormAffineMixedDtypesFunction = FusedRMSNormAffineFunction
 
 
-class FusedLayerNorm(nn.LayerNorm):
-    """torch's module, which casts as autocast would; ``memory_efficient`` is accepted without effect."""
+class _Norm:
+    """The arguments of torch's modules, and ``memory_efficient``, which is accepted without effect."""
 
     def __init__(
         self,
@@ -145,8 +145,12 @@ class FusedLayerNorm(nn.LayerNorm):
         elementwise_affine: bool = True,
         memory_efficient: bool = False,
     ) -> None:
-        super().__init__(normalized_shape, eps, elementwise_affine)
+        super().__init__(normalized_shape, eps, elementwise_affine)  # type: ignore[call-arg]
         self.memory_efficient = memory_efficient
+
+
+class FusedLayerNorm(_Norm, nn.LayerNorm):
+    """torch's module, which casts as autocast would."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
@@ -157,20 +161,10 @@ class FusedLayerNorm(nn.LayerNorm):
         return fused_layer_norm_affine(input, self.weight, self.bias, self.normalized_shape, self.eps)
 
 
-class FusedRMSNorm(nn.RMSNorm):
-    """torch's module, which casts as autocast would; ``memory_efficient`` is accepted without effect."""
+class FusedRMSNorm(_Norm, nn.RMSNorm):
+    """torch's module, which casts as autocast would."""
 
     eps: float
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        memory_efficient: bool = False,
-    ) -> None:
-        super().__init__(normalized_shape, eps, elementwise_affine)
-        self.memory_efficient = memory_efficient
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
@@ -210,8 +204,3 @@ class MixedFusedRMSNorm(_Mixed, FusedRMSNorm):
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the weight's dtype."""
         return mixed_dtype_fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)
-
-
-def supports_custom_op() -> bool:
-    """Return whether torch can register operators written in Python; it can."""
-    return True

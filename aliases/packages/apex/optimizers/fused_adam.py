@@ -85,18 +85,12 @@ class FusedAdam(FusedOptimizer):
         grad_norms: Any = None,
         grad_scaler: Any = None,
     ) -> Any:
-        """Update the parameters; otherwise like ``FusedOptimizer.step``.
+        """Update the parameters, and return the loss if there is a closure.
 
-        Args:
-            closure: Re-evaluates the model and returns the loss.
-            grads: No longer supported, like ``output_params``, ``scale`` and ``grad_norms``.
-            output_params: No longer supported.
-            scale: No longer supported.
-            grad_norms: No longer supported.
-            grad_scaler: With ``capturable``: unscales the gradients, and decides whether to skip the step.
+        With ``capturable``, ``grad_scaler`` unscales the gradients, and decides whether to skip the step.
 
         Raises:
-            RuntimeError: If an argument is no longer supported, or a parameter is not supported.
+            RuntimeError: If another argument is given, or a parameter is not supported.
         """
         if any(argument is not None for argument in (grads, output_params, scale, grad_norms)):
             raise RuntimeError(

@@ -18,16 +18,7 @@ Group = dict[str, Any]
 class FusedOptimizer(torch.optim.Optimizer):
     """An optimizer that groups the parameters of a group by dtype, and updates those of one dtype at once.
 
-    ``zero_grad()`` sets gradients to None if ``set_grad_none`` is true.
-
-    Args:
-        params: Parameters, or dicts that define parameter groups.
-        defaults: The options of a group.
-        set_grad_none: See above.
-        amsgrad: Not supported.
-
-    Raises:
-        RuntimeError: If ``amsgrad`` is requested.
+    ``zero_grad()`` sets gradients to None if ``set_grad_none``; ``amsgrad`` raises ``RuntimeError``.
     """
 
     supported: tuple[torch.dtype, ...] = (torch.float16, torch.float32)
@@ -51,13 +42,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Re-evaluates the model and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
+        """Update the parameters, and return the loss if there is a closure.
 
         Raises:
             RuntimeError: If a gradient is sparse, or a parameter is not supported.
@@ -75,11 +60,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         raise NotImplementedError
 
     def _by_dtype(self, group: Group) -> dict[torch.dtype, list[Tensor]]:
-        """Return the parameters of a group that have gradients, by dtype.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, a dtype is not supported, or a layout has gaps.
-        """
+        """Return the parameters of a group that have gradients, by dtype."""
         sorts: dict[torch.dtype, list[Tensor]] = {}
         name = type(self).__name__
         for param in group["params"]:
@@ -132,12 +113,7 @@ def next_step(group: Group) -> int:
 
 
 def make_tensors(group: Group, **values: Any) -> None:
-    """Replace a group's learning rate and step, which may be numbers, with new tensors for captured graphs.
-
-    Args:
-        group: The group.
-        values: Its values of them, if it has none.
-    """
+    """Replace a group's learning rate and step, by default ``values``, with new tensors for graphs."""
     device = group["params"][0].device
     for name, dtype, shape in (("lr", torch.float32, ()), ("step", torch.int, (1,))):
         value = torch.as_tensor(group.get(name, values.get(name)), dtype=dtype)

@@ -18,11 +18,6 @@ def convert_syncbn_model(
 ) -> nn.Module:
     """Replace all batch normalisation in ``module`` with ``SyncBatchNorm``.
 
-    Args:
-        module: The module; its submodules are replaced in place.
-        process_group: The processes over which statistics are computed; None for all.
-        channel_last: Whether channels are the last dimension of inputs.
-
     Returns:
         The module, or its replacement.
     """
@@ -49,14 +44,7 @@ def _converted(module: Any, process_group: Any, channel_last: bool) -> SyncBatch
 
 
 def create_syncbn_process_group(group_size: int) -> Any:
-    """Split all processes into groups of neighbours.
-
-    Args:
-        group_size: How many processes a group has; 0 for all, which needs no group.
-
-    Returns:
-        The group of this process.
-    """
+    """Split all processes into groups of ``group_size``, and return this one's; 0 is one group of all."""
     if group_size == 0:
         return None
     world_size = torch.distributed.get_world_size()

@@ -19,12 +19,6 @@ from .flat import split_by_type as split_by_type
 from .flat import split_half_float_double as split_half_float_double
 from .flat import unflatten as unflatten
 
-imported_flatten_impl = True
-
-
-def import_flatten_impl() -> None:
-    """Do nothing: ``flatten`` and ``unflatten`` are available."""
-
 
 class Reducer:
     """Averages gradients over all processes on demand.
@@ -59,16 +53,12 @@ class DistributedDataParallel(nn.parallel.DistributedDataParallel):
         message_size: The minimum number of elements that are reduced at once.
         delay_allreduce: Whether all gradients are reduced at once, at the end.
         shared_param: No longer supported.
-        allreduce_trigger_params: Accepted without effect: torch closes buckets by size.
         retain_allreduce_buffers: Whether gradients become views of the reduced buffers.
         allreduce_always_fp32: Whether gradients of any dtype are reduced in float32.
-        num_allreduce_streams: Accepted without effect, like ``allreduce_communicators``.
-        allreduce_communicators: See above.
         gradient_average: Whether to average gradients instead of adding them up.
         gradient_predivide_factor: The divisor of gradients before the reduction, and their factor when they
             are averaged.
-        gradient_average_split_factor: Accepted without effect, like ``prof``.
-        prof: See above.
+        allreduce_trigger_params: Accepted without effect, like all others: torch closes buckets by size.
 
     Raises:
         ValueError: If options are incompatible, or ``shared_param`` is passed.
@@ -129,17 +119,9 @@ class DistributedDataParallel(nn.parallel.DistributedDataParallel):
 
 
 def _check(shared_param: Any, delay_allreduce: bool, streams: int, triggers: Any) -> None:
-    for wrong, message in (
-        (streams > 1 and delay_allreduce, "num_allreduce_streams may only be used if delay_allreduce=False."),
-        (
-            shared_param is not None,
-            "shared_param is no longer supported: parameters may be shared.  To reduce at the end of the "
-            "backward pass, use delay_allreduce=True.",
-        ),
-        (
-            triggers is not None and delay_allreduce,
-            "Setting allreduce_trigger_params is only valid if delay_allreduce=False.",
-        ),
-    ):
-        if wrong:
-            raise ValueError(message)
+    if shared_param is not None:
+        raise ValueError("shared_param is no longer supported: use delay_allreduce=True")
+    if delay_allreduce and streams > 1:
+        raise ValueError("num_allreduce_streams may only be used if delay_allreduce=False")
+    if delay_allreduce and triggers is not None:
+        raise ValueError("allreduce_trigger_params is only valid if delay_allreduce=False")

@@ -39,13 +39,7 @@ def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
 def apply_flat_dist_call(
     bucket: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
 ) -> None:
-    """Run a collective on tensors of one type, in place; ``all_reduce`` averages them.
-
-    Args:
-        bucket: The tensors.
-        call: The collective, such as ``torch.distributed.broadcast``.
-        extra_args: Its arguments after the tensor.
-    """
+    """Run a collective with more arguments on tensors of one type, in place; ``all_reduce`` averages them."""
     coalesced = flatten(bucket)
     call(coalesced, *(extra_args or ()))
     if call is dist.all_reduce:

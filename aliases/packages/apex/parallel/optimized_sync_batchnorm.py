@@ -32,18 +32,7 @@ class SyncBatchNorm(nn.SyncBatchNorm):
         self.fuse_relu = fuse_relu
 
     def forward(self, input: Tensor, z: Tensor | None = None) -> Tensor:
-        """Normalise.
-
-        Args:
-            input: Of shape (N, channels, ...), or (N, ..., channels) if ``channel_last``.
-            z: A tensor to add before the output is rectified, of the same shape.
-
-        Returns:
-            The output, of the input's shape and dtype.
-
-        Raises:
-            ValueError: If a channel has only one value in training.
-        """
+        """Return the normalised input; ``z`` is added before the output is rectified."""
         moved = self.channel_last and input.dim() > 2
         output = super().forward(input.movedim(-1, 1) if moved else input)
         output = output.movedim(1, -1) if moved else output

@@ -21,9 +21,6 @@ def forward(input: Tensor, labels: Tensor, smoothing: float, half_to_float: bool
 
     Returns:
         The losses, of shape (examples,), float32, and the logarithm of the sum of exponentials.
-
-    Raises:
-        RuntimeError: If a shape or dtype is invalid.
     """
     losses, log_sum = _exact_forward(input, labels, smoothing, half_to_float)
     return losses, log_sum if half_to_float else log_sum.to(input.dtype)

@@ -31,15 +31,9 @@ def fused_apply_rotary_pos_emb_cached(
 
 
 def fused_apply_rotary_pos_emb_thd(t: Tensor, cu_seqlens: Tensor, freqs: Tensor) -> Tensor:
-    """Rotate concatenated sequences.
+    """Rotate concatenated sequences, of shape (total, heads, features).
 
-    Args:
-        t: Of shape (total, heads, features).
-        cu_seqlens: Where each sequence begins, and the total, of shape (sequences + 1,), int32.
-        freqs: The angles, of shape (longest, 1, 1, rotated features), float32.
-
-    Returns:
-        The output, of the shape and dtype of ``t``.
+    ``cu_seqlens`` says where each sequence begins, and the total; ``freqs`` is as long as the longest.
     """
     places = torch.arange(t.size(0), device=t.device)
     begins = cu_seqlens.long()

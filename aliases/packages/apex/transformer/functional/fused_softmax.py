@@ -15,40 +15,9 @@ from ..enums import AttnMaskType as AttnMaskType
 LONGEST = 16384
 
 
-class ScaledSoftmax:
-    """The softmax, which torch differentiates: ``apply(inputs, scale)``."""
-
-    apply = staticmethod(scaled_softmax.forward)
-
-
-class ScaledMaskedSoftmax:
-    """The softmax without masked scores, which torch differentiates: ``apply(inputs, mask, scale)``."""
-
-    apply = staticmethod(scaled_softmax.masked_forward)
-
-
-class GenericScaledMaskedSoftmax(ScaledMaskedSoftmax):
-    """The softmax without masked scores, of any number of keys: ``apply(inputs, mask, scale)``."""
-
-
-class ScaledUpperTriangMaskedSoftmax:
-    """The softmax without the keys after each query: ``apply(inputs, scale)``."""
-
-    apply = staticmethod(scaled_softmax.causal_forward)
-
-
 @cast_by_autocast
 def scaled_masked_softmax(inputs: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """Compute the softmax of scaled scores.
-
-    Args:
-        inputs: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
-        mask: 1 where a score is masked, of shape (batch or 1, 1, queries, keys); None for no mask.
-        scale: The factor of the scores.
-
-    Returns:
-        The probabilities; a fully masked row is zero.
-    """
+    """Return the softmax of scaled scores, without those where the mask is 1; a fully masked row is zero."""
     if mask is None:
         return scaled_softmax.forward(inputs, scale)
     return scaled_softmax.masked_forward(inputs, mask, scale)
@@ -67,12 +36,17 @@ def scaled_upper_triang_masked_softmax(inputs: Tensor, _: Any, scale: float) -> 
     return scaled_softmax.causal_forward(inputs.flatten(0, 1), scale).view(inputs.shape)
 
 
+FUNCTIONS: dict[AttnMaskType, Callable[..., Tensor]] = {
+    AttnMaskType.causal: scaled_upper_triang_masked_softmax,
+    AttnMaskType.padding: scaled_masked_softmax,
+}
+
+
 class FusedScaleMaskSoftmax(nn.Module):
     """The softmax of scaled and masked scores.
 
     Args:
-        input_in_fp16: Whether scores are in float16.
-        input_in_bf16: Whether scores are in bfloat16.
+        input_in_fp16: Whether scores are in float16, like ``input_in_bf16`` in bfloat16.
         attn_mask_type: What the mask hides.
         scaled_masked_softmax_fusion: Whether the functions for low precision may be used.
         mask_func: Otherwise masks scores: called with the scores and the mask.
@@ -108,23 +82,12 @@ class FusedScaleMaskSoftmax(nn.Module):
         self.softmax_in_fp32 = softmax_in_fp32
         self.scale = scale
         if scaled_masked_softmax_fusion:
-            self.fused_softmax_func = self._function(attn_mask_type)
-
-    @staticmethod
-    def _function(attn_mask_type: AttnMaskType) -> Callable[..., Tensor]:
-        if attn_mask_type == AttnMaskType.causal:
-            return scaled_upper_triang_masked_softmax
-        if attn_mask_type == AttnMaskType.padding:
-            return scaled_masked_softmax
-        raise ValueError("Invalid attn_mask_type.")
+            if attn_mask_type not in FUNCTIONS:
+                raise ValueError("Invalid attn_mask_type.")
+            self.fused_softmax_func = FUNCTIONS[attn_mask_type]
 
     def forward(self, input: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the probabilities.
-
-        Args:
-            input: The scores, of shape (batch, heads, queries, keys).
-            mask: The mask for ``mask_func``; true where a score is masked.
-        """
+        """Return the probabilities of scores of shape (batch, heads, queries, keys)."""
         assert input.dim() == 4
         if self.is_kernel_available(mask, *input.size()):
             return self.forward_fused_softmax(input, mask)
@@ -134,7 +97,7 @@ class FusedScaleMaskSoftmax(nn.Module):
         """Return whether apex has a kernel for scores of this shape."""
         attentions = b * np
         divisible = sq % 4 == sk % 4 == attentions % 4 == 0
-        known = self.attn_mask_type in (AttnMaskType.causal, AttnMaskType.padding)
+        known = self.attn_mask_type in FUNCTIONS
         allowed = self.scaled_masked_softmax_fusion and self.input_in_float16
         if not (allowed and known and divisible and 16 < sk <= LONGEST):
             return False
