@@ -1,4 +1,4 @@
-"""The help of morph's commands, as Markdown."""
+"""The help of morph's commands, and the program that the recorded screens are of, as Markdown."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import contextlib
 import io
 import os
 
+from docs.generate.rooms import ROOT
 from morph import commands
 from morph.announcement import launcher
 from morph.commands import help as overview
 
+PROGRAM = "tests/commands/screens/train.py"
 COLUMNS = "80"  # as on the terminal that help is written for
 
 
@@ -22,6 +24,11 @@ def each_command() -> str:
     """Return the help of each command."""
     names = [name for name in commands.COMMANDS if name != "help"]
     return "\n\n".join(f"## morph {name}\n\n{_screen(_help(name))}" for name in names)
+
+
+def program() -> str:
+    """Return the program that the recorded screens of commands are of."""
+    return f"```python\n{(ROOT / PROGRAM).read_text(encoding='utf-8').strip()}\n```"
 
 
 def _help(name: str) -> str:

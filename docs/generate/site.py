@@ -35,6 +35,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "repositories": evidence.repositories,
     "releases": evidence.releases,
     "speed": evidence.speed,
+    "program": reference.program,
     "options": reference.options,
     "commands": reference.each_command,
     "picture": architecture.image,
