@@ -4,6 +4,8 @@ import graphlib
 
 from docs.generate import rooms
 
+KERNELS = "morph.kernels."
+
 
 def test_no_rooms_import_each_other():
     assert len(rooms.layers()) > 2  # raises CycleError, which names the rooms
@@ -17,3 +19,12 @@ def test_no_modules_import_each_other():
 def test_what_is_found_are_imports():
     assert "morph.activation.installation" in rooms.imports("morph.activation")
     assert {"morph.aliases.sensors.cpu", "morph.finders.torch_cuda.serving"} <= {*rooms.modules()}
+
+
+def test_kernels_are_reached_through_their_doors():
+    """Nothing outside of a room of kernels imports a module inside it."""
+    imports = ((name, each) for name in rooms.modules() for each in rooms.imports(name))
+    pairs = [(name, each) for name, each in imports if each.startswith(KERNELS)]
+    doors = {each: f"{KERNELS}{each.split('.')[2]}" for _, each in pairs}
+    assert [(a, b) for a, b in pairs if b != doors[b] and not f"{a}.".startswith(f"{doors[b]}.")] == []
+    assert len(pairs) > 50

@@ -12,8 +12,8 @@ import shlex
 import pytest
 
 from docs.generate import front
-from morph import commands
-from morph.launcher.command import parse
+from morph.running import commands
+from morph.running.launcher.command import parse
 from tests.platforms import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ def is_understood(words: list[str]) -> bool:
     try:
         if not commands.is_command(words):
             return bool(parse(words))
-        importlib.import_module(f"morph.commands.{words[0]}").add_arguments(parser)
+        importlib.import_module(f"morph.running.commands.{words[0]}").add_arguments(parser)
         return bool(parser.parse_args(words[1:]))
     except SystemExit as end:  # help was asked for, or the words are wrong
         return end.code == 0

@@ -12,9 +12,9 @@ import pytest
 
 from docs.generate import figures
 from docs.generate.rooms import rooms
-from morph.coverage.matrix import build
-from morph.coverage.page import page
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
+from morph.evidence.coverage.matrix import build
+from morph.evidence.coverage.page import page
 from tests import platforms
 from tests.browser import browse
 from tests.platforms import REPOSITORY, describe
@@ -80,7 +80,7 @@ def test_every_page_is_there_under_its_title(site: pathlib.Path) -> None:
 def test_every_room_has_a_page_in_the_picture(site: pathlib.Path) -> None:
     picture = text(site, "internals/architecture").partition("<svg class")[2].partition("</svg>")[0]
     pages = [room.path for room in rooms().values() if room.page]
-    assert "morph/seam" in pages
+    assert "morph/software" in pages
     for path in pages:
         assert f'href="../../{path}/"' in picture
         assert "Its place in the house" in text(site, path)

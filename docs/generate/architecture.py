@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from docs.generate import picture
 from docs.generate.rooms import ROOT, Room, rooms, summary
@@ -77,10 +77,16 @@ def _links(found: Iterable[Room], up: str) -> str:
 
 
 def _files(room: Room) -> str:
-    files = sorted((ROOT / room.path).rglob("*.py"))
-    rows = [
-        [f"`{path.relative_to(ROOT / room.path)}`", summary(path)]
-        for path in files
-        if path.name != "__init__.py"
-    ]
-    return table(["file", "what it does"], rows)
+    return table(["file", "what it does"], _rows(ROOT / room.path, ROOT / room.path))
+
+
+def _rows(folder: pathlib.Path, room: pathlib.Path) -> Iterator[list[str]]:
+    """Yield a row for each file in a folder, and for each folder in it that has a page of its own."""
+    for path in sorted(folder.iterdir()):
+        name = str(path.relative_to(room))
+        if (path / "README.md").is_file():
+            yield [f"[{name}/]({name}/README.md)", summary(path / "__init__.py")]
+        elif path.is_dir():
+            yield from _rows(path, room)
+        elif path.suffix == ".py" and path.name != "__init__.py":
+            yield [f"`{name}`", summary(path)]

@@ -8,11 +8,11 @@ from typing import Any
 
 from docs.generate.figures import Run, idioms, record, runs
 from docs.generate.tables import table
-from morph.coverage.evidence import Rung
-from morph.coverage.matrix import Matrix, build
-from morph.tables import interfaces
-from morph.tables.decisions import ROOT
-from morph.tables.table import Facts, Status
+from morph.backends.tables import interfaces
+from morph.backends.tables.decisions import ROOT
+from morph.backends.tables.table import Facts, Status
+from morph.evidence.coverage.evidence import Rung
+from morph.evidence.coverage.matrix import Matrix, build
 
 
 def suites() -> str:

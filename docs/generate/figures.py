@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from docs.generate.rooms import ROOT
-from morph import toml
+from morph.base import toml
 
 RECORDS = ROOT / "docs" / "evidence"
 IDIOMS = ROOT / "tests" / "idioms"

@@ -9,8 +9,8 @@ from docs.generate.evidence import public, rungs, served
 from docs.generate.figures import idioms, record, runs
 from docs.generate.rooms import ROOT
 from docs.generate.tables import table
-from morph.coverage.matrix import Matrix, build
-from morph.tables.table import Facts
+from morph.backends.tables.table import Facts
+from morph.evidence.coverage.matrix import Matrix, build
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- written by python -m docs.generate.front -->\n", "<!-- end -->\n"

@@ -7,9 +7,9 @@ import io
 import os
 
 from docs.generate.rooms import ROOT
-from morph import commands
-from morph.announcement import launcher
-from morph.commands import help as overview
+from morph.base.announcement import launcher
+from morph.running import commands
+from morph.running.commands import help as overview
 
 PROGRAM = "tests/commands/screens/train.py"
 COLUMNS = "80"  # as on the terminal that help is written for

@@ -12,7 +12,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACES = {"morph": "morph", "morph.aliases": "aliases", "morph.finders": "finders"}
 # executed under other names: served packages, and the file that child processes run first
-APART = {ROOT / "aliases" / "packages", ROOT / "morph" / "startup" / "site"}
+APART = {ROOT / "aliases" / "packages", ROOT / "morph" / "running" / "startup" / "site"}
 FACADE = "morph", "morph.__main__"  # import any room when called
 
 

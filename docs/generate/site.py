@@ -17,9 +17,9 @@ from mkdocs.structure.pages import Page
 from docs.generate import architecture, evidence, reference
 from docs.generate.rooms import ROOT
 from docs.generate.tables import labelled
-from morph.coverage.matrix import build
-from morph.coverage.page import page as coverage_page
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
+from morph.evidence.coverage.matrix import build
+from morph.evidence.coverage.page import page as coverage_page
 
 PLACE = "docs/"  # of the pages that are written for the site
 COVERAGE = "coverage.html"  # as `morph coverage --html` writes it

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from morph.coverage.matrix import Matrix, build
-from morph.coverage.page import page
-from morph.tables import interfaces, table
-from morph.tables.interfaces import is_private
+from morph.backends.tables import interfaces, table
+from morph.backends.tables.interfaces import is_private
+from morph.evidence.coverage.matrix import Matrix, build
+from morph.evidence.coverage.page import page
 from tests.browser import browse
 
 # Each view is the page in a frame; once all have loaded, what a reader would see is written into the page.

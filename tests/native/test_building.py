@@ -20,10 +20,10 @@ PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
 """
 BUILD = """
 import pathlib, sys
-from morph import native
-from morph.native import compiling
-from morph.native.library import digest, together
-from morph.native.target import Target
+from morph.base import native
+from morph.base.native import compiling
+from morph.base.native.library import digest, together
+from morph.base.native.target import Target
 
 sys.stderr = sys.stdout
 source, target = pathlib.Path(sys.argv[1]), Target.installed()
