@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from docs.generate import picture
 from docs.generate.rooms import ROOT, Room, rooms, summary
@@ -77,16 +77,21 @@ def _links(found: Iterable[Room], up: str) -> str:
 
 
 def _files(room: Room) -> str:
-    return table(["file", "what it does"], _rows(ROOT / room.path, ROOT / room.path))
+    folder = ROOT / room.path
+    inner = [path for path in sorted(folder.iterdir()) if (path / "__init__.py").is_file()]
+    return "\n\n".join([_table(folder.glob("*.py"), folder), *map(_section, inner)]).strip()
 
 
-def _rows(folder: pathlib.Path, room: pathlib.Path) -> Iterator[list[str]]:
-    """Yield a row for each file in a folder, and for each folder in it that has a page of its own."""
-    for path in sorted(folder.iterdir()):
-        name = str(path.relative_to(room))
-        if (path / "README.md").is_file():
-            yield [f"[{name}/]({name}/README.md)", summary(path / "__init__.py")]
-        elif path.is_dir():
-            yield from _rows(path, room)
-        elif path.suffix == ".py" and path.name != "__init__.py":
-            yield [f"`{name}`", summary(path)]
+def _section(folder: pathlib.Path) -> str:
+    """Return the section of a folder in a room: what is in it, or the link to the page that says so."""
+    if (folder / "README.md").is_file():
+        said = f"[Its own page]({folder.name}/README.md)"
+    else:
+        said = _table(folder.rglob("*.py"), folder)
+    return f"## {folder.name}\n\n{summary(folder / '__init__.py')}\n\n{said}"
+
+
+def _table(files: Iterable[pathlib.Path], folder: pathlib.Path) -> str:
+    named = [path for path in sorted(files) if path.name != "__init__.py"]
+    rows = [[f"`{path.relative_to(folder)}`", summary(path)] for path in named]
+    return table(["file", "what it does"], rows) if rows else ""
