@@ -11,7 +11,7 @@ import shlex
 
 import pytest
 
-from docs.generate import front
+from docs.generate import figures, front
 from morph.running import commands
 from morph.running.launcher.command import parse
 from tests.platforms import REPOSITORY
@@ -64,3 +64,10 @@ def test_what_is_found_are_commands() -> None:
     assert ["--rehearse", "npu", "train.py"] in found
     assert ["check", "src"] in found
     assert not is_understood(["check", "--no-such-option"])
+
+
+def test_no_more_pass_than_are_run() -> None:
+    found = [run for group in figures.record("suites")["groups"] for run in figures.runs(group)]
+    assert [run.suite for run in found if run.passed is not None and run.passed > (run.of or 0)] == []
+    assert [run.suite for run in found if run.passed is None and not run.shown] == []
+    assert [run.suite for run in found if run.of != run.passed and not run.rest] == []
