@@ -47,7 +47,7 @@ echo > "$2"
 
 
 def built(folder: pathlib.Path, columns: int) -> str:
-    """Returns what `morph build` shows on a terminal: the last look of its bar, what stays, and `morph cache`.
+    """Returns what `morph build` and `morph cache` show on a terminal, with the last look of the bar.
 
     Args:
         folder: An empty folder, for the cache and the compiler.
