@@ -1,23 +1,23 @@
-"""Writes the type stub of the served pynvml: `python -m tests.pynvml.stub`."""
+"""Writes the type stub of the served pynvml, whose names are made when it is imported.
+
+The build (``setup.py``) and ``python -m tests.type_check`` run this file by its path, so that it imports
+neither morph nor torch.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import json
-import subprocess
-import sys
+import pathlib
 from collections.abc import Iterator, Mapping
 
-from tests.platforms import REPOSITORY
-
-FOLDER = REPOSITORY / "aliases" / "packages" / "pynvml"
-FILE = FOLDER / "__init__.pyi"
+PYNVML = pathlib.Path("packages", "pynvml")
+NAME = "__init__.pyi"
 ERROR = "NVMLError"
 WRITTEN = (ERROR, "NVMLLibraryMismatchError")
 TYPES = {int: "int", str: "str"}
 BEGINNING = '''\
-"""NVIDIA's management library, for type checkers: written by `python -m tests.pynvml.stub`."""
-# ruff: noqa: F403, F405
+"""NVIDIA's management library, for type checkers."""
 
 from ctypes import *
 from typing import Any
@@ -35,28 +35,22 @@ class NVMLLibraryMismatchError(Exception): ...
 '''
 
 
-def stub() -> str:
-    """Returns the stub of all names that are recorded in `surface.json`."""
-    names = json.loads((FOLDER / "surface.json").read_text())["names"]["pynvml"]
-    values = json.loads((FOLDER / "interface" / "constants.json").read_text())
+def write(aliases: pathlib.Path, target: pathlib.Path) -> None:
+    """Write the stub.
+
+    Args:
+        aliases: The folder of aliases with the recorded names.
+        target: The folder of aliases in which the stub belongs.
+    """
+    (target / PYNVML / NAME).write_text(_stub(aliases / PYNVML), encoding="utf-8")
+
+
+def _stub(folder: pathlib.Path) -> str:
+    names = json.loads((folder / "surface.json").read_text(encoding="utf-8"))["names"]["pynvml"]
+    values = json.loads((folder / "interface" / "constants.json").read_text(encoding="utf-8"))
     types = {name: TYPES.get(type(value), "Any") for name, value in values.items()}
     lines = [line for name, kind in names.items() for line in _line(name, kind, types)]
-    return _formatted("\n".join([BEGINNING, *lines, ""]))
-
-
-def _formatted(text: str) -> str:
-    ruff = [
-        "ruff",
-        "format",
-        "--config",
-        str(REPOSITORY / "pyproject.toml"),
-        "--stdin-filename",
-        FILE.name,
-        "-",
-    ]
-    return subprocess.run(
-        [sys.executable, "-m", *ruff], input=text, capture_output=True, text=True, check=True
-    ).stdout
+    return "\n".join([BEGINNING, *lines, ""])
 
 
 def _line(name: str, kind: str, types: Mapping[str, str]) -> Iterator[str]:
@@ -71,11 +65,7 @@ def _line(name: str, kind: str, types: Mapping[str, str]) -> Iterator[str]:
 
 
 def _parameters(signature: str) -> Iterator[str]:
-    """Yields the parameters of a recorded signature, which gives their names and which ones are optional."""
+    """Yield the parameters of a recorded signature, which gives their names and which ones are optional."""
     for parameter in filter(None, signature[1:-1].split(", ")):
         name, has_default, _ = parameter.partition("=")
         yield f"{name}: Any{' = ...' if has_default else ''}"
-
-
-if __name__ == "__main__":
-    FILE.write_text(stub())
