@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests import installation, platforms
+from tests import installation, origin, platforms
 from tests.ascend import build as soft_cann
 from tests.platforms import Platform
 from tests.worker import Worker, Workers
@@ -82,6 +82,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Reports to xdist's controller that this worker could not build the soft CANN."""
+    origin.end_all()
     output = getattr(session.config, "workeroutput", None)
     if output is not None and CANNOT_BUILD in session.config.stash:
         output["cannot_build"] = session.config.stash[CANNOT_BUILD]
