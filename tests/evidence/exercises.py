@@ -58,8 +58,9 @@ def plan(platform: str) -> Plan:
     existing = served & _of(platform, "existing").keys()
     aliases = {name: above for name in served if (above := _above(name)) in served}
     sources = EXERCISES["uses"] | _of(platform, "instead")
-    uses = {name: source for name, source in sources.items() if name in served - {*untried, *aliases, *existing}}
-    left = served - {*uses, *aliases, *untried, *existing}
+    left = served - {*untried, *aliases, *existing}
+    uses = {name: source for name, source in sources.items() if name in left}
+    left -= uses.keys()
     unexplained = sorted(name for name in left if not is_private(name))
     same = {name: above for name, above in aliases.items() if above in uses}
     # where torch.cuda is torch's own, a name that its software lacks exists, and raises when it is used

@@ -98,6 +98,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.long
 def test_compiled_code_is_found_again_in_a_process_group(platform: Platform, tmp_path: pathlib.Path) -> None:
     caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
     outputs = []
