@@ -48,7 +48,7 @@ def test_a_pointer_leads_to_the_library_though_a_program_replaces_the_function()
         handle, memory = N.nvmlDeviceGetHandleByIndex(0), N.c_nvmlMemory_v2_t()
         total = N.nvmlDeviceGetMemoryInfo(handle).total
         memory.version = N.nvmlMemory_v2
-        with mock.patch.object(N, "nvmlDeviceGetMemoryInfo", lambda handle: pytest.fail("was called")):
+        with mock.patch.object(N, "nvmlDeviceGetMemoryInfo", side_effect=AssertionError):
             ask = N._nvmlGetFunctionPointer("nvmlDeviceGetMemoryInfo_v2")
             assert (ask(handle, ctypes.byref(memory)), memory.total) == (N.NVML_SUCCESS, total)
 

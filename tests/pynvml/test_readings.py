@@ -7,6 +7,7 @@ import os
 import platform
 import textwrap
 from types import SimpleNamespace
+from unittest import mock
 
 import psutil
 import pytest
@@ -76,7 +77,7 @@ def test_used_memory_is_what_is_in_use() -> None:
 @pytest.mark.platforms("cpu")
 def test_clocks_are_in_megahertz() -> None:
     frequency = SimpleNamespace(current=2345.6, min=800.0, max=4000.4)
-    with mock.patch.object(psutil, "cpu_freq", lambda: frequency), opened() as N:
+    with mock.patch.object(psutil, "cpu_freq", return_value=frequency), opened() as N:
         handle = N.nvmlDeviceGetHandleByIndex(0)
         assert N.nvmlDeviceGetClockInfo(handle, N.NVML_CLOCK_SM) == 2346
         assert N.nvmlDeviceGetMaxClockInfo(handle, N.NVML_CLOCK_SM) == 4000
