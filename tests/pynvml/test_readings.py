@@ -13,7 +13,6 @@ import psutil
 import pytest
 import torch
 
-from tests import origin
 from tests.platforms import Platform
 from tests.pynvml.opening import not_supported, opened
 
@@ -159,8 +158,7 @@ def test_the_cpu_is_measured_by_psutil() -> None:
 @pytest.mark.platforms("cpu")
 def test_torch_cuda_reads_its_sensors_from_it(platform: Platform) -> None:
     # torch leaves the library open
-    program = "import tests.pynvml.test_readings as own; own.check_torch_cudas_sensors()"
-    origin.run(platform, program, morph=True)
+    platform.run("import tests.pynvml.test_readings as own; own.check_torch_cudas_sensors()")
 
 
 def check_torch_cudas_sensors() -> None:
@@ -265,5 +263,5 @@ def test_a_device_without_a_known_place_has_an_address_that_no_bus_has(platform:
         found = [pynvml.nvmlDeviceGetHandleByPciBusId(each) for each in places]
         print(places, [pynvml.nvmlDeviceGetIndex(each) for each in found])
         """
-    done = origin.run(platform, textwrap.dedent(code), morph=True)
+    done = platform.run(textwrap.dedent(code))
     assert done.stdout == "['0000FFFF:00:00.0', '0000FFFF:01:00.0'] [0, 1]\n"
