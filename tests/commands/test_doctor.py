@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from morph import __version__
-from morph.commands import doctor as command
-from morph.diagnosis import description
-from morph.display import console
+from morph.base.display import console
+from morph.running.commands import doctor as command
+from morph.running.diagnosis import description
 from tests.platforms import REPOSITORY, Platform, describe
 
 SECTIONS = ["environment", "backends", "cuda", "packages", "native parts", "settings", "variables"]

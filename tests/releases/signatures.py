@@ -24,7 +24,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 HERE = pathlib.Path(__file__).parent

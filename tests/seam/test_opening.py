@@ -14,7 +14,7 @@ pytestmark = pytest.mark.platforms("npu")
 OPEN = """
 import sys
 import torch
-from morph.seam import open_seam
+from morph.device.seam import open_seam
 seam = open_seam(lambda line: print("said:", line))
 seam.engage("npu")
 assert torch.ones(1, device="cuda").device.type == "npu"
@@ -54,10 +54,10 @@ def test_opening_what_is_built_imports_nothing_of_torchs(platform: Platform) -> 
     program = """
 import sys, torch
 before = set(sys.modules)
-from morph.seam import open_seam
+from morph.device.seam import open_seam
 open_seam().engage("npu")
 print(*set(sys.modules) - before)
 """
     modules = origin.run(platform, program).stdout.split()
-    assert "morph.seam" in modules
+    assert "morph.device.seam" in modules
     assert not [name for name in modules if name.startswith("torch")]
