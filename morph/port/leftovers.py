@@ -13,9 +13,9 @@ from morph.port.imports import is_cuda
 from morph.port.replacements import facts
 from morph.port.source import Source
 from morph.scan.names import imported_names
-from morph.scan.resolution import text_of
 from morph.scan.rules import rules
 from morph.scan.uses import Kind, Use
+from morph.source.resolution import text_of
 
 NO_REPLACEMENT = "it has no device-independent equivalent"
 AMBIGUOUS = "it may stand for several things, or its arguments do not fit its replacement"

@@ -12,8 +12,8 @@ from morph.port.rewriting import Rewriter
 from morph.port.source import Source
 from morph.port.vocabulary import Vocabulary
 from morph.scan.files import read
-from morph.scan.scanning import parsed
-from morph.scan.scopes import Imported
+from morph.source.module import parsed
+from morph.source.scopes import Imported
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
-from morph.scan.resolution import Resolution
-from morph.scan.scanning import decoded, parsed, uses_of
-from morph.scan.uses import Kind, Place, Places, Use
+from morph.scan.scanning import uses_of
+from morph.scan.uses import Kind, Use
+from morph.source.module import Place, Places, decoded, parsed
+from morph.source.resolution import Resolution
 
 PACKERS = ("torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence")
 AVAILABLE = ("torch.cuda.is_available", "torch.accelerator.is_available")
@@ -36,7 +37,7 @@ class Source:
         self._ranges: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
         self._by_place = self._uses_by_place()
-        self._places = Places(text.splitlines(keepends=True))
+        self._places = Places(text)
         self._expressions = self._expressions_by_place()
 
     def _uses_by_place(self) -> dict[Place, list[Use]]:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from morph.scan.names import imported_names
-from morph.scan.resolution import Resolution, text_of, texts_in
 from morph.scan.rules import Rule, rules
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution, text_of, texts_in
 
 PREFIXES = ("startswith", "endswith")
 COMPUTED = "computed-name"
@@ -65,10 +65,10 @@ def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[tuple[str, str]
     yield from _of_request(resolution, call, names)
 
 
-def _of_text(text: object) -> Iterator[tuple[str, str]]:
-    for rule in rules().values() if isinstance(text, str) else ():
-        if rule.alone and re.fullmatch(rule.alone, str(text)):
-            yield repr(text), rule.name
+@functools.lru_cache(maxsize=1024)
+def _of_text(text: object) -> list[tuple[str, str]]:
+    found = [rule for rule in rules().values() if rule.alone and re.fullmatch(rule.alone, str(text))]
+    return [(repr(text), rule.name) for rule in found] if isinstance(text, str) else []
 
 
 def _of_request(resolution: Resolution, call: ast.Call, names: set[str]) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from morph.scan.resolution import Resolution
 from morph.scan.rules import Rule, rules
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution
 
 
 def differences(resolution: Resolution) -> Iterator[Found]:

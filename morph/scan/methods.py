@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from morph.scan.resolution import Resolution
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution
 
 
 def methods(resolution: Resolution) -> Iterator[Found]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from morph.finders.packages import folders
-from morph.scan.resolution import Resolution, text_of
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution, text_of
 from morph.tables import package, surfaces, table
 from morph.tables.decisions import CUDA_SURFACE
 

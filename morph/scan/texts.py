@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import re
 from collections.abc import Iterator
 
-from morph.scan.resolution import Resolution, text_of
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution, text_of
+from morph.tables import table
 
 DEVICE = re.compile(r"cuda(:(\d+|\{[^{}]*\}|%[ds])?)?")
 COLLECTIVE = re.compile(r"nccl|(\w+:\w+,)*cuda:nccl(,\w+:\w+)*")
@@ -46,11 +48,18 @@ def _kind(text: str) -> Kind | None:
 
 
 def _beside(resolution: Resolution, node: ast.AST, role: Role) -> tuple[str, ...]:
-    """Return the other keys of the dictionary that ``node`` is a key of."""
+    """Return the vendors' device types that are keys of the dictionary that ``node`` is a key of."""
     display = resolution.scopes.parents[node]
     if role is not Role.KEY or not isinstance(display, ast.Dict):
         return ()
-    return tuple(filter(None, (text_of(key) for key in display.keys if key)))
+    return _device_types(display)
+
+
+@functools.lru_cache(maxsize=1)
+def _device_types(display: ast.Dict) -> tuple[str, ...]:
+    """Return the vendors' device types that are keys of a dictionary."""
+    known = {table.facts(name).device_type for name in table.backend_names()}
+    return tuple(sorted(known & {text_of(key) for key in display.keys if key}))
 
 
 def _in_role(kind: Kind, role: Role) -> Kind:
@@ -83,7 +92,7 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
             return Role.COMPARED
         case ast.Call():
             return _of_argument(resolution, parent)
-        case ast.Dict(keys=keys) if node in keys:
+        case ast.Dict() if node not in resolution.values:
             return Role.VALUE if ":" in (text_of(node) or "") else _of_key(resolution, parent)
         case ast.Subscript() | ast.Expr() | ast.FormattedValue():
             return Role.NONE

@@ -7,9 +7,9 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from morph.backends.visibility import CUDA_VARIABLE
-from morph.scan.resolution import Resolution, text_of
 from morph.scan.rules import rules
 from morph.scan.uses import Found, Kind
+from morph.source.resolution import Resolution, text_of
 from morph.tables import table
 
 ENVIRONMENT = "os.environ"

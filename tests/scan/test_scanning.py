@@ -15,10 +15,10 @@ import pytest
 from morph.scan.causes import causes
 from morph.scan.files import NothingToScanError, files, locate
 from morph.scan.report import Report
-from morph.scan.resolution import Resolution
 from morph.scan.rules import rules
 from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
 from morph.scan.uses import Use
+from morph.source.resolution import Resolution
 from morph.tables import table
 from tests.platforms import Platform, describe
 from tests.scan import samples
@@ -214,3 +214,15 @@ def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
 
     seconds(10)  # loads the tables
     assert seconds(4000) < 10 * seconds(1000)
+
+
+@pytest.mark.parametrize(("text", "element"), [("x = {%s}", '"cuda": 1, '), ("x = ['é', %s]", '"cuda", ')])
+def test_time_grows_with_one_display(text: str, element: str) -> None:
+    def seconds(number: int) -> float:
+        source = text % (element * number)
+        began = time.process_time()
+        assert len(uses(source)) == number
+        return time.process_time() - began
+
+    seconds(10)  # loads the tables
+    assert seconds(20000) < 10 * seconds(5000)
