@@ -9,7 +9,7 @@ from morph.port.imports import cleaned
 from morph.port.leftovers import Left, leftovers
 from morph.port.prelude import with_prelude
 from morph.port.rewriting import Rewriter
-from morph.port.source import Source
+from morph.port.source import Source, identifiers
 from morph.port.vocabulary import Vocabulary
 from morph.scan.files import read
 from morph.source.module import parsed
@@ -52,15 +52,18 @@ def port_source(data: bytes, path: str) -> Ported:
         SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
     source = Source(data, path)
-    vocabulary = Vocabulary(source.identifiers, _modules(source))
+    taken = identifiers(source.tree)
+    vocabulary = Vocabulary(taken, _modules(source))
     rewriter = Rewriter(source, vocabulary)
-    module = source.module.visit(rewriter) if source.uses else source.module
+    if source.uses:
+        rewriter.rewrite()
+    text = str(source.draft)
     if rewriter.done or vocabulary.used:
-        module = with_prelude(module, vocabulary, source.identifiers)
-    module = cleaned(module, source, exports=pathlib.Path(path).name == "__init__.py")
-    after = module.bytes
-    parsed(after, path)
-    return Ported(data, after, leftovers(source, module, rewriter.done, vocabulary.used))
+        text = with_prelude(text, vocabulary, taken)
+    if pathlib.Path(path).name != "__init__.py":  # other modules may import what it imports
+        text = cleaned(text, source)
+    after = source.encoded(text)
+    return Ported(data, after, leftovers(source, parsed(after, path), rewriter.done, vocabulary.used))
 
 
 def _modules(source: Source) -> dict[str, str]:

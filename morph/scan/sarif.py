@@ -13,7 +13,7 @@ from morph.scan.causes import Cause
 from morph.scan.report import DIFFERENT, MISSING, UNPARSED, Finding, Report, Unparsed
 from morph.scan.rules import rules
 from morph.scan.statuses import Answer
-from morph.scan.uses import Place
+from morph.source.module import Place
 from morph.tables import table
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from morph.kernels.extensions import headers, refusals
 from morph.kernels.extensions.source import Source
-from morph.scan.uses import Kind, Place, Use
+from morph.scan.uses import Kind, Use
+from morph.source.module import Place
 
 FEATURE, LIBRARY, SOURCE = "cuda-feature", "cuda-library", "cuda-source"
 _CUDA = re.compile(
