@@ -172,7 +172,9 @@ def record_history(
     max_entries: int = sys.maxsize,
     device: AnyDevice = None,
     clear_history: bool = False,
-    skip_actions: Iterable[str] = (),
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: Iterable[str] | None = None,
 ) -> None:
     """Record the memory's events from now on.
 
@@ -183,6 +185,8 @@ def record_history(
         max_entries: How many events of a device are kept, the last ones.
         device: Makes no difference: all devices are recorded.
         clear_history: Whether what was recorded before is forgotten.
+        compile_context: Makes no difference.
+        global_record_annotations: Makes no difference.
         skip_actions: Events that are not kept.
 
     Raises:
@@ -196,7 +200,7 @@ def record_history(
         native.forget_memory_history()
     frames, entries = CONTEXTS.index(context), max_entries if enabled == "all" else 1
     native.record_memory_history(
-        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions)
+        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions or ())
     )
 
 

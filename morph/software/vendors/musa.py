@@ -131,20 +131,6 @@ def memory_stats_all() -> dict[str, int]:
     return total
 
 
-def _record_memory_history(
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: AnyDevice = None,
-    clear_history: bool = False,
-    compile_context: bool = False,
-    global_record_annotations: bool = False,
-    skip_actions: list[str] | None = None,
-) -> None:
-    memory.record_history(enabled, context, stacks, max_entries, device, clear_history, skip_actions or ())
-
-
 @contextmanager
 def fork_rng(
     devices: Any = None,
