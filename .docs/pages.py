@@ -14,9 +14,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from morph.coverage.matrix import build
-from morph.coverage.page import page as coverage_page
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
+from morph.evidence.coverage.matrix import build
+from morph.evidence.coverage.page import page as coverage_page
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(?<!!)\[([^\]\[]+)\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)")

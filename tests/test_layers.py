@@ -11,7 +11,10 @@ import pytest
 from tests.platforms import REPOSITORY
 
 PLACES = {"morph": "morph", "morph.aliases": "aliases", "morph.finders": "finders"}
-APART = {REPOSITORY / "aliases" / "packages", REPOSITORY / "morph" / "startup" / "site"}  # under other names
+APART = {
+    REPOSITORY / "aliases" / "packages",
+    REPOSITORY / "morph" / "running" / "startup" / "site",
+}  # under other names
 FACADE = "morph", "morph.__main__"  # import any room when called
 
 
@@ -88,3 +91,14 @@ def test_no_modules_import_each_other():
 def test_what_is_found_are_imports():
     assert "morph.activation.installation" in imports("morph.activation")
     assert {"morph.aliases.sensors.cpu", "morph.finders.torch_cuda.serving"} <= {*FILES}
+
+
+KERNELS = "morph.kernels."
+
+
+def test_kernels_are_reached_through_their_doors():
+    """Nothing outside of a room of kernels imports a module inside it."""
+    pairs = [(name, each) for name in MODULES for each in imports(name) if each.startswith(KERNELS)]
+    rooms = {each: f"{KERNELS}{each.split('.')[2]}" for _, each in pairs}
+    assert [(a, b) for a, b in pairs if b != rooms[b] and not f"{a}.".startswith(f"{rooms[b]}.")] == []
+    assert len(pairs) > 50

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from morph.coverage.matrix import build
-from morph.coverage.page import page
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
+from morph.evidence.coverage.matrix import build
+from morph.evidence.coverage.page import page
 from tests import platforms
 from tests.platforms import REPOSITORY, describe
 
@@ -20,9 +20,9 @@ PAGES = (
     "SECURITY.md",
     "aliases/README.md",
     "aliases/surfaces/README.md",
-    "morph/launcher/README.md",
-    "morph/scan/README.md",
-    "morph/seam/README.md",
+    "morph/running/launcher/README.md",
+    "morph/source/scan/README.md",
+    "morph/device/seam/README.md",
     "morph/software/README.md",
     "tests/README.md",
     "tests/ascend/README.md",

@@ -1,1 +1,1 @@
-"""Python source as ``check`` and ``port`` read it: its tree, places, and what its names stand for."""
+"""Reading a program's source: its tree, places and names; what it asks of CUDA, and a port of it."""

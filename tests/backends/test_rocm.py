@@ -49,7 +49,7 @@ assert morph.status().backend is None
 
 
 def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
-    program = "from morph.startup import waiting; assert waiting.literals_of('__main__') is None"
+    program = "from morph.running.startup import waiting; assert waiting.literals_of('__main__') is None"
     platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
 
 

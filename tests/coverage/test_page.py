@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from morph.coverage.matrix import Matrix, build
-from morph.coverage.page import page
-from morph.tables import interfaces, table
-from morph.tables.interfaces import is_private
+from morph.backends.tables import interfaces, table
+from morph.backends.tables.interfaces import is_private
+from morph.evidence.coverage.matrix import Matrix, build
+from morph.evidence.coverage.page import page
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = [
