@@ -249,7 +249,7 @@ COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
 
 def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
     """Return a table of a device's figures for people to read."""
-    title, stats = started().character.title, memory_stats_as_nested_dict(device)
+    title, stats = started().quirks.title, memory_stats_as_nested_dict(device)
     troubles = f"{title} OOMs: {stats['num_ooms']}", f"malloc retries: {stats['num_alloc_retries']}"
     heavy, light = f"|{'=' * 75}|", f"|{'-' * 75}|"
     lines = [heavy, f"|{f'PyTorch {title} memory summary, device ID {_index(device)}':^75}|", light]
