@@ -9,6 +9,7 @@ from morph.source.port.conditions import is_demanded, is_guarded
 from morph.source.port.replacements import facts
 from morph.source.port.source import Source
 from morph.source.port.vocabulary import AVAILABLE, Vocabulary
+from morph.source.scan.texts import Role, role_of
 from morph.source.scan.uses import Kind, Use
 
 KINDS = (Kind.DEVICE, Kind.COMPARISON, Kind.COLLECTIVE, Kind.NAME)
@@ -70,7 +71,7 @@ class Texts:
 
     def _compared(self, use: Use, node: Text) -> str | None:
         """Return the type of the accelerator, with the number in the text."""
-        if use.rule not in ("", "computed-comparison"):
+        if role_of(self._source.resolution, node) is not Role.COMPARED:
             return None
         number = self._number(node)
         if number is None:

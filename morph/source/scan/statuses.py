@@ -54,21 +54,21 @@ class Answers(dict[str, Answer]):
 
 def answers(use: Use, backends: tuple[str, ...]) -> Answers:
     """Return the answers of ``backends`` for ``use``."""
-    return _answers(use.name, use.kind, use.rule, use.beside, backends)
+    return _answers(use.name, use.kind, use.rule, backends)
 
 
 @functools.cache
-def _answers(name: str, kind: Kind, rule: str, beside: tuple[str, ...], backends: tuple[str, ...]) -> Answers:
+def _answers(name: str, kind: Kind, rule: str, backends: tuple[str, ...]) -> Answers:
     if rule:
-        return Answers({each: _of_rule(rules()[rule], name, beside, each) for each in backends})
+        return Answers({each: _of_rule(rules()[rule], name, each) for each in backends})
     return Answers({each: _answer(name, kind, each) for each in backends})
 
 
-def _of_rule(rule: Rule, name: str, beside: tuple[str, ...], backend: str) -> Answer:
+def _of_rule(rule: Rule, name: str, backend: str) -> Answer:
     facts = table.facts(backend)
     if rule.differs:
         return Answer(None, rule.difference(facts))
-    if backend in rule.works_on or facts.device_type in beside:
+    if backend in rule.works_on:
         return Answer(None)
     if backend in rule.works:
         return Answer(None, rule.works[backend])

@@ -32,7 +32,6 @@ class Use(NamedTuple):
         name: The name for a reader: ``torch.cuda.Stream``, ``.cuda()``, ``"cuda:0"``.
         kind: The kind.
         rule: The rule that requires a person's attention; empty for none.
-        beside: Device types beside this one: a dictionary with the vendor's key too was made for the vendor.
         is_import: Whether it is in an import statement.
     """
 
@@ -40,7 +39,6 @@ class Use(NamedTuple):
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
     is_import: bool = False
 
 
@@ -56,4 +54,3 @@ class Found(NamedTuple):
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
