@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from morph.source.port.conditions import is_guarded
+from morph.source.port.conditions import asks, is_guarded
 from morph.source.port.expressions import Argument, Arguments, is_none
 from morph.source.port.replacements import facts
 from morph.source.port.source import Source
@@ -71,7 +71,8 @@ class Calls:
     def _pass(self, call: ast.Call, names: list[str], arguments: Arguments, argument: Argument) -> None:
         """Pass an argument in a form for the CPU too, if possible: a number is no device there."""
         if argument.keyword == "pin_memory" and any(map(facts().pins, names)):
-            arguments.set(argument, self._only_with_accelerator(arguments.code(argument)))
+            if not asks(self._source, argument.value):
+                arguments.set(argument, self._only_with_accelerator(arguments.code(argument)))
             return
         is_moved = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
         is_device = argument.keyword == "device" or (is_moved and argument is arguments.given[0])
@@ -80,7 +81,9 @@ class Calls:
 
     def _only_with_accelerator(self, value: str) -> str:
         available = self._vocabulary.spelled(AVAILABLE)
-        return {"True": available, "False": value}.get(value, f"{available} and {value}")
+        if value in ("True", "False"):
+            return available if value == "True" else value
+        return f"{available} and {value if value.isidentifier() else f'({value})'}"
 
     def _load(self, arguments: Arguments) -> None:
         """Let a call of ``torch.load`` accept CUDA's checkpoints; also one with a dictionary of places."""

@@ -14,12 +14,12 @@ def is_guarded(source: Source, node: ast.AST) -> bool:
     parent = source.parent(node)
     while parent is not None:
         match parent:
-            case ast.If() if node in parent.body and _asks(source, parent.test):
+            case ast.If() if node in parent.body and asks(source, parent.test):
                 return True
-            case ast.IfExp() if node is parent.body and _asks(source, parent.test):
+            case ast.IfExp() if node is parent.body and asks(source, parent.test):
                 return True
             case ast.BoolOp(op=ast.And(), values=values) if node in values:
-                if any(_asks(source, each) for each in values[: values.index(node)]):
+                if any(asks(source, each) for each in values[: values.index(node)]):
                     return True
             case ast.keyword(arg=str(name)) if name in _device_numbers(source, parent):
                 return True
@@ -50,11 +50,11 @@ def is_divisor(source: Source, node: ast.AST) -> bool:
     return isinstance(parent.op, ast.Mod | ast.FloorDiv | ast.Div)
 
 
-def _asks(source: Source, test: ast.expr) -> bool:
+def asks(source: Source, test: ast.expr) -> bool:
     """Return whether ``test`` is true only where there is an accelerator."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
-            return any(_asks(source, each) for each in values)
+            return any(asks(source, each) for each in values)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             if not isinstance(operator, ast.Eq | ast.In):
                 return False
