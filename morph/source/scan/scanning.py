@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from morph.source.module import Places, decoded, parsed
 from morph.source.resolution import Resolution
-from morph.source.scan.attention import attention
-from morph.source.scan.differences import differences
+from morph.source.scan.attention import attention, differences
 from morph.source.scan.files import CPP, CUDA, read
 from morph.source.scan.ignoring import is_ignored
 from morph.source.scan.methods import methods
@@ -98,11 +97,6 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
         source = source_of(source)
     tree = parsed(source, str(file))
     return uses_of(Resolution(tree), decoded(source), EVERYTHING) if mentions_any(source) else []
-
-
-def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:
-    """Return the uses of CUDA in a module's tree, in the order of its lines."""
-    return uses_of(Resolution(tree), text)
 
 
 def uses_of(resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CUDA) -> list[Use]:
