@@ -1,6 +1,6 @@
 """A served package: the facts and rows of its ``surface.toml``, and its recorded names.
 
-The format is documented in this folder's README.
+The format is documented in ``aliases/README.md``.
 """
 
 from __future__ import annotations

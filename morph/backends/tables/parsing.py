@@ -1,4 +1,4 @@
-"""The format of the alias tables, which is documented in this folder's README."""
+"""The format of the alias tables, which ``aliases/README.md`` documents."""
 
 from __future__ import annotations
 
