@@ -1,4 +1,4 @@
-"""What starts and their programs load in C++: built at the first start, in two stages.
+"""The C++ parts that starts and their programs load, built at the first start in two stages.
 
 The first stage is all that a program needs. The second, at low priority in the background, is what makes it
 faster or what few programs ask for; later starts use it.

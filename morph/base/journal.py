@@ -36,15 +36,6 @@ class Journal:
         self.on_undo(_attribute_restorer(owner, name))
         setattr(owner, name, value)
 
-    def delete_attribute(self, owner: Any, name: str) -> None:
-        """Remove ``owner.name``.
-
-        Raises:
-            AttributeError: If ``owner`` itself does not hold the name.
-        """
-        self.on_undo(_attribute_restorer(owner, name))
-        delattr(owner, name)
-
     def set_item(self, mapping: MutableMapping[Any, Any], key: Any, value: Any) -> None:
         """Bind ``mapping[key]`` to ``value``."""
         previous = mapping.get(key, _ABSENT)

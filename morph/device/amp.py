@@ -49,7 +49,7 @@ def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> 
 
 def _tell_torchscript(name: str, wrapper: Any, journal: Journal) -> None:
     """Make TorchScript compile calls of the wrapper as it compiles those of the function in C."""
-    builtins = torch.jit._builtins
+    builtins = torch.jit._builtins  # finds a function by its id()
     if name not in vars(torch):
         return
     if builtins._builtin_table is None:  # torch will build it, from torch's names at that time

@@ -12,8 +12,6 @@ from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
 
-# Any kernel of a program for the CPU itself takes precedence over one under this key.
-WITHOUT_OWN_KERNEL = "CompositeExplicitAutograd"
 Arguments = tuple[Any, ...]
 
 

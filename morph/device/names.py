@@ -1,4 +1,4 @@
-"""How torch's names outside ``torch.cuda`` understand CUDA on a backend: ``torch.Tensor.cuda``."""
+"""Names of torch's outside ``torch.cuda`` that mean CUDA, on a backend: ``torch.Tensor.cuda``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from morph.software.visible import Visible
 
 if TYPE_CHECKING:
     from morph.backends.tables.table import Facts
-    from morph.software.vendors.character import Character
+    from morph.software.vendors.quirks import Quirks
 
 
 class SimulatorError(MorphError):
@@ -35,7 +35,7 @@ class Machine:
 
     Attributes:
         facts: The facts of the vendor's alias table.
-        character: The character of the vendor's device.
+        quirks: What the vendor's device and package do otherwise than others.
         native: The extension module that is the device.
         total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
@@ -44,7 +44,7 @@ class Machine:
     """
 
     facts: Facts
-    character: Character
+    quirks: Quirks
     native: Any
     total: int
     memory: int

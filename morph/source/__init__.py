@@ -1,1 +1,1 @@
-"""Reading a program's source: a scan for what it asks of CUDA, and a port to device-agnostic PyTorch."""
+"""Reading a program's source: its tree, places and names; what it asks of CUDA, and a port of it."""

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from morph.aliases.adapters.mlu import precision
-from morph.aliases.adapters.mlu.runtime import cudart as cudart_of
+from morph.aliases.adapters.mlu.cuda_runtime import cudart as cudart_of
 from morph.base.errors import MissingNameError
 from tests.aliases.recorded import runtime
 

@@ -1,4 +1,4 @@
-"""What morph builds in C++: a library, the translation units that it is compiled from, and where it lies."""
+"""A library that morph builds in C++: the translation units that it is compiled from, and where it lies."""
 
 from __future__ import annotations
 

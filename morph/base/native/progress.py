@@ -1,4 +1,4 @@
-"""What a person sees of a build: a bar on a terminal; else lines at its start, its end and in between."""
+"""The progress of a build for a person: a bar on a terminal; else lines at its start, end and in between."""
 
 from __future__ import annotations
 

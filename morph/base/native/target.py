@@ -1,4 +1,4 @@
-"""What a C++ library is built for: one torch and one Python."""
+"""The target of a C++ library: one torch and one Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``torch.utils.cpp_extension`` builds CUDA extensions with."""
+"""The tools that ``torch.utils.cpp_extension`` builds CUDA extensions with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where programs look for CUDA's libraries: ``ctypes.CDLL``, ``find_library``, and the names of a library."""
+"""The ways by which programs find CUDA's libraries: ``ctypes.CDLL``, ``find_library``, and their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices a child process should report: those of the process that started it."""
+"""The devices that a child process should report: those of the process that started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel cannot do on the software device."""
+"""The errors of kernels that the software device cannot run."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import importlib.util
 import os
 import pathlib
 import re
@@ -26,13 +25,6 @@ The rewritten source needs neither morph nor CUDA. Exit status: 0 if everything 
 STYLES = {b"+": "green", b"-": "red", b"@": "cyan"}
 
 
-class LibcstMissingError(MorphError):
-    """The package that rewrites source is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("porting needs libcst: python -m pip install 'torch-morph[port]'")
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument(
@@ -48,10 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write the changes, list the rest, and return the exit status.
 
     Raises:
-        MorphError: If libcst is not installed, or a path does not exist.
+        MorphError: If a path does not exist.
     """
-    if importlib.util.find_spec("libcst") is None:
-        raise LibcstMissingError
     from morph.base.display import counted, looking, printable
     from morph.source.scan.files import CUDA, files
 

@@ -1,4 +1,4 @@
-"""What a report of a bug needs to say of an environment, in sections of names and texts."""
+"""The description of an environment for a report of a bug, in sections of names and texts."""
 
 from __future__ import annotations
 

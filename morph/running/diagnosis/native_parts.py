@@ -1,4 +1,4 @@
-"""What there is for morph's C++ parts: a compiler, and the libraries that a wheel or the cache holds."""
+"""The state of morph's C++ parts: a compiler, and the libraries that a wheel or the cache holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Storages on the CUDA device; only a build for CUDA can make, resize and share them itself."""
+"""Storages on the CUDA device.
+
+Only a build for CUDA makes, resizes and shares them (torch/csrc/StorageSharing.cpp, ``#ifdef USE_CUDA``).
+"""
 
 from __future__ import annotations
 

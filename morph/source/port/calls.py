@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
-from morph.source.port.conditions import is_guarded
-from morph.source.port.expressions import is_none, joined, named, parse
+from morph.source.port.conditions import asks, is_guarded
+from morph.source.port.expressions import Argument, Arguments, is_none
 from morph.source.port.replacements import facts
 from morph.source.port.source import Source
 from morph.source.port.texts import Texts
@@ -33,159 +33,148 @@ class Calls:
         self._vocabulary = vocabulary
         self._texts = texts
 
-    def call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return a call with its devices rewritten: ``torch.device("cuda", 0)``, ``"cuda:{}".format(0)``."""
-        names = self._source.names(original.func)
+    def call(self, call: ast.Call) -> None:
+        """Rewrite the devices of a call: ``torch.device("cuda", 0)``, ``"cuda:{}".format(0)``."""
+        names = self._source.names(call.func)
+        arguments = Arguments(self._source.draft, call)
         if names == ["torch.device"]:
-            return self._torch_device(original, updated)
+            return self._torch_device(call, arguments)
         if names == ["torch.load"]:
-            return self._load(updated)
-        match original.func, updated.args:
-            case cst.Attribute(value=cst.SimpleString() as text, attr=cst.Name("format")), [only]:
-                return self._texts.formatted(text, only.value) or updated
-            case cst.Attribute(value=owner, attr=cst.Name("pin_memory")), [] if self._pins(original, owner):
-                return cst.Call(cst.Name(self._vocabulary.name("pinned")), [cst.Arg(owner)])
-        updated = updated.with_changes(args=[*map(self._passed, original.args, updated.args)])
+            return self._load(arguments)
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Constant() as text, attr="format"), args=[number]):
+                if not call.keywords and self._texts.formatted(call, text, number):
+                    return None
+            case ast.Call(func=ast.Attribute(value=owner, attr="pin_memory"), args=[], keywords=[]):
+                if self._pins(call, owner):
+                    pinned = f"{self._vocabulary.name('pinned')}({self._source.draft.code(owner)})"
+                    return self._source.draft.replace(call, pinned)
+        for each in arguments.given:
+            self._pass(call, names, arguments, each)
+        return self._choose_devices(names, arguments)
+
+    def _choose_devices(self, names: list[str], arguments: Arguments) -> None:
         for name in names:
             if name in facts().device_numbers:
-                return self._without_numbers(updated, facts().device_numbers[name])
-            if name in facts().device_lists:
-                updated = self._without_devices(updated, facts().device_lists[name])
-            if name in facts().implied:
-                return self._with_device(updated, facts().implied[name])
-        return updated
+                return self._without_numbers(arguments, facts().device_numbers[name])
+            if name in facts().device_lists or name in facts().implied:
+                device = self._implied(arguments, facts().implied.get(name, ""))
+                devices = self._without_devices(arguments, facts().device_lists.get(name, ""))
+                return arguments.add([device], [devices])
+        return None
 
-    def _pins(self, call: cst.Call, owner: cst.BaseExpression) -> bool:
+    def _pins(self, call: ast.Call, owner: ast.expr) -> bool:
         """Return whether a call is a tensor's ``pin_memory()``, where there may be no accelerator."""
         is_module = self._source.names(call.func) and not self._source.made_by(owner)
         return not is_module and not is_guarded(self._source, call)
 
-    def _passed(self, original: cst.Arg, updated: cst.Arg) -> cst.Arg:
-        """Return an argument in a form for the CPU too, if possible: a number is no device there."""
-        call = self._source.parent(original)
-        keyword = original.keyword.value if original.keyword else ""
-        if not isinstance(call, cst.Call):
-            return updated
-        names = self._source.names(call.func)
-        if keyword == "pin_memory" and any(map(facts().pins, names)):
-            return updated.with_changes(value=self._only_with_accelerator(updated.value))
-        is_moved = isinstance(call.func, cst.Attribute) and call.func.attr.value == "to"
-        is_device = keyword == "device" or (is_moved and original is call.args[0])
-        if is_device and self._source.made_by(original.value) == {"torch.cuda.current_device"}:
-            return updated.with_changes(value=self._texts.numbered(updated.value))
-        return updated
+    def _pass(self, call: ast.Call, names: list[str], arguments: Arguments, argument: Argument) -> None:
+        """Pass an argument in a form for the CPU too, if possible: a number is no device there."""
+        if argument.keyword == "pin_memory" and any(map(facts().pins, names)):
+            if not asks(self._source, argument.value):
+                arguments.set(argument, self._only_with_accelerator(arguments.code(argument)))
+            return
+        is_moved = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+        is_device = argument.keyword == "device" or (is_moved and argument is arguments.given[0])
+        if is_device and self._source.made_by(argument.value) == {"torch.cuda.current_device"}:
+            arguments.set(argument, self._texts.numbered(arguments.code(argument)))
 
-    def _only_with_accelerator(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        available = parse(self._vocabulary.spelled(AVAILABLE))
-        if isinstance(value, cst.Name) and value.value in ("True", "False"):
-            return available if value.value == "True" else value
-        return cst.BooleanOperation(available, cst.And(), value)
+    def _only_with_accelerator(self, value: str) -> str:
+        available = self._vocabulary.spelled(AVAILABLE)
+        if value in ("True", "False"):
+            return available if value == "True" else value
+        return f"{available} and {value if value.isidentifier() else f'({value})'}"
 
-    def _load(self, updated: cst.Call) -> cst.Call:
-        """Return a call of ``torch.load`` that accepts CUDA's checkpoints, if it has no ``map_location``."""
-        for index, each in enumerate(updated.args):
-            if each.star:
-                return updated
-            if (each.keyword.value if each.keyword else LOAD_PARAMETERS[min(index, 2)]) == "map_location":
-                return self._load_to(updated, each)
-        place = named(cst.Arg(cst.Name(self._vocabulary.name("saved_on_cuda"))), "map_location")
-        return updated.with_changes(args=joined([*updated.args, place]))
+    def _load(self, arguments: Arguments) -> None:
+        """Let a call of ``torch.load`` accept CUDA's checkpoints; also one with a dictionary of places."""
+        if not arguments.are_known:
+            return
+        for index, each in enumerate(arguments.given):
+            if (each.keyword or LOAD_PARAMETERS[min(index, 2)]) == "map_location":
+                if isinstance(each.value, ast.Dict):
+                    function = self._vocabulary.name("saved_at")
+                    arguments.set(each, f"{function}({arguments.code(each)})")
+                return
+        arguments.add(last=[f"map_location={self._vocabulary.name('saved_on_cuda')}"])
 
-    def _load_to(self, updated: cst.Call, place: cst.Arg) -> cst.Call:
-        """Return a call of ``torch.load`` whose dictionary of locations, if any, includes CUDA's."""
-        if not isinstance(place.value, cst.Dict):
-            return updated
-        function = cst.Name(self._vocabulary.name("saved_at"))
-        became = place.with_changes(value=cst.Call(function, [cst.Arg(place.value)]))
-        return updated.with_changes(args=[became if each is place else each for each in updated.args])
+    def _torch_device(self, call: ast.Call, arguments: Arguments) -> None:
+        """Rewrite a call of ``torch.device`` whose text is rewritten."""
+        match arguments.given:
+            case [only] if self._source.uses_at(only.value, Kind.DEVICE):
+                if self._source.draft.is_edited(only.value):
+                    self._source.draft.replace(call, arguments.code(only))
+            case [kind, number] if self._source.uses_at(kind.value, Kind.DEVICE):
+                self._source.draft.replace(call, self._texts.numbered(arguments.code(number)))
 
-    def _torch_device(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return the device for a call of ``torch.device`` with rewritten text."""
-        match original.args, updated.args:
-            case [only], [became] if self._source.uses_at(only.value, Kind.DEVICE):
-                return updated if isinstance(became.value, cst.BaseString) else became.value
-            case [kind, _], [_, number] if self._source.uses_at(kind.value, Kind.DEVICE):
-                return self._texts.numbered(number.value)
-        return updated
+    def _without_numbers(self, arguments: Arguments, parameters: tuple[str, ...]) -> None:
+        """Let the device numbers of a call be None where there is no accelerator."""
+        for each in arguments.given:
+            if each.keyword in parameters and not _is_seen_to(arguments.code(each)):
+                available = self._vocabulary.spelled(AVAILABLE)
+                arguments.set(each, f"{arguments.code(each)} if {available} else None")
 
-    def _without_numbers(self, updated: cst.Call, parameters: tuple[str, ...]) -> cst.Call:
-        """Return a call whose device numbers are None where there is no accelerator."""
-        available = parse(self._vocabulary.spelled(AVAILABLE))
-        passed = [
-            each.with_changes(value=cst.IfExp(available, each.value, cst.Name("None")))
-            if each.keyword and each.keyword.value in parameters and not _is_seen_to(each.value)
-            else each
-            for each in updated.args
-        ]
-        return updated.with_changes(args=passed)
+    def _without_devices(self, arguments: Arguments, parameter: str) -> str:
+        """Let the devices of a call be an empty list where there is no accelerator; return those to add."""
+        if not parameter or not arguments.are_known or not all(each.keyword for each in arguments.given):
+            return ""
+        argument = arguments.named(parameter)
+        available = self._vocabulary.spelled(AVAILABLE)
+        if argument is None:
+            return f"{parameter}=None if {available} else []"
+        if is_none(argument.value) or not _is_seen_to(arguments.code(argument)):
+            arguments.set(argument, f"{arguments.code(argument)} if {available} else []")
+        return ""
 
-    def _without_devices(self, updated: cst.Call, parameter: str) -> cst.Call:
-        """Return a call whose devices are an empty list where there is no accelerator."""
-        if any(each.star or not each.keyword for each in updated.args):
-            return updated
-        names = [each.keyword and each.keyword.value for each in updated.args]
-        argument = updated.args[names.index(parameter)] if parameter in names else None
-        if argument is not None and _is_seen_to(argument.value) and not is_none(argument.value):
-            return updated
-        available = parse(self._vocabulary.spelled(AVAILABLE))
-        listed = cst.IfExp(available, argument.value if argument else cst.Name("None"), parse("[]"))
-        if argument is not None:
-            return updated.with_deep_changes(argument, value=listed)
-        return updated.with_changes(args=joined([*updated.args, named(cst.Arg(listed), parameter)]))
+    def _implied(self, arguments: Arguments, parameter: str) -> str:
+        """Return the device of a call that names none, where the default is CUDA."""
+        are_named = arguments.are_known and all(each.keyword for each in arguments.given)
+        if not parameter or not are_named or arguments.named(parameter):
+            return ""
+        return f"{parameter}={self._vocabulary.device}.type"
 
-    def _with_device(self, updated: cst.Call, parameter: str) -> cst.Call:
-        """Return a call that names its device, where the default is CUDA."""
-        if any(each.star or not each.keyword or each.keyword.value == parameter for each in updated.args):
-            return updated
-        device = named(cst.Arg(parse(f"{self._vocabulary.device}.type")), parameter)
-        return updated.with_changes(args=joined([device, *updated.args]))
-
-    def moved(self, use: Use, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Return ``x.to(device)`` for ``x.cuda()``."""
-        passed = self._to(original, updated)
-        if passed is None or not isinstance(updated.func, cst.Attribute):
-            return updated
+    def moved(self, use: Use, call: ast.Call) -> None:
+        """Write ``x.to(device)`` for ``x.cuda()``, where the arguments are known."""
+        arguments = Arguments(self._source.draft, call)
+        passed = [each.keyword or name for each, name in zip(arguments.given, CUDA_PARAMETERS, strict=False)]
+        if not arguments.are_known or {*passed} - {*CUDA_PARAMETERS} or len(arguments.given) > len({*passed}):
+            return
         self._done.add(use)
-        return updated.with_changes(func=updated.func.with_changes(attr=cst.Name("to")), args=passed)
+        name = "device=" if self._moves_storage(call) else ""
+        if "device" not in passed:
+            arguments.add([f"{name}{self._vocabulary.device}"])
+        for parameter, each in zip(passed, arguments.given, strict=True):
+            if parameter == "device":
+                arguments.set(each, self._destination(each.value, arguments.code(each)))
+            if parameter != "device" or name:
+                arguments.pass_by_name(each, parameter)
+            elif each is arguments.given[0]:
+                arguments.pass_by_position(each)
+        end = self._source.draft.places.span(call.func)[1]
+        self._source.draft.replace((end - len("cuda"), end), "to")
 
-    def _to(self, original: cst.Call, updated: cst.Call) -> list[cst.Arg] | None:
-        """Return the arguments of ``.to()`` for those of ``.cuda()``; None if they are unknown."""
-        if any(each.star for each in updated.args) or len(updated.args) > len(CUDA_PARAMETERS):
-            return None
-        destination, rest = parse(self._vocabulary.device), []
-        for index, (was, passed) in enumerate(zip(original.args, updated.args, strict=True)):
-            keyword = passed.keyword.value if passed.keyword else CUDA_PARAMETERS[index]
-            if keyword == "device":
-                destination = self._destination(was.value, passed.value)
-            else:
-                rest.append(named(passed, keyword))
-        first = cst.Arg(destination)
-        return joined([named(first, "device") if self._moves_storage(original) else first, *rest])
-
-    def _destination(self, was: cst.BaseExpression, passed: cst.BaseExpression) -> cst.BaseExpression:
+    def _destination(self, was: ast.expr, passed: str) -> str:
         """Return the device for the first argument of ``.cuda()``: a number, a device, or None."""
         if is_none(was):
-            return parse(self._vocabulary.device)
-        is_device = bool(self._source.uses_at(was, Kind.DEVICE)) or self._source.makes_device(was)
+            return self._vocabulary.device
+        is_device = self._source.uses_at(was, Kind.DEVICE) or self._source.made_by(was) == {"torch.device"}
         return passed if is_device else self._texts.numbered(passed)
 
-    def _moves_storage(self, call: cst.Call) -> bool:
+    def _moves_storage(self, call: ast.Call) -> bool:
         """Return whether the moved object may be a storage, which accepts a device by name only.
 
         A lambda that moves something is usually one that torch.load calls with storages.
         """
-        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
-        is_made = isinstance(owner, cst.Call) and any(
-            "torch" in name and "Storage" in name for name in self._source.names(owner.func)
-        )
-        is_taken = (
-            isinstance(owner, cst.Call)
-            and isinstance(owner.func, cst.Attribute)
-            and owner.func.attr.value in STORAGES
-        )
-        return is_made or is_taken or isinstance(self._source.parent(call), cst.Lambda)
+        if isinstance(self._source.parent(call), ast.Lambda):
+            return True
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Attribute(attr=name))) if name in STORAGES:
+                return True
+            case ast.Attribute(value=ast.Call(func=maker)):
+                return any("torch" in name and "Storage" in name for name in self._source.names(maker))
+        return False
 
 
-def _is_seen_to(value: cst.BaseExpression) -> bool:
+def _is_seen_to(value: str) -> bool:
     """Return whether an argument is None, or a conditional expression, already."""
-    return isinstance(value, cst.IfExp) or is_none(value)
+    node = ast.parse(f"({value})", mode="eval").body
+    return isinstance(node, ast.IfExp) or is_none(node)

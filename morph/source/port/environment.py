@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import functools
-
-import libcst as cst
 
 from morph.backends.tables import table
 from morph.backends.visibility import CUDA_VARIABLE
@@ -12,40 +11,29 @@ from morph.source.port.source import Source
 from morph.source.scan.uses import Kind, Use
 
 
-def chosen_everywhere(
-    source: Source, original: cst.Assign, updated: cst.Assign
-) -> tuple[Use, cst.Expr] | None:
-    """Return a statement that sets every vendor's variable like ``os.environ["CUDA_VISIBLE_DEVICES"] = ...``.
+def set_everywhere(source: Source, assignment: ast.Assign) -> Use | None:
+    """Set every vendor's variable where ``os.environ["CUDA_VISIBLE_DEVICES"]`` is set.
 
     Args:
-        source: The module.
-        original: An assignment.
-        updated: The rewritten assignment.
+        source: The module, whose draft is changed.
+        assignment: An assignment in it.
 
     Returns:
-        The use and the statement; None if it assigns another variable.
+        The use; None if it assigns another variable.
     """
-    match original.targets, updated.targets:
-        case [cst.AssignTarget(was)], [cst.AssignTarget(cst.Subscript(value=environment))]:
-            for use in source.uses_at(was, Kind.VARIABLE):
+    match assignment.targets:
+        case [ast.Subscript(value=environment) as target]:
+            for use in source.uses_at(target, Kind.VARIABLE):
                 if use.name == CUDA_VARIABLE:
-                    return use, cst.Expr(_update(environment, updated.value))
+                    holder, value = map(source.draft.code, (environment, assignment.value))
+                    became = f"{holder}.update(dict.fromkeys(({', '.join(_variables())}), {value}))"
+                    source.draft.replace(assignment, became)
+                    return use
     return None
-
-
-def _update(environment: cst.BaseExpression, value: cst.BaseExpression) -> cst.Call:
-    function = cst.Attribute(environment, cst.Name("update"))
-    names = cst.parse_expression(f"({', '.join(map(_quoted, _variables()))})")
-    shared = cst.Call(cst.parse_expression("dict.fromkeys"), [cst.Arg(names), cst.Arg(value)])
-    return cst.Call(function, [cst.Arg(shared)])
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 @functools.cache
 def _variables() -> tuple[str, ...]:
-    """Return the variables that choose devices, CUDA's first."""
+    """Return the variables that choose devices, in quotation marks, CUDA's first."""
     vendors = (table.facts(name).visible_devices for name in table.backend_names())
-    return tuple(dict.fromkeys([CUDA_VARIABLE, *filter(None, vendors)]))
+    return tuple(f'"{name}"' for name in dict.fromkeys([CUDA_VARIABLE, *filter(None, vendors)]))

@@ -7,13 +7,11 @@ import re
 from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from morph.source.port.imports import is_cuda
 from morph.source.port.replacements import facts
 from morph.source.port.source import Source
+from morph.source.resolution import text_of
 from morph.source.scan.names import imported_names
-from morph.source.scan.resolution import text_of
 from morph.source.scan.rules import rules
 from morph.source.scan.uses import Kind, Use
 
@@ -56,25 +54,25 @@ class Left:
 
 
 def leftovers(
-    source: Source, module: cst.Module, done: Container[Use], stand_ins: Collection[str]
+    source: Source, tree: ast.Module, done: Container[Use], stand_ins: Collection[str]
 ) -> tuple[Left, ...]:
     """Return the uses that are left, in the order of lines, only the first for one name in a line.
 
     Args:
         source: The original module.
-        module: The ported module.
+        tree: The ported module.
         done: The rewritten uses.
         stand_ins: The stand-ins in the ported module.
     """
     noted = _noted(source, stand_ins) if stand_ins else ()
     first: dict[tuple[int, str], Left] = {}
-    for each in (*_uses(source, module, done), *noted, *_in_texts(source), *_dispatch_keys(source)):
+    for each in (*_uses(source, tree, done), *noted, *_in_texts(source), *_dispatch_keys(source)):
         first.setdefault((each.line, each.name), each)
     return tuple(first[key] for key in sorted(first))
 
 
-def _uses(source: Source, module: cst.Module, done: Container[Use]) -> Iterator[Left]:
-    imported = _still_imported(module)
+def _uses(source: Source, tree: ast.Module, done: Container[Use]) -> Iterator[Left]:
+    imported = _still_imported(tree)
     for use in source.uses:
         if use in done or facts().keeps(use.name):
             continue
@@ -90,9 +88,8 @@ def _left(use: Use) -> Left:
     return Left(use.place.line, use.name, replacement.look or AMBIGUOUS, is_ported=bool(replacement.look))
 
 
-def _still_imported(module: cst.Module) -> set[str]:
+def _still_imported(tree: ast.Module) -> set[str]:
     """Return the names that the ported module imports only for others."""
-    tree = ast.parse(module.bytes)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -119,7 +116,7 @@ def _in_texts(source: Source) -> Iterator[Left]:
         text = node.value.decode(errors="replace") if isinstance(node.value, bytes) else text_of(node)
         found = _CODE.search(text) if text else None
         is_docstring = isinstance(source.resolution.scopes.parents.get(node), ast.Expr)
-        if found and not is_docstring and source.place_of(node) not in whole:
+        if found and not is_docstring and source.draft.places.of(node) not in whole:
             yield Left(node.lineno, f'"{found[0]}"', IN_TEXT)
 
 

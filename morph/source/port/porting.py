@@ -5,15 +5,15 @@ from __future__ import annotations
 import pathlib
 from dataclasses import dataclass
 
+from morph.source.module import parsed
 from morph.source.port.imports import cleaned
 from morph.source.port.leftovers import Left, leftovers
 from morph.source.port.prelude import with_prelude
 from morph.source.port.rewriting import Rewriter
-from morph.source.port.source import Source
+from morph.source.port.source import Source, identifiers
 from morph.source.port.vocabulary import Vocabulary
 from morph.source.scan.files import read
-from morph.source.scan.scanning import parsed
-from morph.source.scan.scopes import Imported
+from morph.source.scopes import Imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,18 @@ def port_source(data: bytes, path: str) -> Ported:
         SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
     source = Source(data, path)
-    vocabulary = Vocabulary(source.identifiers, _modules(source))
+    taken = identifiers(source.tree)
+    vocabulary = Vocabulary(taken, _modules(source))
     rewriter = Rewriter(source, vocabulary)
-    module = source.module.visit(rewriter) if source.uses else source.module
+    if source.uses:
+        rewriter.rewrite()
+    text = str(source.draft)
     if rewriter.done or vocabulary.used:
-        module = with_prelude(module, vocabulary, source.identifiers)
-    module = cleaned(module, source, exports=pathlib.Path(path).name == "__init__.py")
-    after = module.bytes
-    parsed(after, path)
-    return Ported(data, after, leftovers(source, module, rewriter.done, vocabulary.used))
+        text = with_prelude(text, vocabulary, taken)
+    if pathlib.Path(path).name != "__init__.py":  # other modules may import what it imports
+        text = cleaned(text, source)
+    after = source.encoded(text)
+    return Ported(data, after, leftovers(source, parsed(after, path), rewriter.done, vocabulary.used))
 
 
 def _modules(source: Source) -> dict[str, str]:

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.resources
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import libcst as cst
-
-from morph.source.port.statements import leading_lines
+from morph.source.draft import Draft
 from morph.source.port.vocabulary import Vocabulary
 
 STAND_INS = ("stand_ins.py", "ranges.py")
+_MODULES = ("contextlib", "os", "platform", "re", "threading", "time", "types")
 
 
-def with_prelude(module: cst.Module, vocabulary: Vocabulary, taken: frozenset[str]) -> cst.Module:
-    """Return ``module`` with the stand-ins that its vocabulary uses.
+def with_prelude(text: str, vocabulary: Vocabulary, taken: set[str]) -> str:
+    """Return a module's text with the stand-ins that its vocabulary uses.
 
     Args:
-        module: The rewritten module.
+        text: The rewritten module, with line feeds.
         vocabulary: The vocabulary of the rewriting.
         taken: The names in the original module.
     """
     names = _needed(vocabulary.used)
-    if not names and not _lacks_torch(module, vocabulary):
-        return module
+    body = ast.parse(text).body
+    imported = _imported(body)
+    if not names and (
+        vocabulary.torch in imported or not any(vocabulary.torch in names_in(each) for each in body)
+    ):
+        return text
     chosen = {name: vocabulary.name(name) for name in names}
-    copies = [_stand_ins()[name] for name in names]
-    imports = _imports(module, copies, vocabulary, taken)
-    renamed = [_copy(copy, {**chosen, **imports, "torch": vocabulary.torch}) for copy in copies]
-    index = _place(module, {*chosen.values(), vocabulary.torch})
-    return _inserted(module, index, imports, _spaced(renamed))
+    imports = _imports(imported, names, vocabulary, taken)
+    copies = [_copy(name, {**chosen, **imports, "torch": vocabulary.torch}) for name in names]
+    index = _place(body, {*chosen.values(), vocabulary.torch})
+    return _inserted(text, body, index, imports, copies)
 
 
 def _needed(used: Iterable[str]) -> list[str]:
@@ -40,208 +44,147 @@ def _needed(used: Iterable[str]) -> list[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += names_in(_stand_ins()[name]) & _stand_ins().keys()
+            waiting += names_in(_stand_ins()[name][1]) & _stand_ins().keys()
     return [name for name in _stand_ins() if name in found]
 
 
 @functools.cache
-def _stand_ins() -> Mapping[str, cst.BaseStatement]:
+def _stand_ins() -> Mapping[str, tuple[str, ast.stmt]]:
+    """Return the text of the file and the statement of each stand-in."""
     folder = importlib.resources.files(__package__)
     texts = [folder.joinpath(file).read_text(encoding="utf-8") for file in STAND_INS]
-    return {name: each for text in texts for each in cst.parse_module(text).body for name in _bound(each)}
+    return {name: (text, each) for text in texts for each in ast.parse(text).body for name in _bound(each)}
 
 
-def _bound(statement: cst.BaseStatement) -> Iterator[str]:
+def _bound(statement: ast.stmt) -> Iterator[str]:
     match statement:
-        case cst.FunctionDef(name=cst.Name(name)) | cst.ClassDef(name=cst.Name(name)):
-            yield name
-        case cst.SimpleStatementLine(body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))])]):
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
             yield name
 
 
-def names_in(node: cst.CSTNode) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
     """Return the names that are read or bound in ``node``, except those of attributes and imports."""
-    names = _Names()
-    node.visit(names)
-    return names.found
-
-
-class _Names(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found.add(node.value)
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        node.value.visit(self)
-        return False
-
-    def visit_Arg(self, node: cst.Arg) -> bool:
-        node.value.visit(self)
-        return False
-
-    def visit_Import(self, node: cst.Import) -> bool:
-        return False
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
-        return False
-
-
-def _lacks_torch(module: cst.Module, vocabulary: Vocabulary) -> bool:
-    return vocabulary.torch in names_in(module) and vocabulary.torch not in _imported(module.body)
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _imports(
-    module: cst.Module, copies: Iterable[cst.BaseStatement], vocabulary: Vocabulary, taken: frozenset[str]
+    imported: Mapping[str, str], names: Iterable[str], vocabulary: Vocabulary, taken: set[str]
 ) -> dict[str, str]:
-    """Return the needed imports, and the name of each in the module."""
-    used = {name for copy in copies for name in names_in(copy)}
-    imported = _imported(module.body)
-    wanted = {name for name in _MODULES if name in used and imported.get(name) != name}
-    chosen = {name: name if name not in taken else f"{name}_module" for name in sorted(wanted)}
+    """Return the imports that the stand-ins need, and the name of each in the module."""
+    used = {name for each in names for name in names_in(_stand_ins()[each][1])}
+    wanted = [name for name in _MODULES if name in used and imported.get(name) != name]
+    chosen = {name: name if name not in taken else f"{name}_module" for name in wanted}
     if imported.get(vocabulary.torch) != "torch":
         chosen["torch"] = vocabulary.torch
     return chosen
 
 
-_MODULES = ("contextlib", "os", "platform", "re", "threading", "time", "types")
-
-
-def _imported(body: Iterable[cst.CSTNode]) -> dict[str, str]:
+def _imported(body: Iterable[ast.stmt]) -> dict[str, str]:
     """Return the modules that the statements of a module import, by their names in it."""
-    found: dict[str, str] = {}
-    for statement in body:
-        for small in getattr(statement, "body", ()) if isinstance(statement, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.Import):
-                found.update(map(_binding, small.names))
-    return found
+    aliases = [alias for each in body if isinstance(each, ast.Import) for alias in each.names]
+    roots = ((alias, alias.name.partition(".")[0]) for alias in aliases)
+    return {alias.asname or root: alias.name if alias.asname else root for alias, root in roots}
 
 
-def _binding(alias: cst.ImportAlias) -> tuple[str, str]:
-    name = alias.evaluated_name
-    return (alias.evaluated_alias, name) if alias.evaluated_alias else (name.partition(".")[0],) * 2
+def _copy(name: str, names: Mapping[str, str]) -> str:
+    """Return a stand-in by other names, without annotations, which may use names that a module lacks."""
+    text, statement = _stand_ins()[name]
+    draft = Draft(text)
+    for node in reversed([*ast.walk(statement)]):
+        match node:
+            case ast.Name(id=used) if used in names:
+                draft.replace(node, names[used])
+            case ast.FunctionDef():
+                _remove_annotations(draft, node)
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        start = text.index(name, draft.places.span(statement)[0])
+        draft.replace((start, start + len(name)), names[name])
+    return draft.code(statement)
 
 
-class _Renaming(cst.CSTTransformer):
-    """Renames names for the module, and removes annotations, which may use names that it lacks."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        super().__init__()
-        self._names = names
-
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
-        """Rename."""
-        return updated_node.with_changes(value=self._names.get(original_node.value, original_node.value))
-
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
-        """Keep the name of the attribute."""
-        return updated_node.with_changes(attr=original_node.attr)
-
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
-        """Keep the name of the parameter."""
-        return updated_node.with_changes(keyword=original_node.keyword)
-
-    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:
-        """Remove the annotation."""
-        equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        return updated_node.with_changes(
-            annotation=None,
-            equal=equal if updated_node.default else cst.MaybeSentinel.DEFAULT,
-            name=original_node.name,
-        )
-
-    def leave_FunctionDef(
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef:
-        """Remove the annotation."""
-        return updated_node.with_changes(returns=None)
+def _remove_annotations(draft: Draft, function: ast.FunctionDef) -> None:
+    span = draft.places.span
+    parameters = function.args.args
+    ends = {id(each): "=" for each in parameters[len(parameters) - len(function.args.defaults) :]}
+    defaults = dict(zip(ends, map(span, function.args.defaults), strict=True))
+    for each in filter(None, [*parameters, function.args.vararg, function.args.kwarg]):
+        if each.annotation:
+            start, end = span(each)
+            draft.replace(
+                (start + len(each.arg), defaults.get(id(each), (end, 0))[0]), ends.get(id(each), "")
+            )
+    if function.returns:
+        arrow = draft.text.rindex(" -> ", 0, span(function.returns)[0])
+        draft.replace((arrow, span(function.returns)[1]), "")
 
 
-def _copy(statement: cst.BaseStatement, names: Mapping[str, str]) -> cst.BaseStatement:
-    copy = statement.visit(_Renaming(names))
-    assert isinstance(copy, cst.BaseStatement)
-    return copy
-
-
-def _place(module: cst.Module, names: set[str]) -> int:
+def _place(body: Sequence[ast.stmt], names: set[str]) -> int:
     """Return the index of the statement after the prelude: after the imports, before the first use."""
-    uses = (
-        index for index, each in enumerate(module.body) if names & names_in(each) and not _is_import(each)
-    )
-    first = next(uses, len(module.body))
-    imports = [index for index, each in enumerate(module.body) if _is_import(each)]
-    docstring = 1 if module.get_docstring() is not None else 0
+    uses = (index for index, each in enumerate(body) if names & names_in(each) and not _is_import(each))
+    first = next(uses, len(body))
+    imports = [index for index, each in enumerate(body) if _is_import(each)]
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *_]:
+            docstring = 1
+        case _:
+            docstring = 0
     before = [index + 1 for index in imports if index < first]
-    torch = [index + 1 for index in imports if "torch" in _imported([module.body[index]]).values()]
+    torch = [index + 1 for index in imports if "torch" in _imported([body[index]]).values()]
     return max([docstring, *before, *torch[:1]])
 
 
-def _is_import(statement: cst.CSTNode) -> bool:
+def _is_import(statement: ast.stmt) -> bool:
     match statement:
-        case cst.SimpleStatementLine(body=body):
-            return all(isinstance(each, cst.Import | cst.ImportFrom) for each in body)
-        case cst.Try(body=body) | cst.If(body=body):
-            return any(_is_import(each) for each in body.body)
-    return False
-
-
-def _with_imports(body: Sequence[cst.BaseStatement], imports: Mapping[str, str]) -> list[cst.BaseStatement]:
-    """Return the statements before the prelude with ``imports`` in their first block of imports."""
-    found = [*body]
-    for name, alias in sorted(imports.items()):
-        text = f"import {name}" if name == alias else f"import {name} as {alias}"
-        _insert(found, cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine))
-    return found
-
-
-def _insert(body: list[cst.BaseStatement], line: cst.SimpleStatementLine) -> None:
-    """Insert an import into a block of imports in alphabetical order."""
-    first = next((n for n, each in enumerate(body) if _is_plain_import(each)), len(body))
-    rest = range(first + 1, len(body))
-    end = next((n for n in rest if leading_lines(body[n]) or not _is_plain_import(body[n])), len(body))
-    index = next((n for n in range(first, end) if _code(body[n]) > _code(line)), end)
-    if index == first < len(body):
-        line = line.with_changes(leading_lines=leading_lines(body[first]))
-        body[first] = body[first].with_changes(leading_lines=[])
-    body.insert(index, line)
-
-
-def _is_plain_import(statement: cst.CSTNode) -> bool:
-    match statement:
-        case cst.SimpleStatementLine(body=[cst.Import()]):
+        case ast.Import() | ast.ImportFrom():
             return True
+        case ast.Try(body=body) | ast.If(body=body):
+            return any(map(_is_import, body))
     return False
-
-
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node).strip()
-
-
-def _spaced(copies: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """Return the copies with a blank line before the first, and two before each function and class."""
-    return [
-        each.with_changes(leading_lines=_blank(1 if index == 0 else 0 if _is_line(each) else 2))
-        for index, each in enumerate(copies)
-    ]
-
-
-def _is_line(statement: cst.BaseStatement) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine)
-
-
-def _blank(count: int) -> list[cst.EmptyLine]:
-    return [cst.EmptyLine(indent=False)] * count
 
 
 def _inserted(
-    module: cst.Module, index: int, imports: Mapping[str, str], copies: list[cst.BaseStatement]
-) -> cst.Module:
-    before, after = _with_imports(module.body[:index], imports), [*module.body[index:]]
-    if after and copies:
-        wanted = 1 if _is_line(copies[-1]) and _is_line(after[0]) else 2
-        lines = leading_lines(after[0])
-        missing = wanted - sum(1 for line in lines[:wanted] if line.comment is None)
-        after[0] = after[0].with_changes(leading_lines=[*_blank(missing), *lines])
-    return module.with_changes(body=[*before, *copies, *after])
+    text: str, body: Sequence[ast.stmt], index: int, imports: Mapping[str, str], copies: Sequence[str]
+) -> str:
+    """Return the text with the copies before a statement, and the imports in the first block of imports."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    place = body[index - 1].end_lineno or 0 if index else _first_line(body[0]) - 1 if body else len(lines)
+    if place == len(lines) and lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    lines[place:place] = _spaced(copies, lines[place:])
+    for name, alias in sorted(imports.items(), reverse=True):
+        line = f"import {name}\n" if name == alias else f"import {name} as {alias}\n"
+        at = _line_for(body[:index], line, lines)
+        lines.insert(place if at is None else at, line)
+    return "".join(lines)
+
+
+def _line_for(before: Sequence[ast.stmt], line: str, lines: Sequence[str]) -> int | None:
+    """Return the number of lines before an import in alphabetical order; None if there is no other one."""
+    block: list[ast.stmt] = []
+    for each in before:
+        if isinstance(each, ast.Import) and (not block or each.lineno == (block[-1].end_lineno or 0) + 1):
+            block.append(each)
+        elif block:
+            break
+    after = next((each.lineno - 1 for each in block if lines[each.lineno - 1] > line), None)
+    return block[-1].end_lineno if block and after is None else after
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def _spaced(copies: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Return the copies with a blank line before the first, and two before each function and class."""
+    if not copies:
+        return []
+    spaces = ["\n"] + ["\n\n" if _is_block(each) else "" for each in copies[1:]]
+    found = [f"{space}{each}\n" for space, each in zip(spaces, copies, strict=True)]
+    wanted = 2 if _is_block(copies[-1]) or _is_block("".join(after).lstrip()) else 1
+    missing = wanted - sum(1 for line in after[:wanted] if not line.strip())
+    return [*found, "\n" * missing] if "".join(after).strip() else found
+
+
+def _is_block(code: str) -> bool:
+    return code.startswith(("def ", "class ", "@", "async ", "if ", "for ", "with ", "try:", "while "))

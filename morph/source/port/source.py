@@ -1,16 +1,16 @@
-"""A module to port: its text as a tree that keeps all whitespace, and the uses that a scan finds in it."""
+"""A module to port: its tree and draft, and the uses that a scan finds in it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 
-import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
-
-from morph.source.scan.resolution import Resolution
-from morph.source.scan.scanning import decoded, parsed, uses_of
-from morph.source.scan.uses import Kind, Place, Places, Use
+from morph.source.draft import Draft
+from morph.source.module import Place, decoded, encoding, parsed
+from morph.source.resolution import Resolution
+from morph.source.scan.scanning import uses_of
+from morph.source.scan.uses import Kind, Use
 
 PACKERS = ("torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence")
 AVAILABLE = ("torch.cuda.is_available", "torch.accelerator.is_available")
@@ -23,109 +23,110 @@ class Source:
         data: The file's bytes.
         path: The path for error messages.
 
+    Attributes:
+        draft: The text, with what has been rewritten.
+
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
     """
 
     def __init__(self, data: bytes, path: str) -> None:
-        self.resolution = Resolution(parsed(data, path))
-        text = decoded(data)
+        self.tree = parsed(data, path)
+        self.resolution = Resolution(self.tree)
+        self._encoding, text = encoding(data), decoded(data)
+        ends = {*re.findall(r"\r\n|\r|\n", text)}
+        self._line_end = ends.pop() if len(ends) == 1 else "\n"
+        text = text.replace(self._line_end, "\n")
+        self.draft = Draft(text)
         self.uses = uses_of(self.resolution, text)
-        wrapper = MetadataWrapper(_parsed(data, path), unsafe_skip_copy=True)
-        self.module = wrapper.module
-        self._ranges: Mapping[cst.CSTNode, CodeRange] = wrapper.resolve(PositionProvider)
-        self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
-        self._by_place = self._uses_by_place()
-        self._places = Places(text.splitlines(keepends=True))
-        self._expressions = self._expressions_by_place()
-
-    def _uses_by_place(self) -> dict[Place, list[Use]]:
-        found: dict[Place, list[Use]] = {}
+        self._by_place: dict[Place, list[Use]] = {}
         for use in self.uses:
-            found.setdefault(use.place, []).append(use)
-        return found
+            self._by_place.setdefault(use.place, []).append(use)
 
-    def _expressions_by_place(self) -> dict[Place, ast.expr]:
-        found: dict[Place, ast.expr] = {}
-        for node in ast.walk(self.resolution.tree):
-            if isinstance(node, ast.expr):
-                found.setdefault(self._places.of(node), node)
-        return found
+    def encoded(self, text: str) -> bytes:
+        """Return a text as this module's file has it."""
+        return text.replace("\n", self._line_end).encode(self._encoding)
 
-    def place(self, node: cst.CSTNode) -> Place:
-        """Return the place of ``node``."""
-        span = self._ranges[node]
-        return Place(span.start.line, span.start.column + 1, span.end.line, span.end.column + 1)
+    @property
+    def nodes(self) -> Iterator[ast.AST]:
+        """The nodes that can be rewritten, each after those below it."""
+        misplaced = {id(below) for each in self._misplaced() for below in ast.walk(each)}
+        return (node for node in reversed([*self.resolution.scopes.of]) if id(node) not in misplaced)
 
-    def place_of(self, expression: ast.expr) -> Place:
-        """Return the place of an expression of the syntax tree."""
-        return self._places.of(expression)
+    def _misplaced(self) -> Iterator[ast.AST]:
+        """Yield the expressions in f-strings whose place Python before 3.12 gets wrong."""
+        for each in self.resolution.nodes(ast.FormattedValue):
+            try:
+                there = ast.parse(
+                    f"({self.draft.text[slice(*self.draft.places.span(each.value))]})", mode="eval"
+                )
+            except (SyntaxError, ValueError):
+                yield each
+            else:
+                if ast.dump(there.body) != ast.dump(each.value):
+                    yield each
 
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+    def parent(self, node: ast.AST) -> ast.AST | None:
         """Return the node around ``node``; None for the module."""
-        return self._parents.get(node)
+        return self.resolution.scopes.parents.get(node)
 
-    def uses_at(self, node: cst.CSTNode, *kinds: Kind) -> list[Use]:
+    def uses_at(self, node: ast.AST, *kinds: Kind) -> list[Use]:
         """Return the uses of these kinds at ``node`` itself."""
-        return [use for use in self._by_place.get(self.place(node), ()) if use.kind in kinds]
+        return [use for use in self._by_place.get(self.draft.places.of(node), ()) if use.kind in kinds]
 
-    def names(self, node: cst.CSTNode) -> list[str]:
+    def names(self, node: ast.expr) -> list[str]:
         """Return the dotted names that an expression may stand for."""
-        expression = self._expressions.get(self.place(node))
-        return self.resolution.names(expression) if expression else []
+        return self.resolution.names(node)
 
-    def says_available(self, node: cst.CSTNode) -> bool:
+    def says_available(self, node: ast.expr) -> bool:
         """Return whether an expression is a result of ``torch.cuda.is_available()`` or the accelerator's."""
-        expression = self._expressions.get(self.place(node))
-        origins = self.resolution.origins(expression) if expression else ()
-        is_simple = isinstance(node, cst.Call | cst.Name)
-        return (
-            is_simple and bool(origins) and all(each.name in AVAILABLE and each.is_result for each in origins)
-        )
+        made_by = self.made_by(node) if isinstance(node, ast.Call | ast.Name) else set()
+        return bool(made_by) and made_by <= {*AVAILABLE}
 
-    def is_accelerator(self, node: cst.CSTNode) -> bool:
+    def is_accelerator(self, node: ast.expr) -> bool:
         """Return whether an expression is the accelerator's type, in a module that was ported before."""
-        for statement in self.resolution.tree.body:
+        for statement in self.tree.body:
             match statement:
                 case ast.Assign(
                     targets=[ast.Name(name)], value=ast.IfExp(orelse=ast.Constant("no accelerator"))
                 ):
-                    return isinstance(node, cst.Name) and node.value == name
+                    return isinstance(node, ast.Name) and node.id == name
         return False
 
-    def makes_device(self, node: cst.CSTNode) -> bool:
-        """Return whether an expression is the result of ``torch.device()``."""
-        return self.made_by(node) == {"torch.device"}
-
-    def makes_packed(self, node: cst.CSTNode) -> bool:
+    def makes_packed(self, node: ast.expr) -> bool:
         """Return whether an expression is a packed sequence, which has no ``device`` except in its data."""
         made_by = self.made_by(node)
         return bool(made_by) and all(name.startswith(PACKERS) and ".data" not in name for name in made_by)
 
-    def made_by(self, node: cst.CSTNode) -> set[str]:
+    def made_by(self, node: ast.expr) -> set[str]:
         """Return the functions whose result an expression may be; none if it may be anything else."""
-        expression = self._expressions.get(self.place(node))
-        origins = self.resolution.origins(expression) if expression else ()
+        origins = self.resolution.origins(node)
         return {each.name for each in origins} if all(each.is_result for each in origins) else set()
 
-    @property
-    def identifiers(self) -> frozenset[str]:
-        """Every name that the module uses or binds, in any scope."""
-        found: set[str] = set()
-        for node in ast.walk(self.resolution.tree):
-            match node:
-                case ast.Name(id=name) | ast.arg(arg=name):
-                    found.add(name)
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    found.add(name)
-                case ast.alias(name=name, asname=alias):
-                    found.add(alias or name.partition(".")[0])
-        return frozenset(found)
+    def line(self, node: ast.AST) -> ast.Expr | None:
+        """Return the statement that consists of a call only, and stands in lines of its own; else None."""
+        statement = self.parent(node)
+        if not isinstance(statement, ast.Expr) or not is_alone(self.draft, statement):
+            return None
+        return statement
 
 
-def _parsed(data: bytes, path: str) -> cst.Module:
-    try:
-        return cst.parse_module(data)
-    except cst.ParserSyntaxError as error:  # of files that Python itself accepts
-        where = (path, error.raw_line, error.raw_column, None)
-        raise SyntaxError(f"libcst cannot parse this: {error.message}", where) from None
+def is_alone(draft: Draft, statement: ast.stmt) -> bool:
+    """Return whether a statement stands in lines of its own."""
+    start, end = draft.places.span(statement)
+    rest = draft.text[end : draft.places.index((statement.end_lineno or 0) + 1)].strip()
+    return not draft.line_of(start).strip() and (not rest or rest.startswith("#"))
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """Return every name that a tree uses or binds, in any scope, but for its attributes."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias(name=name, asname=alias):
+                found.add(alias or name.partition(".")[0])
+    return found

@@ -1,4 +1,4 @@
-"""The uses that need a person's attention, found by the rules."""
+"""The uses that the rules find: those that need a person's attention, and those that differ by backend."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
+from morph.source.resolution import Resolution, text_of, texts_in
 from morph.source.scan.names import imported_names
-from morph.source.scan.resolution import Resolution, text_of, texts_in
 from morph.source.scan.rules import Rule, rules
 from morph.source.scan.uses import Found, Kind
 
@@ -40,6 +40,16 @@ def attention(resolution: Resolution) -> Iterator[Found]:
         yield from (Found(choice, name, Kind.LOOK, rule) for name, rule in _of_comparison(resolution, choice))
 
 
+def differences(resolution: Resolution) -> Iterator[Found]:
+    """Yield the uses in a module that work on every backend, though not on each as on CUDA."""
+    chains = [(node, name) for node in resolution.chains for name in resolution.spelled(node)]
+    used = {name for _, name in chains}
+    for node, name in chains:
+        for rule in _covering(name, differs=True):
+            if rule.is_said_of(name, used):
+                yield Found(node, name, Kind.NOTE, rule.name)
+
+
 def _attributes(resolution: Resolution) -> Iterator[Found]:
     for attribute in resolution.nodes(ast.Attribute):
         for rule in rules().values():
@@ -65,10 +75,10 @@ def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[tuple[str, str]
     yield from _of_request(resolution, call, names)
 
 
-def _of_text(text: object) -> Iterator[tuple[str, str]]:
-    for rule in rules().values() if isinstance(text, str) else ():
-        if rule.alone and re.fullmatch(rule.alone, str(text)):
-            yield repr(text), rule.name
+@functools.lru_cache(maxsize=1024)
+def _of_text(text: object) -> list[tuple[str, str]]:
+    found = [rule for rule in rules().values() if rule.alone and re.fullmatch(rule.alone, str(text))]
+    return [(repr(text), rule.name) for rule in found] if isinstance(text, str) else []
 
 
 def _of_request(resolution: Resolution, call: ast.Call, names: set[str]) -> Iterator[tuple[str, str]]:
@@ -106,12 +116,12 @@ def _compared(resolution: Resolution, operand: ast.expr) -> Iterator[tuple[str, 
 
 def _of_chain(resolution: Resolution, node: ast.expr) -> Iterator[tuple[str, str]]:
     for name in resolution.spelled(node):
-        yield from ((name, rule) for rule in _covering(name))
+        yield from ((name, rule.name) for rule in _covering(name))
 
 
 @functools.cache
-def _covering(name: str) -> tuple[str, ...]:
-    return tuple(rule.name for rule in rules().values() if not rule.differs and rule.covers(name))
+def _covering(name: str, differs: bool = False) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules().values() if bool(rule.differs) is differs and rule.covers(name))
 
 
 def _of_import(statement: ast.Import | ast.ImportFrom, named: set[str]) -> Iterator[Found]:
@@ -121,7 +131,7 @@ def _of_import(statement: ast.Import | ast.ImportFrom, named: set[str]) -> Itera
         if package:
             yield Found(alias, package, Kind.LOOK, _packages().name)
         if not any(each == name or each.startswith(f"{name}.") for each in named):
-            yield from (Found(alias, name, Kind.LOOK, rule) for rule in _covering(name))
+            yield from (Found(alias, name, Kind.LOOK, rule.name) for rule in _covering(name))
 
 
 def _of_required(

@@ -1,4 +1,4 @@
-"""What a scan leaves out: what matches the user's patterns, and folders that hold no own source."""
+"""The exclusion of files from a scan: by the user's patterns, and folders that hold no own source."""
 
 from __future__ import annotations
 

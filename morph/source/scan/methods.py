@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from morph.source.scan.resolution import Resolution
+from morph.source.resolution import Resolution
 from morph.source.scan.uses import Found, Kind
 
 

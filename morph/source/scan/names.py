@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from morph.backends.tables import package, surfaces, table
 from morph.backends.tables.decisions import CUDA_SURFACE
 from morph.finders.packages import folders
-from morph.source.scan.resolution import Resolution, text_of
+from morph.source.resolution import Resolution, text_of
 from morph.source.scan.uses import Found, Kind
 
 ROOTS = (

@@ -6,7 +6,7 @@ import pathlib
 from dataclasses import dataclass
 
 from morph.source.scan.rules import rules
-from morph.source.scan.statuses import Answer
+from morph.source.scan.statuses import Answers
 from morph.source.scan.uses import Use
 
 MISSING = "missing-name"
@@ -27,12 +27,12 @@ class Finding:
 
     file: pathlib.Path
     use: Use
-    answers: dict[str, Answer]
+    answers: Answers
 
     @property
     def look(self) -> bool:
         """Whether it needs a person's attention on any of the backends."""
-        return any(each.look for each in self.answers.values())
+        return self.answers.look
 
     @property
     def remedy(self) -> str:
@@ -42,7 +42,7 @@ class Finding:
     @property
     def differs(self) -> bool:
         """Whether a backend emulates it, does nothing, lacks it, or does otherwise than CUDA."""
-        return any(each.differs for each in self.answers.values())
+        return self.answers.differs
 
     @property
     def rule(self) -> str:

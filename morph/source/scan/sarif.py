@@ -10,11 +10,11 @@ from typing import Any
 
 from morph import __version__
 from morph.backends.tables import table
+from morph.source.module import Place
 from morph.source.scan.causes import Cause
 from morph.source.scan.report import DIFFERENT, MISSING, UNPARSED, Finding, Report, Unparsed
 from morph.source.scan.rules import rules
 from morph.source.scan.statuses import Answer
-from morph.source.scan.uses import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "SRCROOT"

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import ast
 import functools
-import io
 import pathlib
 import re
-import tokenize
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 
-from morph.source.scan.attention import attention
-from morph.source.scan.differences import differences
+from morph.source.module import Places, decoded, parsed
+from morph.source.resolution import Resolution
+from morph.source.scan.attention import attention, differences
 from morph.source.scan.files import CPP, CUDA, read
 from morph.source.scan.ignoring import is_ignored
 from morph.source.scan.methods import methods
 from morph.source.scan.names import names, package_names
 from morph.source.scan.notebooks import NOTEBOOK, source_of
 from morph.source.scan.report import UNPARSED, Finding, Report, Unparsed
-from morph.source.scan.resolution import Resolution
 from morph.source.scan.rules import rules
 from morph.source.scan.sources import mentions_cuda, uses_of_source
-from morph.source.scan.statuses import answer
+from morph.source.scan.statuses import answers
 from morph.source.scan.texts import texts
-from morph.source.scan.uses import Found, Places, Use
+from morph.source.scan.uses import Found, Use
 from morph.source.scan.variables import variables
 
 Finder = Callable[[Resolution], Iterable[Found]]
@@ -77,7 +74,7 @@ def scan(
         except UNREADABLE as error:
             problems.append(unparsed(file, error))
             continue
-        findings += [Finding(file, use, {name: answer(use, name) for name in names}) for use in uses]
+        findings += [Finding(file, use, answers(use, names)) for use in uses]
     kept = [each for each in findings if not is_ignored(each, ignored)] if ignored else findings
     told = [] if UNPARSED in ignored else problems
     hidden = len(findings) - len(kept) + len(problems) - len(told)
@@ -102,28 +99,6 @@ def uses_of_file(file: pathlib.Path) -> list[Use]:
     return uses_of(Resolution(tree), decoded(source), EVERYTHING) if mentions_any(source) else []
 
 
-def parsed(source: bytes, path: str) -> ast.Module:
-    """Return the tree of a module, suppressing the parser's warnings.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: If it is not Python, or nests too deeply.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(source, path)
-
-
-def decoded(source: bytes) -> str:
-    """Return the text of a module in the encoding that it declares, with its line ends unchanged."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-    return source.decode(encoding)
-
-
-def uses_of_tree(tree: ast.Module, text: str) -> list[Use]:
-    """Return the uses of CUDA in a module's tree, in the order of its lines."""
-    return uses_of(Resolution(tree), text)
-
-
 def uses_of(resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CUDA) -> list[Use]:
     """Return the uses in a module whose names are resolved, in the order of its lines.
 
@@ -132,10 +107,10 @@ def uses_of(resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CU
         text: Its source.
         finders: What finds them; those of CUDA's unless given.
     """
-    places = Places(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text))
+    places = Places(text)
     found = (each for finder in finders for each in finder(resolution))
-    uses = {Use(places.of(each.node), *each[1:], isinstance(each.node, ast.alias)) for each in found}
-    return sorted(uses, key=lambda use: (use.place, use.kind.value, use.name))
+    uses = (Use(places.of(each.node), *each[1:], isinstance(each.node, ast.alias)) for each in found)
+    return sorted(dict.fromkeys(uses), key=lambda use: (use.place, use.kind.value, use.name))
 
 
 def mentions_any(source: bytes) -> bool:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from morph.kernels import extensions
-from morph.source.scan.uses import Kind, Place, Use
+from morph.source.module import Place
+from morph.source.scan.uses import Kind, Use
 
 FEATURE, LIBRARY, SOURCE = "cuda-feature", "cuda-library", "cuda-source"
 _CUDA = re.compile(

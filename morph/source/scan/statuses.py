@@ -38,24 +38,44 @@ class Answer:
         return self.status in DIFFERENCES or (self.status is None and not self.look and bool(self.note))
 
 
-def answer(use: Use, backend: str) -> Answer:
-    """Return the answer of ``backend`` for ``use``."""
-    return _of_rule(rules()[use.rule], use, backend) if use.rule else _answer(use.name, use.kind, backend)
+class Answers(dict[str, Answer]):
+    """The answers by the name of the backend; one object for all uses that are answered alike."""
+
+    @functools.cached_property
+    def look(self) -> bool:
+        """Whether it needs a person's attention on any of the backends."""
+        return any(each.look for each in self.values())
+
+    @functools.cached_property
+    def differs(self) -> bool:
+        """Whether a backend emulates it, does nothing, lacks it, or does otherwise than CUDA."""
+        return any(each.differs for each in self.values())
 
 
-def _of_rule(rule: Rule, use: Use, backend: str) -> Answer:
-    facts = table.facts(backend)
-    if rule.differs:
-        return Answer(None, rule.difference(facts))
-    if backend in rule.works_on or facts.device_type in use.beside:
-        return Answer(None)
-    if backend in rule.works:
-        return Answer(None, rule.works[backend])
-    note = rule.on.get(backend) or rule.packages.get(use.name, rule.says)
-    return Answer(None, note, look=True)
+def answers(use: Use, backends: tuple[str, ...]) -> Answers:
+    """Return the answers of ``backends`` for ``use``."""
+    return _answers(use.name, use.kind, use.rule, backends)
 
 
 @functools.cache
+def _answers(name: str, kind: Kind, rule: str, backends: tuple[str, ...]) -> Answers:
+    if rule:
+        return Answers({each: _of_rule(rules()[rule], name, each) for each in backends})
+    return Answers({each: _answer(name, kind, each) for each in backends})
+
+
+def _of_rule(rule: Rule, name: str, backend: str) -> Answer:
+    facts = table.facts(backend)
+    if rule.differs:
+        return Answer(None, rule.difference(facts))
+    if backend in rule.works_on:
+        return Answer(None)
+    if backend in rule.works:
+        return Answer(None, rule.works[backend])
+    note = rule.on.get(backend) or rule.packages.get(name, rule.says)
+    return Answer(None, note, look=True)
+
+
 def _answer(name: str, kind: Kind, backend: str) -> Answer:
     chosen = table.load(backend)
     match kind:

@@ -58,10 +58,13 @@ def sentence(report: Report, causes: Sequence[Cause]) -> str:
 def _by_backend(report: Report) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("uses", width=max(map(len, VERDICTS)))
+    alike = Counter(id(finding.answers) for finding in report.findings)
+    groups = {id(finding.answers): finding.answers for finding in report.findings}
     numbers = []
     for name in report.backends:
         table.add_column(name, justify="right", min_width=5)
-        numbers.append(Counter(_verdicts(finding.answers[name] for finding in report.findings)))
+        verdicts = [dict.fromkeys(_verdicts(groups[key][name]), count) for key, count in alike.items()]
+        numbers.append(sum(map(Counter, verdicts), Counter[str]()))
     for verdict, style in VERDICTS.items():
         table.add_row(verdict, *(_number(each[verdict], style) for each in numbers))
     return table
@@ -71,11 +74,10 @@ def _number(number: int, style: str) -> str:
     return f"[{style}]{number}[/]" if number else "0"
 
 
-def _verdicts(answers: Iterable[Answer]) -> Iterator[str]:
-    for answer in answers:
-        yield LOOK if answer.look else "differs" if answer.differs else "works"
-        if answer.look and answer.status is Status.MISSING:
-            yield MISSING
+def _verdicts(answer: Answer) -> Iterator[str]:
+    yield LOOK if answer.look else "differs" if answer.differs else "works"
+    if answer.look and answer.status is Status.MISSING:
+        yield MISSING
 
 
 def _places(causes: Iterable[Cause]) -> int:

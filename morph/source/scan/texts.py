@@ -7,7 +7,7 @@ import enum
 import re
 from collections.abc import Iterator
 
-from morph.source.scan.resolution import Resolution, text_of
+from morph.source.resolution import Resolution, text_of
 from morph.source.scan.uses import Found, Kind
 
 DEVICE = re.compile(r"cuda(:(\d+|\{[^{}]*\}|%[ds])?)?")
@@ -20,9 +20,7 @@ class Role(enum.Enum):
 
     VALUE = "is passed, assigned or returned"
     COMPARED = "is compared"
-    IDENTITY = "is compared by identity"
-    WHOLE = "is compared as a part of something"
-    KEY = "is a key of a dictionary"
+    HELD = "is compared by identity, or as a part of something, or is a key of a dictionary"
     NONE = "says nothing about a device"
 
 
@@ -35,39 +33,13 @@ def texts(resolution: Resolution) -> Iterator[Found]:
             role = role_of(resolution, node)
             prefix = "f" if isinstance(node, ast.JoinedStr) else ""
             if role is not Role.NONE:
-                name, beside = f'{prefix}"{text}"', _beside(resolution, node, role)
-                yield Found(node, name, _in_role(kind, role), _rule(node, role), beside)
+                yield Found(node, f'{prefix}"{text}"', kind if role is Role.VALUE else Kind.COMPARISON)
 
 
 def _kind(text: str) -> Kind | None:
     if DEVICE.fullmatch(text):
         return Kind.DEVICE
     return Kind.COLLECTIVE if COLLECTIVE.fullmatch(text) else None
-
-
-def _beside(resolution: Resolution, node: ast.AST, role: Role) -> tuple[str, ...]:
-    """Return the other keys of the dictionary that ``node`` is a key of."""
-    display = resolution.scopes.parents[node]
-    if role is not Role.KEY or not isinstance(display, ast.Dict):
-        return ()
-    return tuple(filter(None, (text_of(key) for key in display.keys if key)))
-
-
-def _in_role(kind: Kind, role: Role) -> Kind:
-    return kind if role is Role.VALUE else Kind.COMPARISON
-
-
-def _rule(node: ast.AST, role: Role) -> str:
-    if role is Role.COMPARED:
-        return "computed-comparison" if isinstance(node, ast.JoinedStr) else ""
-    return _RULES.get(role, "")
-
-
-_RULES = {
-    Role.IDENTITY: "identity-comparison",
-    Role.KEY: "dictionary-key",
-    Role.WHOLE: "whole-comparison",
-}
 
 
 def role_of(resolution: Resolution, node: ast.AST) -> Role:
@@ -83,7 +55,7 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
             return Role.COMPARED
         case ast.Call():
             return _of_argument(resolution, parent)
-        case ast.Dict(keys=keys) if node in keys:
+        case ast.Dict() if node not in resolution.values:
             return Role.VALUE if ":" in (text_of(node) or "") else _of_key(resolution, parent)
         case ast.Subscript() | ast.Expr() | ast.FormattedValue():
             return Role.NONE
@@ -94,10 +66,10 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
 
 def _in_comparison(comparison: ast.Compare, operand: ast.AST) -> Role:
     if any(isinstance(operator, ast.Is | ast.IsNot) for operator in comparison.ops):
-        return Role.IDENTITY
+        return Role.HELD
     is_membership = any(isinstance(operator, ast.In | ast.NotIn) for operator in comparison.ops)
     is_part = isinstance(operand, ast.Tuple | ast.List | ast.Set)
-    return Role.WHOLE if is_part and not is_membership else Role.COMPARED
+    return Role.HELD if is_part and not is_membership else Role.COMPARED
 
 
 def _of_argument(resolution: Resolution, call: ast.Call) -> Role:
@@ -114,5 +86,5 @@ def _of_key(resolution: Resolution, display: ast.Dict) -> Role:
         case ast.keyword(arg="extras_require"):
             return Role.NONE
         case ast.Call(func=function, args=[_, second, *_]) if second is display:
-            return Role.VALUE if "torch.load" in resolution.names(function) else Role.KEY
-    return Role.KEY
+            return Role.VALUE if "torch.load" in resolution.names(function) else Role.HELD
+    return Role.HELD

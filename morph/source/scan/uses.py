@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from morph.source.module import Place
 
 
 class Kind(enum.Enum):
@@ -24,18 +24,7 @@ class Kind(enum.Enum):
     NOTE = "what works, though not everywhere as on CUDA"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """The place of a use in a file; lines and columns begin at 1, columns count characters."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One use of CUDA in a file.
 
     Attributes:
@@ -43,7 +32,6 @@ class Use:
         name: The name for a reader: ``torch.cuda.Stream``, ``.cuda()``, ``"cuda:0"``.
         kind: The kind.
         rule: The rule that requires a person's attention; empty for none.
-        beside: Texts beside this one: a dictionary with the vendor's key too was made for the vendor.
         is_import: Whether it is in an import statement.
     """
 
@@ -51,7 +39,6 @@ class Use:
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
     is_import: bool = False
 
 
@@ -67,27 +54,3 @@ class Found(NamedTuple):
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
-
-
-class Places:
-    """Locates the nodes of a file's tree.
-
-    Args:
-        lines: The file's lines with their ends.
-    """
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-
-    def of(self, node: ast.AST) -> Place:
-        """Return the place of an expression, a statement, a pattern, or an imported name."""
-        assert isinstance(node, ast.expr | ast.stmt | ast.alias | ast.pattern)
-        line, end = node.lineno, node.end_lineno or node.lineno
-        last = node.col_offset if node.end_col_offset is None else node.end_col_offset
-        return Place(line, self._column(line, node.col_offset), end, self._column(end, last))
-
-    def _column(self, line: int, offset: int) -> int:
-        """Count characters, where ast counts bytes of UTF-8."""
-        text = self._lines[line - 1] if line <= len(self._lines) else ""
-        return offset + 1 if text.isascii() else len(text.encode()[:offset].decode(errors="replace")) + 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from morph.backends.tables import table
 from morph.backends.visibility import CUDA_VARIABLE
-from morph.source.scan.resolution import Resolution, text_of
+from morph.source.resolution import Resolution, text_of
 from morph.source.scan.rules import rules
 from morph.source.scan.uses import Found, Kind
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 # Vendors whose names behave in ways that a surface does not record.
-CHARACTERS = {
-    "cpu": "morph.software.cuda:CHARACTER",
-    "mlu": "morph.software.vendors.mlu:CHARACTER",
-    "musa": "morph.software.vendors.musa:CHARACTER",
-    "npu": "morph.software.vendors.npu:CHARACTER",
-    "rocm": "morph.software.cuda:HIP_CHARACTER",
-    "xpu": "morph.software.xpu:CHARACTER",
+OF_VENDORS = {
+    "cpu": "morph.software.cuda:QUIRKS",
+    "mlu": "morph.software.vendors.mlu:QUIRKS",
+    "musa": "morph.software.vendors.musa:QUIRKS",
+    "npu": "morph.software.vendors.npu:QUIRKS",
+    "rocm": "morph.software.cuda:HIP_QUIRKS",
+    "xpu": "morph.software.xpu:QUIRKS",
 }
 
 
@@ -28,7 +28,7 @@ def _nothing(modules: Mapping[str, ModuleType]) -> None:
     return None
 
 
-class Character(NamedTuple):
+class Quirks(NamedTuple):
     """The properties of a vendor's device and package that the surface does not record.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morph.aliases.adapters.runtime import Runtime
+from morph.aliases.adapters.cuda_runtime import Runtime
 from morph.backends import vendor_module
 
 CUDA_MAPPED = 0x02

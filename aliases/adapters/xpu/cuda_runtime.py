@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from morph.aliases.adapters import runtime
-from morph.aliases.adapters.runtime import Code
+from morph.aliases.adapters import cuda_runtime
+from morph.aliases.adapters.cuda_runtime import Code
 from morph.backends.refusal import lacks
 
 _PINNING = "SYCL pins memory that it allocates itself; use tensor.pin_memory()"
 _STREAMS = "torch binds no runtime of SYCL's; use torch.cuda.Stream"
 
 
-class Runtime(runtime.Runtime):
+class Runtime(cuda_runtime.Runtime):
     """Profiler marks and memory sizes; functions that need a runtime raise an error that names them."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which operations the program must wait for; a capture cannot hold them, and CUDA refuses them too."""
+"""Operations that the program must wait for; a capture cannot hold them, and CUDA refuses them too."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_has_cuda": True,
         "_cuda_init": initialise,
         "_cuda_isInBadFork": devices._is_in_bad_fork,
-        "_cuda_getArchFlags": lambda: machine.character.architectures,
+        "_cuda_getArchFlags": lambda: machine.quirks.architectures,
         "_CudaDeviceProperties": properties.DeviceProperties,
         "_nccl_version": lambda: COLLECTIVES_VERSION,
         "_nccl_version_suffix": lambda: b"",

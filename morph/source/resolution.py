@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from morph.source.scan.scopes import Imported, Scope, Scopes, Value
+from morph.source.scopes import Imported, Scope, Scopes, Value
 
 IMPORTERS = frozenset({"importlib.import_module", "__import__", "builtins.__import__"})
 RESULTS = {
@@ -53,6 +54,11 @@ class Resolution:
         """Return the module's nodes of exactly this type, in the order of the source."""
         found: list[Any] = self.scopes.by_type.get(kind, [])
         return found
+
+    @functools.cached_property
+    def values(self) -> frozenset[ast.expr]:
+        """The values of the module's dictionary displays, which are no keys of them."""
+        return frozenset(value for display in self.nodes(ast.Dict) for value in display.values)
 
     @property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:

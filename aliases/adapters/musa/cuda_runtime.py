@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from morph.aliases.adapters import runtime
+from morph.aliases.adapters import cuda_runtime
 
 
-class Runtime(runtime.Runtime):
+class Runtime(cuda_runtime.Runtime):
     """The runtime's functions under CUDA's names."""
 
     def __init__(self, vendor: Any) -> None:

@@ -6,11 +6,11 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from morph.aliases.adapters import runtime
+from morph.aliases.adapters import cuda_runtime
 from morph.backends import vendor_module
 
 
-class Runtime(runtime.Runtime):
+class Runtime(cuda_runtime.Runtime):
     """The runtime's functions under CUDA's names; streams come from torch_mlu's pool."""
 
     def __init__(self, vendor: Any) -> None:

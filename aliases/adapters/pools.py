@@ -1,4 +1,4 @@
-"""Memory pools: parameters and members of CUDA's class that Moore Threads' class lacks."""
+"""Memory pools: parameters and members of CUDA's class that a vendor's class lacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def initialise_pool(
     """Initialise a ``torch.cuda.MemPool``.
 
     Args:
-        target: The vendor's function; before torch_musa 2.9.1.post1 it takes the allocator only.
+        target: The vendor's function; torch_musa's takes the allocator only before 2.9.1.post1.
         pool: The pool.
         allocator: The source of its memory; None is the device.
         use_on_oom: Refused if true, where the vendor lacks it.
