@@ -60,7 +60,9 @@ def test_a_file_and_a_command_get_the_hint_too(
     [
         ("npu", "(python -m pip install 'torch-npu=={torch}.*')"),
         ("mlu", "(torch_mlu comes with Cambricon's PyTorch images)"),
-        ("xpu", "(pytorch.org has the command for a torch built for XPU)"),
+        pytest.param(
+            "xpu", "(pytorch.org has the command for a torch built for XPU)", marks=pytest.mark.long
+        ),
     ],
 )
 def test_an_absent_package_is_told_with_the_ways_out(

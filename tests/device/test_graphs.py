@@ -263,12 +263,6 @@ def test_an_empty_graph_is_not_instantiated() -> None:
         torch.cuda.CUDAGraph().instantiate()
 
 
-@pytest.mark.platforms("cpu")
-def test_the_graph_of_cuda_itself_is_refused_by_name() -> None:
-    with pytest.raises(NotImplementedError, match="raw_cuda_graph"):
-        torch.cuda.CUDAGraph(keep_graph=True).raw_cuda_graph()
-
-
 @pytest.mark.platforms("simulated-npu", "simulated-mlu", "simulated-musa")
 def test_annotations_of_a_graph_are_refused_by_name() -> None:
     with pytest.raises(MissingNameError, match="enable_annotations"):

@@ -197,7 +197,8 @@ def test_an_option_that_cannot_be_meant_is_one_line(project: Project, options: l
 
 
 def test_the_marker_takes_one_number(project: Project) -> None:
-    project.write(test_cuda=TESTS.replace("cuda_devices(2)", "cuda_devices('2')"))
+    text = "import pytest\n@pytest.mark.cuda_devices('2')\ndef test_two_devices(): pass"
+    project.write(conftest="", test_cuda=text)
     done = project.pytest()
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert (
@@ -206,6 +207,7 @@ def test_the_marker_takes_one_number(project: Project) -> None:
 
 
 def test_the_marker_and_the_options_are_documented(project: Project) -> None:
+    project.write(conftest="")
     assert "@pytest.mark.cuda_devices(count): skip the test" in project.pytest("--markers").stdout
     shown = project.pytest("--morph-backend=mlu", "--help").stdout
     for name in ("--morph ", "--morph-backend=NAME", "--morph-devices=N", "--morph-device-memory=AMOUNT"):

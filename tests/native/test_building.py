@@ -13,11 +13,6 @@ from tests.platforms import Platform
 
 pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 
-SOURCE = """
-#include <Python.h>
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "probe", nullptr, -1, nullptr};
-PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
-"""
 BUILD = """
 import pathlib, sys
 from morph.base import native
@@ -35,14 +30,6 @@ module = native.load(library)
 print(module.__name__, module.__file__)
 """
 SLOW = '#!/bin/sh\ntouch "$0.started"\nsleep {seconds}\nexec c++ "$@"\n'
-
-
-@pytest.fixture
-def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    path = tmp_path / "source" / "probe.cpp"
-    path.parent.mkdir()
-    path.write_text(SOURCE)
-    return path
 
 
 def folders(source: pathlib.Path) -> dict[str, str]:
@@ -94,7 +81,7 @@ def test_builds_once_and_says_so(platform: Platform, source: pathlib.Path) -> No
 
 def test_a_changed_source_is_built_again(platform: Platform, source: pathlib.Path) -> None:
     *_, first = built(platform, source)
-    source.write_text(SOURCE + "// changed\n")
+    source.write_text(f"{source.read_text()}// changed\n")
     *_, second = built(platform, source)
     assert first != second
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 import pytest
 
 from tests.native.test_building import folders
-from tests.native.test_building import source as source
 from tests.platforms import REPOSITORY, Platform
 
 pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
