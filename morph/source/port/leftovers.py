@@ -28,7 +28,7 @@ _REASONS = {
     Kind.DEVICE: "it is a device as text in a place that cannot be rewritten",
     Kind.COLLECTIVE: "it is a backend as text in a place that cannot be rewritten",
     Kind.METHOD: "it is called in a way that .to() does not support",
-    Kind.COMPARISON: "it is compared in a way that cannot be rewritten",
+    Kind.COMPARISON: "it is compared, or is a key, in a way that cannot be rewritten: add the other devices'",
     Kind.VARIABLE: "other devices do not read this variable",
 }
 

@@ -28,7 +28,8 @@ class Statements:
         self._dropped: set[ast.stmt] = set()
         self._guarded: set[ast.stmt] = set()
         self._seeds: set[ast.stmt] = set()
-        indented = (each for each in source.nodes if isinstance(each, ast.stmt) and each.col_offset)
+        nodes = source.resolution.scopes.of
+        indented = (each for each in nodes if isinstance(each, ast.stmt) and each.col_offset)
         outermost = min(indented, key=lambda each: each.col_offset, default=None)
         before = source.draft.line_of(source.draft.places.span(outermost)[0]) if outermost else ""
         self._indentation = before if before.isspace() else "    "
