@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from docs.generate.rooms import module_files
 from morph.base import interpreter
 from tests.platforms import REPOSITORY
-from tests.test_layers import FILES
 
 CALLS = {name for name in dir(os) if name.startswith(("exec", "spawn", "posix_spawn", "popen", "system"))}
 STARTING = {"subprocess", "pty", "multiprocessing"}
@@ -104,7 +104,7 @@ def mentions_executable(tree: ast.AST) -> bool:
 
 
 def test_every_place_that_starts_a_process_is_known() -> None:
-    trees = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+    trees = {name: ast.parse(path.read_text()) for name, path in module_files().items()}
     assert {name for name, tree in trees.items() if imported(tree) & STARTING} == {*STARTS}
     assert {name for name, tree in trees.items() if mentions_executable(tree)} == {*MENTIONS}
     for name, tree in trees.items():

@@ -85,7 +85,7 @@ def _software(description: Description) -> Source:
     size = settle(facts, Size(description.devices or None, description.memory or None))
     assert size.devices is not None
     assert size.memory is not None
-    unused: dict[str, None] = dict.fromkeys(("character", "native", "visible", "start"))
+    unused: dict[str, None] = dict.fromkeys(("quirks", "native", "visible", "start"))
     set_started(Machine(facts=facts, total=size.devices, memory=size.memory, **unused))  # type: ignore[arg-type]
     from morph.aliases.sensors import cpu
 
