@@ -65,6 +65,7 @@ def install(request: Request, journal: Journal) -> Installation:
     opened = _open_seam(backend, journal)
     _make_active(backend, journal)
     views = Views.of(backend, request.scope)
+    opened.answer_by_caller(views)
     device.install(backend, views, journal)
     kernels.install(backend, journal)
     answers = serving.serve_cuda(backend, views, journal, request.observer)

@@ -39,13 +39,31 @@ PyObject* new_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return made != nullptr && THPDevice_Check(made) ? translated(made) : made;
 }
 
-PyObject* repr(PyObject* self) { return torch_repr.torchs(translated(self)); }
-PyObject* type(PyObject* self, void* closure) { return torch_type.torchs(translated(self), closure); }
+bool is_shown_as_cuda(PyObject* self) {
+  return reinterpret_cast<THPDevice*>(translated(self))->device.type() == target() && is_asked_for_cuda();
+}
+
+// What torch says of the CUDA device with that index.
+PyObject* shown(PyObject* self, reprfunc torchs) {
+  if (!is_shown_as_cuda(self)) return torchs(self);
+  PyObject* named = THPDevice_New(Device(DeviceType::CUDA, reinterpret_cast<THPDevice*>(self)->device.index()));
+  PyObject* text = named == nullptr ? nullptr : torchs(named);
+  Py_XDECREF(named);
+  return text;
+}
+
+PyObject* repr(PyObject* self) { return shown(self, torch_repr.torchs); }
+PyObject* str(PyObject* self) { return shown(self, torch_str.torchs); }
+
+PyObject* type(PyObject* self, void* closure) {
+  static PyObject* const cuda = PyUnicode_InternFromString("cuda");
+  return is_shown_as_cuda(self) ? Py_NewRef(cuda) : torch_type.torchs(self, closure);
+}
+
 PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
 PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
 
 Py_hash_t hash(PyObject* self) { return torch_hash.torchs(translated(self)); }
-PyObject* str(PyObject* self) { return torch_str.torchs(translated(self)); }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   if (THPDevice_Check(a)) translated(a);

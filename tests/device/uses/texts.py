@@ -1,0 +1,123 @@
+"""A device's type and its text in comparisons, string methods and formats."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+NAME, PARTS = "cuda", ("cu", "da")
+PATTERN = re.compile(r"^(cuda|cpu)(?::(\d+))?$")
+
+USES: dict[str, Callable[[Any, Any], bool]] = {
+    "equal": lambda d, x: d.type == "cuda",
+    "equal from the left": lambda d, x: "cuda" == d.type,  # noqa: SIM300
+    "unequal": lambda d, x: not d.type != "cuda",
+    "not equal to the host's": lambda d, x: d.type != "cpu",
+    "equal to a name": lambda d, x: d.type == NAME,
+    "equal to a sum": lambda d, x: d.type == PARTS[0] + PARTS[1],
+    "equal to a join": lambda d, x: d.type == "".join(PARTS),
+    "equal to a bytes' text": lambda d, x: d.type.encode() == b"cuda",
+    "chain": lambda d, x: "cuda" == d.type == x.device.type,
+    "operator.eq": lambda d, x: operator.eq(d.type, "cuda"),
+    "operator.ne": lambda d, x: not operator.ne(d.type, "cuda"),
+    "method eq": lambda d, x: d.type.__eq__("cuda") is True,
+    "hash": lambda d, x: hash(d.type) == hash("cuda"),
+    "order": lambda d, x: "cpu" < d.type < "mps",
+    "walrus": lambda d, x: (kind := d.type) == "cuda" and kind == "cuda",
+    "conditional": lambda d, x: (True if d.type == "cuda" else False),  # noqa: SIM210
+    "negated": lambda d, x: not (d.type == "cpu"),  # noqa: SIM201
+    "through a tensor": lambda d, x: x.device.type == "cuda",
+    "through a parameter": lambda d, x: torch.nn.Parameter(x).device.type == "cuda",
+    "through a storage": lambda d, x: x.untyped_storage().device.type == "cuda",
+    "through a module": lambda d, x: next(torch.nn.Linear(1, 1, device=d).parameters()).device.type == "cuda",
+    "through a generator": lambda d, x: torch.Generator(d).device.type == "cuda",
+    "through the accelerator": lambda d, x: torch.device(d.type, 0).type == "cuda",
+    "through a gradient": lambda d, x: x.clone().requires_grad_().grad_fn is None and x.device.type == "cuda",
+    "text": lambda d, x: str(d) == "cuda:0",
+    "text without an index": lambda d, x: str(torch.device("cuda")) == "cuda",
+    "text from the left": lambda d, x: "cuda:0" == str(d),  # noqa: SIM300
+    "text of another device": lambda d, x: str(torch.device("cuda", 1)) == "cuda:1",
+    "repr": lambda d, x: repr(d) == "device(type='cuda', index=0)",
+    "repr without an index": lambda d, x: repr(torch.device("cuda")) == "device(type='cuda')",
+    "repr that is evaluated": lambda d, x: eval(repr(d), {"device": torch.device}) == d,
+    "ascii": lambda d, x: ascii(d) == "device(type='cuda', index=0)",
+    "format": lambda d, x: format(d) == "cuda:0",
+    "f-string": lambda d, x: f"{d}" == "cuda:0",
+    "f-string of the type": lambda d, x: f"on {d.type}" == "on cuda",
+    "f-string of the repr": lambda d, x: f"{d!r}" == "device(type='cuda', index=0)",
+    "f-string of the text": lambda d, x: f"{d!s:>8}" == "  cuda:0",
+    "f-string with both": lambda d, x: f"{d.type}:{d.index}" == "cuda:0",
+    "f-string for debugging": lambda d, x: f"{d.type=}" == "d.type='cuda'",
+    "percent": lambda d, x: "%s" % d == "cuda:0",
+    "percent of a tuple": lambda d, x: "%s/%d" % (d.type, d.index) == "cuda/0",
+    "percent of a mapping": lambda d, x: "%(d)s" % {"d": d} == "cuda:0",
+    "percent of the repr": lambda d, x: "%r" % (d,) == "device(type='cuda', index=0)",
+    "format of text": lambda d, x: "{} {}".format(d, d.type) == "cuda:0 cuda",
+    "format of an attribute": lambda d, x: "{0.type}-{0.index}".format(d) == "cuda-0",
+    "format map": lambda d, x: "{d}".format_map({"d": d}) == "cuda:0",
+    "template": lambda d, x: string.Template("on $d").substitute(d=d) == "on cuda:0",
+    "concatenation": lambda d, x: "on " + d.type == "on cuda",
+    "concatenation in place": lambda d, x: "run_" + d.type + "_kernel" == "run_cuda_kernel",
+    "repetition": lambda d, x: d.type * 2 == "cudacuda",
+    "startswith": lambda d, x: d.type.startswith("cu"),
+    "startswith a tuple": lambda d, x: str(d).startswith(("cuda", "hip")),
+    "endswith": lambda d, x: d.type.endswith("da"),
+    "text startswith": lambda d, x: str(d).startswith("cuda:"),
+    "contains": lambda d, x: "cuda" in str(d),
+    "contains a part": lambda d, x: "ud" in d.type,
+    "contained": lambda d, x: d.type in "cuda:0,cuda:1",
+    "upper": lambda d, x: d.type.upper() == "CUDA",
+    "title": lambda d, x: d.type.title() == "Cuda",
+    "capitalize": lambda d, x: d.type.capitalize() == "Cuda",
+    "lower": lambda d, x: str(d).lower().startswith("cuda"),
+    "split": lambda d, x: str(d).split(":") == ["cuda", "0"],
+    "split and first": lambda d, x: str(d).split(":")[0] == "cuda",
+    "partition": lambda d, x: str(d).partition(":")[0] == "cuda",
+    "rsplit": lambda d, x: str(d).rsplit(":", 1)[0] == "cuda",
+    "replace": lambda d, x: str(d).replace("cuda", "gpu") == "gpu:0",
+    "removeprefix": lambda d, x: str(d).removeprefix("cuda:") == "0",
+    "removesuffix": lambda d, x: d.type.removesuffix("a") == "cud",
+    "strip": lambda d, x: str(d).strip(":0") == "cuda",
+    "find": lambda d, x: d.type.find("da") == 2,
+    "index": lambda d, x: d.type.index("u") == 1,
+    "count": lambda d, x: str(d).count("cuda") == 1,
+    "length": lambda d, x: len(d.type) == 4,
+    "slice": lambda d, x: d.type[:2] == "cu",
+    "item": lambda d, x: d.type[0] == "c",
+    "iteration": lambda d, x: list(d.type) == ["c", "u", "d", "a"],
+    "reversed": lambda d, x: d.type[::-1] == "aduc",
+    "translate": lambda d, x: d.type.translate({ord("c"): "k"}) == "kuda",
+    "casefold": lambda d, x: d.type.casefold() == "CUDA".casefold(),
+    "isalpha": lambda d, x: d.type.isalpha() and not str(d).isalpha(),
+    "zfill": lambda d, x: d.type.zfill(6) == "00cuda",
+    "center": lambda d, x: d.type.center(8, "-") == "--cuda--",
+    "regex": lambda d, x: re.match(r"cuda", d.type) is not None,
+    "regex of the text": lambda d, x: re.fullmatch(r"cuda:\d+", str(d)) is not None,
+    "regex group": lambda d, x: PATTERN.match(str(d)).group(1) == "cuda",  # type: ignore[union-attr]
+    "regex search": lambda d, x: re.search("ud", d.type) is not None,
+    "regex substitution": lambda d, x: re.sub("^cuda", "gpu", str(d)) == "gpu:0",
+    "regex split": lambda d, x: re.split(":", str(d)) == ["cuda", "0"],
+    "regex findall": lambda d, x: re.findall("[a-z]+", repr(d))[2] == "cuda",
+    "json": lambda d, x: json.dumps({"device": d.type}) == '{"device": "cuda"}',
+    "json of what it does not know": lambda d, x: json.dumps([d], default=str) == '["cuda:0"]',
+    "json there and back": lambda d, x: json.loads(json.dumps(d.type)) == "cuda",
+    "parsed": lambda d, x: torch.device(str(d)) == d,
+    "made from its type": lambda d, x: torch.device(d.type, d.index) == d,
+    "made from a format": lambda d, x: torch.device(f"{d.type}:{d.index}") == d,
+    "tensor's text": lambda d, x: "device='cuda:0'" in str(x),
+    "tensor's repr": lambda d, x: "device='cuda:0'" in repr(x),
+    "tensor's format": lambda d, x: "device='cuda:0'" in f"{x}",
+    "parameter's repr": lambda d, x: "device='cuda:0'" in repr(torch.nn.Parameter(x)),
+    "list of tensors": lambda d, x: "device='cuda:0'" in str([x]),
+    "tensor's type": lambda d, x: x.type() == "torch.cuda.FloatTensor",
+    "tensor's type by torch": lambda d, x: torch.typename(x) == "torch.cuda.FloatTensor",
+    "tensor's type startswith": lambda d, x: x.type().startswith("torch.cuda."),
+    "half's type": lambda d, x: x.half().type() == "torch.cuda.HalfTensor",
+    "converted to its type": lambda d, x: x.cpu().type(x.type()).device.type == "cuda",
+}
