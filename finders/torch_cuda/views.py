@@ -47,7 +47,9 @@ _WRITE_FOR_CALLERS: dict[str, frozenset[str] | None] = {
     "torch.storage": frozenset({"__repr__", "__str__"}),
 }
 # Dynamo evaluates devices in these on behalf of the code that it traces
-_TRACE = frozenset(f"torch._dynamo.variables.{name}" for name in ("builtin", "constant", "distributed", "misc"))
+_TRACE = frozenset(
+    f"torch._dynamo.variables.{name}" for name in ("builtin", "constant", "distributed", "misc")
+)
 _POLYFILLS = "torch._dynamo.polyfills"  # it traces these in place of Python's own functions
 
 
@@ -67,13 +69,14 @@ class Views:
         truthful: Top-level packages that see the real device, as torch does: the vendor's package, and
             packages that support this vendor natively.
         scope: The code that sees CUDA.
-        words: The vendor's names of its device and its collectives; code that names them sees the real device.
+        words: The vendor's names of its device and its collectives; code with these sees the real device.
     """
 
     def __init__(self, truthful: Iterable[str], scope: Scope, words: Iterable[str] = ()) -> None:
         self._truthful = frozenset(truthful)
         self._scope = scope
-        self._spelled = re.compile("|".join(rf"{word}(:\d*)?|torch\.{word}(\..*)?" for word in words) or r"(?!)")
+        spellings = [rf"{word}(:\d*)?|torch\.{word}(\..*)?" for word in words]
+        self._spelled = re.compile("|".join(spellings) or r"(?!)")
 
     @classmethod
     def of(cls, backend: Backend, scope: Scope) -> Views:
@@ -155,6 +158,6 @@ def _holds(constant: object, spelled: re.Pattern[str]) -> bool:
             return spelled.fullmatch(constant) is not None
         case CodeType(co_name=name):
             return name.startswith("<") and _names(constant, spelled)
-        case tuple() | frozenset() if not {"cuda", "nccl"} & set(constant):  # with CUDA's it distinguishes nothing
+        case tuple() | frozenset() if not {"cuda", "nccl"} & set(constant):  # else it distinguishes nothing
             return any(_holds(each, spelled) for each in constant)
     return False

@@ -13,7 +13,6 @@ from morph.backends import Backend, counting
 from morph.errors import ActivationError
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
 from morph.journal import Journal
@@ -61,7 +60,6 @@ def install(request: Request, journal: Journal) -> Installation:
             serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
             caught = _count_operators(backend, journal)
         return Installation(journal, backend, None, dict, caught)
-    _rewrite(backend, request, journal)
     opened = _open_seam(backend, journal)
     _make_active(backend, journal)
     views = Views.of(backend, request.scope)
@@ -99,14 +97,6 @@ def _serve_packages(request: Request, journal: Journal) -> None:
     packages.take_over()
     if request.observer is not None:
         observe(request.observer, journal)
-
-
-def _rewrite(backend: Backend, request: Request, journal: Journal) -> None:
-    journal.on_undo(rewriter.uninstall)
-    if backend.table.facts.literals:
-        rewriter.install(request.scope, request.literals_of)
-    else:
-        rewriter.uninstall()
 
 
 def _open_seam(backend: Backend, journal: Journal) -> Seam:

@@ -1,4 +1,4 @@
-"""Text about a device that torch returns: in CUDA's words to code that sees CUDA, as listed in ``results.toml``."""
+"""Text about a device that torch returns, in CUDA's words to code that sees CUDA: ``results.toml``."""
 
 from __future__ import annotations
 

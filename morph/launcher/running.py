@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from morph import activation, announcement, configuration
 from morph.errors import MorphError
-from morph.finders.rewriting import candidates
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import OPTED_IN, Scope
 from morph.importing import withdraw
 from morph.launcher.options import ALL, Options
@@ -32,7 +30,6 @@ def run(options: Options, program: Program) -> None:
             program ends.
     """
     withdraw()
-    rewriter.uninstall()
     try:
         size = _size(options)
         for file in filter(None, [options.report, options.json if options.json != "-" else None]):
@@ -49,9 +46,8 @@ def run(options: Options, program: Program) -> None:
             scope = scope.including(program.modules())
         options = options._replace(backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
-        literals = candidates.literals(options.backend, "__main__")
         with _armed(options, program, scope, size):
-            program.run(literals)
+            program.run()
     except MorphError as error:
         if activation.status().active:  # attributed to the line of the program that caused it
             raise

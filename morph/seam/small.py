@@ -4,7 +4,8 @@ A fallback on CUDA's dispatch keys swaps device arguments and dispatches again, 
 about 5 us a call, and ``aten::to`` is implemented in Python. ``Tensor.cuda`` and ``Tensor.is_cuda`` are
 replaced, because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 
-* ``torch.device("cuda")`` stays a CUDA device, equal to no tensor's, and the text of a tensor's device names the vendor;
+* ``torch.device("cuda")`` stays a CUDA device, equal to no tensor's;
+* ``str(x.device)`` and ``x.type()`` name the vendor's device; of a device only ``.type`` answers by who asks;
 * generators, streams and events of "cuda", and pinned memory for it;
 * memory formats that the backend's operators refuse, dtypes that its collectives refuse;
 * ``x.cuda()`` and ``x.is_cuda`` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".

@@ -1,8 +1,6 @@
-"""What a program sees of its device: CUDA's words, however it uses them, and the vendor's where it names these."""
+"""What a program sees of its device: CUDA's words, and the vendor's where it names these."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 import torch

@@ -83,6 +83,10 @@ def _(value: torch.device) -> str:
     return value.type
 
 
+def kind_of(device: torch.device) -> str:
+    return device.type
+
+
 def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any) -> Any:
@@ -136,7 +140,7 @@ USES: dict[str, Callable[[Any, Any], bool]] = {
     "exec without a name": lambda d, x: eval("d.type", {"d": d}) == "cuda",
     "eval": lambda d, x: eval("d.type == 'cuda'"),
     "eval of compiled text": lambda d, x: eval(compile("d.type", "<text>", "eval")) == "cuda",
-    "function with other globals": lambda d, x: types.FunctionType((lambda d: d.type).__code__, {})(d) == "cuda",
+    "function with other globals": lambda d, x: types.FunctionType(kind_of.__code__, {})(d) == "cuda",
     "pickled": lambda d, x: pickle.loads(pickle.dumps(d)).type == "cuda",
     "pickled type": lambda d, x: pickle.loads(pickle.dumps(d.type)) == "cuda",
     "copied": lambda d, x: copy.copy(d).type == "cuda",
@@ -160,13 +164,16 @@ USES: dict[str, Callable[[Any, Any], bool]] = {
     "scaler by its type": lambda d, x: torch.amp.GradScaler(d.type, enabled=False) is not None,
     "generator by its type": lambda d, x: torch.Generator(d.type).device.type == "cuda",
     "default device": lambda d, x: with_default(d, lambda: torch.get_default_device().type) == "cuda",
-    "default device's text": lambda d, x: with_default(d, lambda: str(torch.get_default_device())) == "cuda:0",
+    "default device's text": lambda d, x: (
+        with_default(d, lambda: f"{torch.get_default_device()}") == "cuda:0"
+    ),
     "backend of the device": lambda d, x: torch.distributed.get_default_backend_for_device(d.type) == "nccl",
     "backend by device": lambda d, x: torch.distributed.get_default_backend_for_device(d) == "nccl",
     "hook": lambda d, x: hooked(x) == ["cuda"],
     "hook of a module": lambda d, x: hooked_in_module(x) == ["cuda"],
-    "function of autograd": lambda d, x: Asking.apply(x.clone().requires_grad_()).sum().backward() is None
-    and Asking.seen == ["cuda", "cuda"],
+    "function of autograd": lambda d, x: (
+        Asking.apply(x.clone().requires_grad_()).sum().backward() is None and Asking.seen == ["cuda", "cuda"]
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Kind(str, enum.Enum):  # noqa: UP042
+class Kind(str, enum.Enum):
     CUDA = "cuda"
     CPU = "cpu"
 
@@ -23,7 +23,7 @@ class Place(enum.Enum):
 ALLOWED = ["cuda", "xla"]
 KERNELS = {"cuda": "fast", "cpu": "slow"}
 WAYS = {("cuda", 0): "first", ("cpu", None): "host"}
-Item = collections.namedtuple("Item", "kind index")  # noqa: PYI024
+Item = collections.namedtuple("Item", "kind index")
 
 USES: dict[str, Callable[[Any, Any], bool]] = {
     "in a tuple": lambda d, x: d.type in ("cuda", "xla"),
@@ -32,7 +32,7 @@ USES: dict[str, Callable[[Any, Any], bool]] = {
     "in a frozenset": lambda d, x: d.type in frozenset({"cuda"}),
     "in a named list": lambda d, x: d.type in ALLOWED,
     "in a dictionary": lambda d, x: d.type in KERNELS,
-    "in its keys": lambda d, x: d.type in KERNELS.keys(),  # noqa: SIM118
+    "in its keys": lambda d, x: d.type in KERNELS.keys(),
     "in split text": lambda d, x: d.type in "cuda,cpu".split(","),
     "in what is passed": lambda d, x: (lambda allowed: d.type in allowed)(ALLOWED),
     "in a range of text": lambda d, x: str(d) in [f"cuda:{i}" for i in range(4)],

@@ -72,7 +72,7 @@ def match_with_a_guard(d: torch.device, x: torch.Tensor) -> bool:
 def branches(d: torch.device, x: torch.Tensor) -> bool:
     if d.type == "cpu":
         return False
-    elif d.type == "cuda":  # noqa: RET505
+    elif d.type == "cuda":
         return True
     else:
         return False

@@ -1,5 +1,7 @@
 """A device's type and its text in comparisons, string methods and formats."""
 
+# ruff: noqa: UP031, UP032 - the older ways to format are what is asked for
+
 from __future__ import annotations
 
 import json
@@ -16,7 +18,7 @@ PATTERN = re.compile(r"^(cuda|cpu)(?::(\d+))?$")
 
 USES: dict[str, Callable[[Any, Any], bool]] = {
     "equal": lambda d, x: d.type == "cuda",
-    "equal from the left": lambda d, x: "cuda" == d.type,  # noqa: SIM300
+    "equal from the left": lambda d, x: "cuda" == d.type,
     "unequal": lambda d, x: not d.type != "cuda",
     "not equal to the host's": lambda d, x: d.type != "cpu",
     "equal to a name": lambda d, x: d.type == NAME,
@@ -30,8 +32,8 @@ USES: dict[str, Callable[[Any, Any], bool]] = {
     "hash": lambda d, x: hash(d.type) == hash("cuda"),
     "order": lambda d, x: "cpu" < d.type < "mps",
     "walrus": lambda d, x: (kind := d.type) == "cuda" and kind == "cuda",
-    "conditional": lambda d, x: (True if d.type == "cuda" else False),  # noqa: SIM210
-    "negated": lambda d, x: not (d.type == "cpu"),  # noqa: SIM201
+    "conditional": lambda d, x: True if d.type == "cuda" else False,
+    "negated": lambda d, x: not (d.type == "cpu"),
     "through a tensor": lambda d, x: x.device.type == "cuda",
     "through a parameter": lambda d, x: torch.nn.Parameter(x).device.type == "cuda",
     "through a storage": lambda d, x: x.untyped_storage().device.type == "cuda",
@@ -41,7 +43,7 @@ USES: dict[str, Callable[[Any, Any], bool]] = {
     "through a gradient": lambda d, x: x.clone().requires_grad_().grad_fn is None and x.device.type == "cuda",
     "text": lambda d, x: str(d) == "cuda:0",
     "text without an index": lambda d, x: str(torch.device("cuda")) == "cuda",
-    "text from the left": lambda d, x: "cuda:0" == str(d),  # noqa: SIM300
+    "text from the left": lambda d, x: "cuda:0" == str(d),
     "text of another device": lambda d, x: str(torch.device("cuda", 1)) == "cuda:1",
     "repr": lambda d, x: repr(d) == "device(type='cuda', index=0)",
     "repr without an index": lambda d, x: repr(torch.device("cuda")) == "device(type='cuda')",
