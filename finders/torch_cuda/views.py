@@ -5,9 +5,11 @@ from __future__ import annotations
 import enum
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from morph.backends import active
 from morph.finders.callers import OWN_FOLDERS, PROGRAM, acts_for_caller, caller, module_of
@@ -36,7 +38,7 @@ VALUES = frozenset({"torch.version.cuda"})
 # from this module Dynamo folds a predicate called by the user's code into a constant
 _FOLDS_USER_CODE = frozenset({"torch._dynamo.variables.torch"})
 
-# torch's functions that write text for their caller; None stands for all of a module
+# torch's functions that write text for their caller, by module; None stands for all of one
 _WRITE_FOR_CALLERS: dict[str, frozenset[str] | None] = {
     "torch": frozenset({"typename"}),
     "torch._tensor": frozenset({"__repr__", "__format__"}),
@@ -47,9 +49,14 @@ _WRITE_FOR_CALLERS: dict[str, frozenset[str] | None] = {
     "torch.storage": frozenset({"__repr__", "__str__"}),
 }
 # Dynamo evaluates devices in these on behalf of the code that it traces
-_TRACE = frozenset(
-    f"torch._dynamo.variables.{name}" for name in ("builtin", "constant", "distributed", "misc")
-)
+_TRACE: dict[str, frozenset[str] | None] = {
+    "torch._dynamo.variables.builtin": None,
+    "torch._dynamo.variables.constant": None,
+    "torch._dynamo.variables.distributed": None,
+    "torch._dynamo.variables.misc": None,
+    "torch._dynamo.variables.tensor": frozenset({"method_type"}),
+    "torch._dynamo.variables.torch": frozenset({"call_function"}),
+}
 _POLYFILLS = "torch._dynamo.polyfills"  # it traces these in place of Python's own functions
 
 
@@ -60,6 +67,7 @@ class View(enum.IntFlag):
     CUDA = 1
     CALLER = 2  # as in the frame that called this one
     ONCE = 4  # other code may be meant at the next question
+    THROUGH = 8  # as in the frame that called this one, if what this one calls acts for its caller
 
 
 class Views:
@@ -97,11 +105,12 @@ class Views:
 
     def shows_cuda(self, frame: FrameType | None) -> bool:
         """Return whether a device is "cuda" to the code that runs in ``frame``."""
+        acting = View.CALLER
         while frame is not None:
             view = self.view(frame)
-            if not view & View.CALLER:
+            if not view & acting:
                 return bool(view & View.CUDA)
-            frame = frame.f_back
+            acting, frame = View.CALLER | View.THROUGH, frame.f_back
         return self.sees_cuda(PROGRAM)
 
     def view(self, frame: FrameType | None) -> View:
@@ -109,16 +118,16 @@ class Views:
         if frame is None:
             return View(self.sees_cuda(PROGRAM))
         name = module_of(frame)
-        if name in _TRACE:
+        if _lists(_TRACE, name, frame.f_code):
             return View.ONCE | self._traced(frame)
         return self._of_code(name, frame.f_code)
 
     def _of_code(self, name: str, code: CodeType) -> View:
-        written = _WRITE_FOR_CALLERS.get(name, frozenset())
-        if acts_for_caller(name) or name.startswith(_POLYFILLS) or written is None or code.co_name in written:
+        if acts_for_caller(name) or name.startswith(_POLYFILLS) or _lists(_WRITE_FOR_CALLERS, name, code):
             return View.CALLER
-        if code.co_filename.startswith(OWN_FOLDERS) or not self.sees_cuda(name):
-            return View.VENDOR
+        is_truthful = name in _FOLDS_USER_CODE or not self.sees_cuda(name)
+        if is_truthful or code.co_filename.startswith(OWN_FOLDERS):
+            return View.THROUGH if _is_repr_of_tensors(code) else View.VENDOR
         return View(not _names(code, self._spelled))
 
     def _traced(self, frame: FrameType | None) -> View:
@@ -145,6 +154,17 @@ class Views:
             return cuda(*args, **kwargs) if sees_cuda else wrapped(*args, **kwargs)
 
         return ServedFunction(truth, answer)
+
+
+def _lists(functions: Mapping[str, frozenset[str] | None], module: str, code: CodeType) -> bool:
+    """Return whether a table of functions by module has this one."""
+    listed = functions.get(module, frozenset())
+    return listed is None or code.co_name in listed
+
+
+def _is_repr_of_tensors(code: CodeType) -> bool:
+    """Return whether a vendor has put this in place of torch's function, which it calls."""
+    return code is getattr(torch.Tensor.__repr__, "__code__", None)
 
 
 def _names(code: CodeType, spelled: re.Pattern[str]) -> bool:

@@ -1,4 +1,4 @@
-// What TorchScript says of a device: its operators for `x.device.type`, `str(x.device)` and `"{}".format(x.device)`.
+// What TorchScript says of a device: its operators for `x.device.type` and `str(x.device)`.
 #include "seam.h"
 
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
@@ -17,11 +17,7 @@ using torch::jit::Operation;
 using torch::jit::Operator;
 using torch::jit::Stack;
 
-constexpr const char* schemas[] = {
-    "prim::type(Device self) -> str",
-    "aten::str(t elem) -> str",
-    "aten::format(str self, ...) -> str",
-};
+constexpr const char* schemas[] = {"prim::type(Device self) -> str", "aten::str(t elem) -> str"};
 
 std::shared_ptr<Operator> torch_operators[std::size(schemas)];
 std::string torch_folder;
@@ -44,9 +40,8 @@ template <size_t place>
 Operation renaming(const Node* node) {
   Operation torchs = torch_operators[place]->getOperation(node);
   if (node == nullptr || !is_for_cuda(*node)) return torchs;
-  size_t inputs = node->inputs().size() + torch_operators[place]->schema().is_vararg();  // their number comes last
-  return [torchs, inputs](Stack& stack) mutable {
-    for (size_t from_end = 1; from_end <= inputs; ++from_end) show_as_cuda(stack[stack.size() - from_end]);
+  return [torchs](Stack& stack) mutable {
+    show_as_cuda(stack.back());
     torchs(stack);
   };
 }

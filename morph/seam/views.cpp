@@ -17,7 +17,7 @@ namespace {
 
 // As in morph.finders.torch_cuda.views.View.
 struct View {
-  static constexpr intptr_t cuda = 1, caller = 2, once = 4, bits = 3;
+  static constexpr intptr_t cuda = 1, caller = 2, once = 4, through = 8, bits = 4;
 };
 
 PyObject* view_of = nullptr;  // takes a frame, or None where there is none
@@ -52,11 +52,11 @@ bool is_asked_for_cuda() {
   if (view_of == nullptr) return false;
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
-  while (frame != nullptr) {
+  for (intptr_t acting = View::caller; frame != nullptr; acting = View::caller | View::through) {
     intptr_t found = view_in(frame);
-    PyFrameObject* outer = found & View::caller ? PyFrame_GetBack(frame) : nullptr;
+    PyFrameObject* outer = found & acting ? PyFrame_GetBack(frame) : nullptr;
     Py_DECREF(frame);
-    if (!(found & View::caller)) return found & View::cuda;
+    if (!(found & acting)) return found & View::cuda;
     frame = outer;
   }
   return ask(Py_None) & View::cuda;

@@ -62,7 +62,6 @@ print("imported")
         "morph.startup",
         "morph.importing",
         "morph.startup.waiting",
-        "morph.finders.rewriting.loader",
         "tomllib",
     ],
 )
