@@ -49,8 +49,8 @@ def __getattr__(name: str) -> object:
     import sys
 
     ensure_python()
-    from morph import garbage
-    from morph.importing import own_imports
+    from morph.base import garbage
+    from morph.base.importing import own_imports
 
     with own_imports, garbage.only_young("morph.activation" not in sys.modules):
         from morph import activation
@@ -137,17 +137,17 @@ def find_distributions(context: "Any" = None) -> "Iterable[Any]":
 
 
 def _startup() -> "Any":
-    """Import ``morph.startup`` without the import system's lock: another thread may import it too."""
+    """Import ``morph.running.startup`` without the import system's lock: another thread may import it too."""
     import _imp
 
     try:
         _imp.release_lock()
     except RuntimeError:  # this thread does not hold it
-        from morph import startup
+        from morph.running import startup
 
         return startup
     try:
-        from morph import startup
+        from morph.running import startup
     finally:
         _imp.acquire_lock()
     return startup

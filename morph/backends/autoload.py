@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from morph.tables import table
+from morph.backends.tables import table
 
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 

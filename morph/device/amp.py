@@ -8,9 +8,9 @@ from typing import Any
 import torch
 import wrapt
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 # The functions in C, each with the number of arguments of its form without a device type, which means CUDA.
 STATE = {

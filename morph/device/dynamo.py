@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 import morph
-from morph.announcement import report
+from morph.base.announcement import report
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
 from morph.finders.callers import caller
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:

@@ -8,8 +8,8 @@ import operator
 from typing import Any
 
 from morph.backends import resolve
+from morph.backends.tables.rows import Facts, Row, Status
 from morph.device import parameters
-from morph.tables.rows import Facts, Row, Status
 
 PLACES = ("{}", "torch.{}", "torch.Tensor.{}", "torch.nn.{}", "torch.distributed.{}")
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import wrapt
 
-from morph import toml
+from morph.base import toml
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 from morph.software.settings import Size
 from morph.software.visible import Visible
 
 if TYPE_CHECKING:
+    from morph.backends.tables.table import Facts
     from morph.software.vendors.character import Character
-    from morph.tables.table import Facts
 
 
 class SimulatorError(MorphError):
@@ -107,7 +107,7 @@ def library(name: str) -> ModuleType:
     Args:
         name: ``"device"`` or ``"collective"``; while the device is not built whole, the boxed one serves.
     """
-    from morph import native
+    from morph.base import native
 
     wanted = [native.part(name), *([native.part("boxed_device")] if name == "device" else [])]
     return native.load(next((each for each in wanted if native.find(each)), wanted[-1]))

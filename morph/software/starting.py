@@ -9,7 +9,8 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph.journal import Journal
+from morph.backends.tables import surfaces, table
+from morph.base.journal import Journal
 from morph.software import settings
 from morph.software.machine import (
     Machine,
@@ -22,11 +23,10 @@ from morph.software.machine import (
 )
 from morph.software.settings import Size
 from morph.software.visible import Visible
-from morph.tables import surfaces, table
 
 if TYPE_CHECKING:
+    from morph.backends.tables.table import Facts
     from morph.software.vendors.character import Character
-    from morph.tables.table import Facts
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}

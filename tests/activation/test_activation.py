@@ -104,7 +104,7 @@ def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -
     script(
         platform,
         """
-        import morph, morph.errors
+        import morph, morph.base.errors
         first = morph.activate(BACKEND)
         import torch
         cuda = torch.cuda
@@ -114,7 +114,7 @@ def test_twice_is_once_another_is_refused_and_a_block_ends(platform: Platform) -
         other = "cpu" if first.backend == "npu" else "npu"
         try:
             morph.activate(other)
-        except morph.errors.ActivationError as error:
+        except morph.base.errors.ActivationError as error:
             assert "deactivate()" in str(error), error
         else:
             raise AssertionError

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 import torch
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
 SKIPPED = toml.loads((REPOSITORY / "tests/releases/skipped.toml").read_text("utf-8"))
@@ -61,7 +61,7 @@ def test_free_threaded_python_is_refused_by_name(platform: Platform) -> None:
     program = "import sys; sys._is_gil_enabled = lambda: False; import morph; morph.activate()"
     done = platform.run(program, morph=False, check=False)
     line = "morph does not support free-threaded Python; set PYTHON_GIL=1, or use another"
-    assert done.stderr.splitlines()[-1] == f"morph.errors.ActivationError: {line}"
+    assert done.stderr.splitlines()[-1] == f"morph.base.errors.ActivationError: {line}"
 
 
 @pytest.mark.platforms("simulated-npu")

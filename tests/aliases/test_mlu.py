@@ -11,7 +11,7 @@ import torch
 
 from morph.aliases.adapters.mlu import precision
 from morph.aliases.adapters.mlu.runtime import cudart as cudart_of
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
 from tests.aliases.recorded import runtime
 
 CNRT = "torch_mlu._MLUC._cnrt"

@@ -17,8 +17,8 @@ import torch.distributed as dist
 
 from morph.aliases.adapters.xpu import amp, properties
 from morph.backends import resolve
-from morph.errors import MissingNameError
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
+from morph.base.errors import MissingNameError
 from tests.platforms import Platform
 
 SURFACE = surfaces.load("torch_xpu-2.13.0")

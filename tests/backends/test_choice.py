@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from morph.activation import choice
-from morph.journal import Journal
+from morph.base.journal import Journal
 from tests.platforms import Platform
 
 WHICH = "import torch, morph; print(morph.status().backend)"
@@ -90,11 +90,11 @@ def test_an_explicit_backend_that_cannot_be_used_is_an_error(
     platform: Platform, tmp_path: pathlib.Path, backend: str, source: str, error: str, message: str
 ) -> None:
     text = f"""
-        import morph, morph.errors, torch
+        import morph, morph.base.errors, torch
         own = torch.cuda
         try:
             morph.activate({backend!r})
-        except morph.errors.MorphError as error:
+        except morph.base.errors.MorphError as error:
             print(type(error).__name__, error)
         assert torch.cuda is own and not morph.status().active
     """

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from morph.backends.tables import table
+from morph.backends.tables.variables import Variable
 from morph.backends.visibility import CUDA_VARIABLE
-from morph.tables import table
-from morph.tables.variables import Variable
 from tests.backends import moments
 from tests.platforms import Platform, describe
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from morph import __version__
-from morph.diagnosis import description
+from morph.running.diagnosis import description
 from tests.platforms import REPOSITORY, Platform, describe
 
 SECTIONS = ["environment", "backends", "cuda", "packages", "native parts", "settings", "variables"]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from morph import display
-from morph.commands import info
-from morph.diagnosis import Activation, Device, Package, Presence, Survey, processes
-from morph.diagnosis.findings import Severity, findings
+from morph.base import display
+from morph.running.commands import info
+from morph.running.diagnosis import Activation, Device, Package, Presence, Survey, processes
+from morph.running.diagnosis.findings import Severity, findings
 from tests.commands import screens, terminal
 from tests.platforms import Platform, describe
 

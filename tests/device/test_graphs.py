@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
 
 # the software runtime of the real torch_npu captures nothing, and torch.xpu has its own messages and warnings
 pytestmark = pytest.mark.platforms("cpu", "simulated-npu", "simulated-mlu", "simulated-musa")

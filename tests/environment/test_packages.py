@@ -50,7 +50,9 @@ def packages(environment: FreshEnvironment, tmp_path: pathlib.Path) -> dict[str,
     return {"PYTHONPATH": str(tmp_path / "packages")}
 
 
-def test_predicates_devices_and_served_packages(environment: FreshEnvironment, packages: dict[str, str]) -> None:
+def test_predicates_devices_and_served_packages(
+    environment: FreshEnvironment, packages: dict[str, str]
+) -> None:
     said = run(
         environment,
         """

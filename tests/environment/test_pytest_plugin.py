@@ -67,7 +67,7 @@ import sys
 
 def test_modules():
     found = {name for name in sys.modules if name.partition(".")[0] in ("morph", "torch", "wrapt", "rich")}
-    assert found <= {"morph", "morph.pytest_plugin"}
+    assert found <= {"morph", "morph.running", "morph.running.pytest_plugin"}
     assert not any("morph" in repr(finder) for finder in sys.meta_path)
 """
 
@@ -273,7 +273,7 @@ def test_packages_that_are_configured_see_cuda_with_the_tests(project: Project) 
     project.write(
         test_cuda="""
 from morph.activation import status
-from morph.configuration import effective
+from morph.activation.configuration import effective
 
 def test_scope():
     scope = effective().scope

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 import torch
 
-from morph import toml
 from morph.backends import active, resolve
-from morph.tables import interfaces, table
-from morph.tables.decisions import ROOT, decide
-from morph.tables.interfaces import is_private
-from morph.tables.table import Status
+from morph.backends.tables import interfaces, table
+from morph.backends.tables.decisions import ROOT, decide
+from morph.backends.tables.interfaces import is_private
+from morph.backends.tables.table import Status
+from morph.base import toml
 
 EXERCISES = toml.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 PASSED = ""

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from morph.errors import MissingNameError
-from morph.tables import interfaces, package
-from morph.tables.rows import Row, Status
+from morph.backends.tables import interfaces, package
+from morph.backends.tables.rows import Row, Status
+from morph.base.errors import MissingNameError
 
 pytestmark = pytest.mark.platforms("cpu")
 

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from morph import __version__
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 from tests.commands import terminal
 from tests.platforms import REPOSITORY
 
-CONSOLE_SCRIPT = "import sys; from morph.launcher.command import main; sys.exit(main())"
+CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'], check=True)"
 PROGRAMS = ["import torch", CHILD]
 

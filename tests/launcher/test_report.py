@@ -15,10 +15,10 @@ import pytest
 import torch
 
 import morph
-from morph.rehearsal import Ending, Finding, Result, Use
-from morph.reporting import Circumstances
-from morph.reporting.page import page
-from morph.tables.table import Status
+from morph.backends.tables.table import Status
+from morph.evidence.rehearsal import Ending, Finding, Result, Use
+from morph.evidence.reporting import Circumstances
+from morph.evidence.reporting.page import page
 from tests.platforms import Platform, complete, describe
 
 PROGRAM = """

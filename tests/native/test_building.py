@@ -20,10 +20,10 @@ PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
 """
 BUILD = """
 import pathlib, sys
-from morph import native
-from morph.native import compiling
-from morph.native.library import digest, together
-from morph.native.target import Target
+from morph.base import native
+from morph.base.native import compiling
+from morph.base.native.library import digest, together
+from morph.base.native.target import Target
 
 sys.stderr = sys.stdout
 source, target = pathlib.Path(sys.argv[1]), Target.installed()
@@ -84,8 +84,9 @@ def slow_compiler(folder: pathlib.Path, seconds: int) -> pathlib.Path:
 
 
 def test_builds_once_and_says_so(platform: Platform, source: pathlib.Path) -> None:
-    said, ended, loaded = built(platform, source)
+    said, way_out, ended, loaded = built(platform, source)
     assert said.startswith("morph: compiling its C++ parts for torch ")
+    assert way_out.startswith("morph: `morph build` beforehand")
     assert ended.startswith("morph: compiled them in ")
     assert loaded.startswith(f"probe {source.parents[1]}/cache/native/probe-")
     assert built(platform, source, CXX="no-such-compiler") == [loaded]
@@ -103,7 +104,8 @@ def test_two_processes_at_once_build_once(platform: Platform, source: pathlib.Pa
     processes = [start(platform, source, compiler) for _ in range(2)]
     outputs = [process.communicate(timeout=60)[0].splitlines() for process in processes]
     said = sorted(" ".join(line.split()[:3]) for lines in outputs for line in lines[:-1])
-    assert said == ["morph: compiled them", "morph: compiling its", "morph: waiting for"]
+    began = ["morph: `morph build`", "morph: compiled them", "morph: compiling its"]
+    assert said == [*began, "morph: waiting for"]
     assert outputs[0][-1] == outputs[1][-1]
 
 
@@ -141,9 +143,9 @@ def test_what_others_may_write_is_not_loaded(
 def test_a_refusal_is_one_line_and_remembered(platform: Platform, source: pathlib.Path) -> None:
     source.write_text("this is no C++")
     first, second = failed(platform, source), failed(platform, source)
-    assert len(first) == 2
-    assert "the C++ part 'probe' did not build: " in first[1]
-    assert "error: " in first[1]
+    _, _, problem = first
+    assert "the C++ part 'probe' did not build: " in problem
+    assert "error: " in problem
     assert len(second) == 1
     assert second[0].startswith("an earlier build of the C++ part 'probe' failed, see ")
 

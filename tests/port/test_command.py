@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 
 BEFORE = "import torch\n\nx = torch.ones(2).cuda()  # here\n"
 DEVICE = 'device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")'

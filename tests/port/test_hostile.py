@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 
 BEFORE = "import torch\n\nx = torch.ones(2).cuda()\n"
 NAMES = ["e\x1b]0;title\x07\x1b[31m.py", os.fsdecode(b"\xff.py"), 'q"\\.py', "plain.py", "tab\t.py"]

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from morph import toml
-from morph.port import prelude
-from morph.port.porting import Ported, port, port_source
-from morph.port.replacements import facts
-from morph.port.vocabulary import PREFERRED
-from morph.scan.names import imported_names, is_known
-from morph.scan.scanning import uses_of_tree
+from morph.base import toml
+from morph.source.port import prelude
+from morph.source.port.porting import Ported, port, port_source
+from morph.source.port.replacements import facts
+from morph.source.port.vocabulary import PREFERRED
+from morph.source.scan.names import imported_names, is_known
+from morph.source.scan.scanning import uses_of_tree
 from tests.platforms import REPOSITORY
 from tests.scan import samples
 

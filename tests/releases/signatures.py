@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 HERE = pathlib.Path(__file__).parent

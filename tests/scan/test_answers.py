@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pathlib
 
-from morph.scan.statuses import Answer
-from morph.scan.uses import Kind
-from morph.tables import table
+from morph.backends.tables import table
+from morph.source.scan.statuses import Answer
+from morph.source.scan.uses import Kind
 from tests.scan.test_scanning import scanned
 
 

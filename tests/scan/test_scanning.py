@@ -12,14 +12,14 @@ import time
 
 import pytest
 
-from morph.scan.causes import causes
-from morph.scan.files import NothingToScanError, files, locate
-from morph.scan.report import Report
-from morph.scan.resolution import Resolution
-from morph.scan.rules import rules
-from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
-from morph.scan.uses import Use
-from morph.tables import table
+from morph.backends.tables import table
+from morph.source.scan.causes import causes
+from morph.source.scan.files import NothingToScanError, files, locate
+from morph.source.scan.report import Report
+from morph.source.scan.resolution import Resolution
+from morph.source.scan.rules import rules
+from morph.source.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
+from morph.source.scan.uses import Use
 from tests.platforms import Platform, describe
 from tests.scan import samples
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.platforms("npu")
 OPEN = """
 import sys
 import torch
-from morph.seam import open_seam
+from morph.device.seam import open_seam
 seam = open_seam(lambda line: print("said:", line))
 seam.engage("npu")
 assert torch.ones(1, device="cuda").device.type == "npu"
@@ -57,7 +57,7 @@ import sys, time
 import torch
 before = set(sys.modules)
 start = time.process_time()
-from morph.seam import open_seam
+from morph.device.seam import open_seam
 open_seam().engage("npu")
 print(time.process_time() - start)
 print(*set(sys.modules) - before)

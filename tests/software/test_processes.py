@@ -9,7 +9,7 @@ import pathlib
 import pytest
 import torch
 
-from morph.tables import table
+from morph.backends.tables import table
 from tests.platforms import Platform, describe
 
 COLLECTIVES = """

@@ -15,7 +15,7 @@ from morph import backends
 from morph.aliases import sensors
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Device, UnknownReadingError
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 from .errors import fail
 from .structures import STRUCTURES, TYPES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morph.importing import own_imports
+from morph.base.importing import own_imports
 
 from .errors import fail
 from .library import source, told

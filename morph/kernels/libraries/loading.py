@@ -12,11 +12,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from morph import native
+from morph.backends.tables import library
+from morph.backends.tables.library import Library
+from morph.base import native
+from morph.base.native.library import Unit, together
 from morph.kernels.libraries import generation
-from morph.native.library import Unit, together
-from morph.tables import library
-from morph.tables.library import Library
 
 if TYPE_CHECKING:
     from morph.backends import Backend

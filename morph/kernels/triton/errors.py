@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 
 class UnsupportedOperationError(MorphError, NotImplementedError):

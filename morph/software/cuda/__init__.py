@@ -10,8 +10,8 @@ from types import ModuleType
 import torch
 from torch.profiler import ProfilerActivity
 
+from morph.base.journal import Journal
 from morph.device import parallel
-from morph.journal import Journal
 from morph.software import compilation
 from morph.software.cuda import (
     collectives,

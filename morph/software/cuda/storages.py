@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.software import sharing
 from morph.software.machine import started
 from morph.software.sharing import Place

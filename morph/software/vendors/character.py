@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from morph.software.devices import DeviceProperties
 
 if TYPE_CHECKING:
-    from morph.journal import Journal
+    from morph.base.journal import Journal
     from morph.software.machine import Machine
 
 

@@ -10,13 +10,13 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from morph.backends.tables import surfaces
+from morph.backends.tables.surfaces import Surface
 from morph.software import devices, generators, graphs, legacy, memory, pools, streams
 from morph.software.machine import Machine
 from morph.software.vendors import amp
 from morph.software.vendors.character import CHARACTERS
 from morph.software.vendors.stand_ins import fitted, stand_in
-from morph.tables import surfaces
-from morph.tables.surfaces import Surface
 
 SUBJECTS: tuple[Any, ...] = (devices, memory, pools, generators, streams, graphs, amp, legacy)
 

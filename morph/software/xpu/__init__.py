@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.vendors.character import Character
