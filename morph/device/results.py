@@ -51,7 +51,7 @@ def _show(name: str, words: Words, journal: Journal) -> None:
     def replace(module: ModuleType) -> None:
         owner = operator.attrgetter(path)(module)
         own = inspect.getattr_static(owner, attribute, None)
-        if isinstance(own, property):
+        if isinstance(own, property) and own.fget is not None:
             shown: Any = own.getter(wrapt.FunctionWrapper(own.fget, _by_caller(words)))
         else:
             shown = _Shown(attribute, words)

@@ -36,7 +36,7 @@ def found(uses: Iterable[Use]) -> Lines:
     """Returns the uses that a scan has found, by line, spelled as in the comments."""
     lines: dict[int, Counter[str]] = {}
     for use in uses:
-        compared = "== " if use.kind is Kind.COMPARISON else ""
+        compared = "== " if use.kind in (Kind.COMPARISON, Kind.PART) else ""
         said = f"{compared}{use.name} {use.rule}".strip()
         lines.setdefault(use.place.line, Counter())[said] += 1
     return lines

@@ -43,17 +43,20 @@ bool is_shown_as_cuda(PyObject* self) {
   return reinterpret_cast<THPDevice*>(translated(self))->device.type() == target() && is_asked_for_cuda();
 }
 
-// What torch says of the CUDA device with that index.
-PyObject* shown(PyObject* self, reprfunc torchs) {
-  if (!is_shown_as_cuda(self)) return torchs(self);
-  PyObject* named = THPDevice_New(Device(DeviceType::CUDA, reinterpret_cast<THPDevice*>(self)->device.index()));
-  PyObject* text = named == nullptr ? nullptr : torchs(named);
-  Py_XDECREF(named);
-  return text;
+// As torch writes the CUDA device with that index.
+PyObject* shown(PyObject* self, const char* bare, const char* indexed) {
+  int index = reinterpret_cast<THPDevice*>(self)->device.index();
+  return index < 0 ? PyUnicode_FromString(bare) : PyUnicode_FromFormat(indexed, index);
 }
 
-PyObject* repr(PyObject* self) { return shown(self, torch_repr.torchs); }
-PyObject* str(PyObject* self) { return shown(self, torch_str.torchs); }
+PyObject* repr(PyObject* self) {
+  if (!is_shown_as_cuda(self)) return torch_repr.torchs(self);
+  return shown(self, "device(type='cuda')", "device(type='cuda', index=%d)");
+}
+
+PyObject* str(PyObject* self) {
+  return is_shown_as_cuda(self) ? shown(self, "cuda", "cuda:%d") : torch_str.torchs(self);
+}
 
 PyObject* type(PyObject* self, void* closure) {
   static PyObject* const cuda = PyUnicode_InternFromString("cuda");

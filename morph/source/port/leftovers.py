@@ -31,6 +31,7 @@ _REASONS = {
     Kind.COLLECTIVE: "it is a backend as text in a place that cannot be rewritten",
     Kind.METHOD: "it is called in a way that .to() does not support",
     Kind.COMPARISON: "it is compared in a way that cannot be rewritten",
+    Kind.PART: "it is a part of what is compared, or a key: compare the device by itself",
     Kind.VARIABLE: "other devices do not read this variable",
 }
 

@@ -73,8 +73,6 @@ class Texts:
         self, use: Use, original: cst.BaseString, updated: cst.BaseString
     ) -> cst.BaseExpression | None:
         """Return the type of the accelerator, with the number in the text."""
-        if use.rule not in ("", "computed-comparison"):
-            return None
         number = self._number(updated)
         if number is None:
             return parse(self.accelerator(original)) if use.name == '"cuda"' else None

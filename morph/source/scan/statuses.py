@@ -47,7 +47,7 @@ def _of_rule(rule: Rule, use: Use, backend: str) -> Answer:
     facts = table.facts(backend)
     if rule.differs:
         return Answer(None, rule.difference(facts))
-    if backend in rule.works_on or facts.device_type in use.beside:
+    if backend in rule.works_on:
         return Answer(None)
     if backend in rule.works:
         return Answer(None, rule.works[backend])
@@ -121,7 +121,7 @@ def _of_spelling(kind: Kind, chosen: Table) -> Answer:
     facts = chosen.facts
     if facts.native_cuda:
         return Answer(Status.SAME)
-    if kind is Kind.COMPARISON:
+    if kind in (Kind.COMPARISON, Kind.PART):
         return Answer(Status.SAME, "a device answers by who asks")
     target = facts.collective if kind is Kind.COLLECTIVE else facts.device_type
     return Answer(Status.RENAMED, target)

@@ -20,9 +20,7 @@ class Role(enum.Enum):
 
     VALUE = "is passed, assigned or returned"
     COMPARED = "is compared"
-    IDENTITY = "is compared by identity"
-    WHOLE = "is compared as a part of something"
-    KEY = "is a key of a dictionary"
+    PART = "is a part of what is compared, or a key"
     NONE = "says nothing about a device"
 
 
@@ -35,8 +33,7 @@ def texts(resolution: Resolution) -> Iterator[Found]:
             role = role_of(resolution, node)
             prefix = "f" if isinstance(node, ast.JoinedStr) else ""
             if role is not Role.NONE:
-                name, beside = f'{prefix}"{text}"', _beside(resolution, node, role)
-                yield Found(node, name, _in_role(kind, role), _rule(node, role), beside)
+                yield Found(node, f'{prefix}"{text}"', _KINDS.get(role, kind))
 
 
 def _kind(text: str) -> Kind | None:
@@ -45,29 +42,7 @@ def _kind(text: str) -> Kind | None:
     return Kind.COLLECTIVE if COLLECTIVE.fullmatch(text) else None
 
 
-def _beside(resolution: Resolution, node: ast.AST, role: Role) -> tuple[str, ...]:
-    """Return the other keys of the dictionary that ``node`` is a key of."""
-    display = resolution.scopes.parents[node]
-    if role is not Role.KEY or not isinstance(display, ast.Dict):
-        return ()
-    return tuple(filter(None, (text_of(key) for key in display.keys if key)))
-
-
-def _in_role(kind: Kind, role: Role) -> Kind:
-    return kind if role is Role.VALUE else Kind.COMPARISON
-
-
-def _rule(node: ast.AST, role: Role) -> str:
-    if role is Role.COMPARED:
-        return "computed-comparison" if isinstance(node, ast.JoinedStr) else ""
-    return _RULES.get(role, "")
-
-
-_RULES = {
-    Role.IDENTITY: "identity-comparison",
-    Role.KEY: "dictionary-key",
-    Role.WHOLE: "whole-comparison",
-}
+_KINDS = {Role.COMPARED: Kind.COMPARISON, Role.PART: Kind.PART}
 
 
 def role_of(resolution: Resolution, node: ast.AST) -> Role:
@@ -94,10 +69,10 @@ def role_of(resolution: Resolution, node: ast.AST) -> Role:
 
 def _in_comparison(comparison: ast.Compare, operand: ast.AST) -> Role:
     if any(isinstance(operator, ast.Is | ast.IsNot) for operator in comparison.ops):
-        return Role.IDENTITY
+        return Role.PART
     is_membership = any(isinstance(operator, ast.In | ast.NotIn) for operator in comparison.ops)
     is_part = isinstance(operand, ast.Tuple | ast.List | ast.Set)
-    return Role.WHOLE if is_part and not is_membership else Role.COMPARED
+    return Role.PART if is_part and not is_membership else Role.COMPARED
 
 
 def _of_argument(resolution: Resolution, call: ast.Call) -> Role:
@@ -114,5 +89,5 @@ def _of_key(resolution: Resolution, display: ast.Dict) -> Role:
         case ast.keyword(arg="extras_require"):
             return Role.NONE
         case ast.Call(func=function, args=[_, second, *_]) if second is display:
-            return Role.VALUE if "torch.load" in resolution.names(function) else Role.KEY
-    return Role.KEY
+            return Role.VALUE if "torch.load" in resolution.names(function) else Role.PART
+    return Role.PART

@@ -19,6 +19,7 @@ class Kind(enum.Enum):
     COLLECTIVE = "a process group's backend as text"
     METHOD = "a method or attribute of tensors and modules"
     COMPARISON = "a comparison with a text of CUDA's"
+    PART = "a text of CUDA's in what is compared or looked into"
     VARIABLE = "an environment variable"
     LOOK = "what a person must look at"
     NOTE = "what works, though not everywhere as on CUDA"
@@ -43,7 +44,6 @@ class Use:
         name: The name for a reader: ``torch.cuda.Stream``, ``.cuda()``, ``"cuda:0"``.
         kind: The kind.
         rule: The rule that requires a person's attention; empty for none.
-        beside: Texts beside this one: a dictionary with the vendor's key too was made for the vendor.
         is_import: Whether it is in an import statement.
     """
 
@@ -51,7 +51,6 @@ class Use:
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
     is_import: bool = False
 
 
@@ -67,7 +66,6 @@ class Found(NamedTuple):
     name: str
     kind: Kind
     rule: str = ""
-    beside: tuple[str, ...] = ()
 
 
 class Places:
