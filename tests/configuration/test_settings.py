@@ -101,9 +101,7 @@ def test_packages_that_declare_themselves_are_opted_in_where_not_all_are(home: H
     assert home.listed() == {"backend": (None, "default"), "packages": (None, "default")}
     everyone, nobody, torchs = [True] * 2, [False] * 2, [False] * 2
     assert home.effective() == [None, [everyone] * 5 + [torchs]]
-    home.user.write_text(
-        "packages = ['mine']\n[package.mine]\nview = 'vendor'\nserved = ['apex']\n"
-    )
+    home.user.write_text("packages = ['mine']\n[package.mine]\nview = 'vendor'\nserved = ['apex']\n")
     sparing = [False, True]
     assert home.effective() == [None, [sparing, everyone, nobody, nobody, nobody, torchs]]
     done = home.run("-m", "morph", "config")
