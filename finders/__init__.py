@@ -1,4 +1,4 @@
-"""The meta-path finder, and the modules that it serves or rewrites."""
+"""The meta-path finder, and the modules that it serves."""
 
 from morph.finders.finder import finder, on_import
 

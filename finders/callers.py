@@ -3,19 +3,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+import morph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
 PROGRAM = "__main__"
+# of morph's own code, the served packages' included
+OWN_FOLDERS = (
+    os.path.join(morph.__path__[0], ""),
+    *(os.path.join(morph.__path__[-1], name, "") for name in ("aliases", "finders")),
+)
 
 
 def module_of(frame: FrameType) -> str:
     """Return the name of the module whose code runs in ``frame``; empty for code without one."""
     name = frame.f_globals.get("__name__", "")
     return name if isinstance(name, str) else ""
+
+
+def acts_for_caller(module: str) -> bool:
+    """Return whether the code of a module acts for its caller: code without a name, and Python's own."""
+    return not module or module.partition(".")[0] in sys.stdlib_module_names
 
 
 def imports_from(frame: FrameType | None) -> bool:
@@ -38,7 +51,7 @@ def caller(frame: FrameType | None) -> str:
     """
     while frame is not None:
         name = module_of(frame)
-        if name and name.partition(".")[0] not in sys.stdlib_module_names:
+        if not acts_for_caller(name):
             return name
         frame = frame.f_back
     return PROGRAM

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-# torch's internals see the real device and compare devices by their real type
+# torch's internals see the real device
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
 _SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
@@ -18,18 +18,14 @@ class Policy:
     """The policy for the code of one package.
 
     Attributes:
-        cuda: Whether predicates such as ``torch.cuda.is_available`` return what they return with CUDA.
-        literals: Whether its comparisons against CUDA literals accept the backend's spelling.
+        cuda: Whether devices and predicates such as ``torch.cuda.is_available`` are as with CUDA to it.
         served: The packages served to it (``flash_attn``, ``apex``, ``pynvml``); None for all.
     """
 
-    __slots__ = ("cuda", "literals", "served")
+    __slots__ = ("cuda", "served")
 
-    def __init__(
-        self, *, cuda: bool = True, literals: bool = True, served: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, *, cuda: bool = True, served: frozenset[str] | None = None) -> None:
         self.cuda = cuda
-        self.literals = literals
         self.served = served
 
     def serves(self, package: str) -> bool:
@@ -38,7 +34,7 @@ class Policy:
 
 
 OPTED_IN = Policy()
-LEFT_ALONE = Policy(cuda=False, literals=False, served=frozenset())
+LEFT_ALONE = Policy(cuda=False, served=frozenset())
 
 
 class Scope:
@@ -93,9 +89,9 @@ class Scope:
 
 def _fields(policy: Policy) -> dict[str, Any]:
     served = None if policy.served is None else sorted(policy.served)
-    return {"cuda": policy.cuda, "literals": policy.literals, "served": served}
+    return {"cuda": policy.cuda, "served": served}
 
 
 def _policy(fields: dict[str, Any]) -> Policy:
     served = None if fields["served"] is None else frozenset(fields["served"])
-    return Policy(cuda=fields["cuda"], literals=fields["literals"], served=served)
+    return Policy(cuda=fields["cuda"], served=served)

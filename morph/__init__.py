@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
     from morph.activation import activate, activated, deactivate, status
     from morph.activation.state import Status
-    from morph.running.launcher.script import ScriptEntry
 
 __version__ = "0.1.0"
 __all__ = ["Status", "activate", "activated", "deactivate", "status"]
 
-WORDS = b"cuda", b"nccl", b"NCCL"
 PYTHON = 3, 10
 SWITCH = "MORPH_STARTUP"
 NOT_OF_PROGRAMS = "morph", "sitecustomize", "usercustomize", "org"  # copy and pickle look for Jython's
@@ -92,7 +90,7 @@ def unload_ipython_extension(shell: object) -> None:
 
 
 def wait_for_torch(*, required: bool = False) -> None:
-    """Activate morph when torch is imported, serve packages, and rewrite the program when it is read.
+    """Activate morph when torch is imported, and serve packages.
 
     Only the first call in a process counts: ``site`` may read a start-up file twice. An interpreter that runs
     with another user's rights is left alone, since morph loads libraries from a folder of the user's; so is
@@ -111,7 +109,6 @@ def wait_for_torch(*, required: bool = False) -> None:
     if not was_started:
         was_started = True
         sys.meta_path.insert(0, sys.modules[__name__])
-        sys.path_hooks.append(claim_script)
 
 
 def has_other_rights() -> bool:
@@ -154,28 +151,3 @@ def _startup() -> "Any":
     finally:
         _imp.acquire_lock()
     return startup
-
-
-def claim_script(path: str) -> "ScriptEntry":
-    """Return an importer for the program's script if it has to be rewritten (a path hook of PEP 302).
-
-    Raises:
-        ImportError: If ``path`` is anything else.
-    """
-    import os
-    import sys
-
-    if not os.path.isfile(path) or not _mentions_cuda(path):
-        raise ImportError(path)
-    from morph.running.launcher import script
-
-    return script.claim(path, of_interpreter=sys._getframe().f_back is None)
-
-
-def _mentions_cuda(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError:
-        return False  # the interpreter says what is wrong with it
-    return any(word in content for word in WORDS)

@@ -18,7 +18,6 @@ from morph.base.importing import own_imports, withdraw
 from morph.base.journal import Journal
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import Policy, Scope
 
 if TYPE_CHECKING:
@@ -52,9 +51,7 @@ def activate(
 
     Args:
         backend: The backend's name; None takes the configured one, else the first with an available device.
-        packages: The only top-level packages whose code sees CUDA, and whose comparisons against CUDA
-            literals accept the backend's spelling; None takes the configured ones, else all code.
-            Modules that are imported already keep their comparisons.
+        packages: The only top-level packages whose code sees CUDA; None takes the configured ones, else all.
         simulated: Run on the simulated device, with exactly the names that the vendor's package has.
         observer: Called with each CUDA name that is looked up.
         devices: The number of software devices, on the CPU or simulated; None takes ``MORPH_DEVICES``.
@@ -136,8 +133,6 @@ def arm(
         activate_as(request)
         return
     served_packages.install(request.scope)
-    if request.rewrites:
-        rewriter.install(request.scope, request.literals_of)
     with _lock:
         if _armed is None and _current is None:
             _armed = _Arming(request)
@@ -154,7 +149,6 @@ def deactivate() -> None:
         current, _current, _stays_out = _current, None, False
         _holders.clear()
         served_packages.uninstall()
-        rewriter.uninstall()
         if current is not None:
             current.journal.undo()
 
@@ -225,7 +219,6 @@ class _Arming:
             if self._request.required:
                 raise
             served_packages.uninstall()
-            rewriter.uninstall()
             announcement.say_inactive(error)
         else:
             _holders.add(_PROGRAM)
@@ -333,7 +326,6 @@ def _begin(request: Request) -> None:
     if choice.nvidia_works() and not request.simulated:
         _stays_out = True
         served_packages.uninstall()
-        rewriter.uninstall()
         announcement.report_choice(STAYS_OUT)
         return
     journal = Journal()

@@ -17,7 +17,6 @@ from morph.device import seam
 from morph.device.seam import Seam, sparse
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
 
@@ -63,10 +62,10 @@ def install(request: Request, journal: Journal) -> Installation:
             serving.serve_cuda(backend, Views.of(backend, request.scope), journal, request.observer)
             caught = _count_operators(backend, journal)
         return Installation(journal, backend, None, dict, caught)
-    _rewrite(backend, request, journal)
     opened = _open_seam(backend, journal)
     _make_active(backend, journal)
     views = Views.of(backend, request.scope)
+    opened.answer_by_caller(views)
     device.install(backend, views, journal)
     kernels.install(backend, journal)
     answers = serving.serve_cuda(backend, views, journal, request.observer)
@@ -100,14 +99,6 @@ def _serve_packages(request: Request, journal: Journal) -> None:
     packages.take_over()
     if request.observer is not None:
         observe(request.observer, journal)
-
-
-def _rewrite(backend: Backend, request: Request, journal: Journal) -> None:
-    journal.on_undo(rewriter.uninstall)
-    if backend.table.facts.literals:
-        rewriter.install(request.scope, request.literals_of)
-    else:
-        rewriter.uninstall()
 
 
 def _open_seam(backend: Backend, journal: Journal) -> Seam:

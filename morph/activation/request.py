@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from morph.finders.rewriting.literals import Literals
     from morph.software.settings import Size
 
     Observer = Callable[[str], None]
@@ -43,14 +42,3 @@ class Request:
         self.scope = scope or Scope()
         self.required = required
         self.size = size
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether comparisons may have to accept other spellings than CUDA's."""
-        return self.literals_of("__main__") is not None
-
-    def literals_of(self, module: str) -> Literals | None:
-        """Return the additional spellings that comparisons of a module accept."""
-        from morph.finders.rewriting import candidates
-
-        return candidates.literals(self.backend, module)

@@ -58,7 +58,6 @@ def withdraw() -> bool:
         Whether it was waiting.
     """
     waited = take_away(morph)
-    sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook is not morph.claim_script]
     while waiting:
         waited |= take_away(waiting.pop())
     return waited

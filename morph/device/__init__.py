@@ -14,6 +14,7 @@ from morph.device import (
     parallel,
     parameters,
     profiler,
+    results,
     serialization,
     storage,
 )
@@ -32,6 +33,7 @@ def install(backend: Backend, views: Views, journal: Journal) -> None:
     words = Words(backend, views)
     parts = (
         parameters,
+        results,
         amp,
         storage,
         modules,

@@ -25,7 +25,7 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _device_module(words: Words) -> Handler:
-    """Return the served torch.cuda for CUDA's name; a device object has the vendor's type and module."""
+    """Return the served torch.cuda for CUDA's name, and to code that sees CUDA for the device."""
 
     def call(
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -33,7 +33,9 @@ def _device_module(words: Words) -> Handler:
         device = args[0] if args else kwargs.get("device")
         if isinstance(device, str) and words.device(device) != device:
             return sys.modules["torch.cuda"]
-        return wrapped(*args, **kwargs)
+        module = wrapped(*args, **kwargs)
+        is_own = module is words.backend.namespace
+        return sys.modules["torch.cuda"] if is_own and words.views.shows_cuda(sys._getframe(1)) else module
 
     return call
 

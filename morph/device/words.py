@@ -13,6 +13,7 @@ from morph.finders.torch_cuda.views import Views
 
 CUDA = "cuda"
 NCCL = "nccl"
+OF_ALL_DEVICES = ("gloo", "mpi", "ucc")
 _DEVICE = re.compile(r"cuda(:\d+)?")
 _DISPATCH_KEY = re.compile(r"([A-Za-z]*)CUDA")
 
@@ -31,6 +32,9 @@ class Words:
         self.views = views
         self._device_type = backend.device_type
         self._collective = backend.collective
+        self._shown = {backend.device_type: CUDA}
+        if backend.collective not in OF_ALL_DEVICES:
+            self._shown[backend.collective] = NCCL
         self._dispatch_key: str = torch._C._dispatch_key_for_device(backend.device_type)
 
     def engaged(self) -> bool:
@@ -73,6 +77,14 @@ class Words:
         own = {device for device, _ in pairs if device != CUDA}
         chosen = [(d, b) for d, b in pairs if d != CUDA or self._device_type not in own]
         return ",".join(f"{self.device_type(d)}:{self.collective(b)}" for d, b in chosen)
+
+    def shown(self, value: Any) -> Any:
+        """Translate the backend's words into CUDA's: "cpu:gloo,npu:hccl" becomes "cpu:gloo,cuda:nccl"."""
+        if not isinstance(value, str):
+            return value
+        pairs = (pair.split(":") for pair in value.split(","))
+        text = ",".join(":".join(self._shown.get(word, word) for word in pair) for pair in pairs)
+        return value if text == value else type(value)(text)
 
     def tensor_dtype(self, name: str) -> torch.dtype | None:
         """Return the dtype of CUDA's or the backend's tensor type of that name, None for any other name."""

@@ -62,7 +62,6 @@ print("imported")
         "morph.running.startup",
         "morph.base.importing",
         "morph.running.startup.waiting",
-        "morph.finders.rewriting.loader",
         "tomllib",
     ],
 )

@@ -49,11 +49,6 @@ assert morph.status().backend is None
     origin.run(platform, STAND_IN + program, environment={"CUDA_VISIBLE_DEVICES": "0,1"})
 
 
-def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
-    program = "from morph.running.startup import waiting; assert waiting.literals_of('__main__') is None"
-    platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
-
-
 @pytest.mark.parametrize("backend", ["rocm", "xpu"])
 def test_a_device_that_torch_is_not_built_for_is_refused(platform: Platform, backend: str) -> None:
     program = f"import morph; morph.activate({backend!r})"

@@ -18,7 +18,6 @@ packages = ["mytrainer", "sam2", "__main__"]
 [package.sam2]
 view = "vendor"
 served = ["flash_attn", "pynvml"]
-literals = true
 """
 PROJECT = """
 [project]
@@ -43,14 +42,13 @@ def test_every_key_is_read_with_its_line(tmp_path: pathlib.Path) -> None:
     found = files.read(path)
     assert found is not None
     assert (found.backend, found.packages) == ("npu", ("mytrainer", "sam2", "__main__"))
-    assert found.tables == {"sam2": {"view": "vendor", "served": ["flash_attn", "pynvml"], "literals": True}}
+    assert found.tables == {"sam2": {"view": "vendor", "served": ["flash_attn", "pynvml"]}}
     lines = {key: place.removeprefix(f"{path}:") for key, place in found.places.items()}
     assert lines == {
         "backend": "2",
         "packages": "3",
         "package.sam2.view": "6",
         "package.sam2.served": "7",
-        "package.sam2.literals": "8",
     }
 
 
@@ -69,9 +67,8 @@ def test_every_key_is_read_with_its_line(tmp_path: pathlib.Path) -> None:
         ("[package.'a b']\nview = 'cuda'", 1, "package.a b", "should be the name of a top-level package"),
         ("[package.sam2]\n\nview = 'npu'", 3, "package.sam2.view", "'npu' should be one of"),
         ("package.sam2.view = true", 1, "package.sam2.view", 'True should be one of "cuda", "vendor"'),
-        ("[package.sam2]\nliterals = 'yes'", 2, "package.sam2.literals", "should be true or false"),
         ("[package.sam2]\nserved = ['numpy']", 2, "package.sam2.served", "'numpy' should be one of"),
-        ("[package.sam2]\nlook = 1", 2, "package.sam2.look", "the keys are view, served, literals"),
+        ("[package.sam2]\nlook = 1", 2, "package.sam2.look", "the keys are view, served"),
         ("[package]\nsam2 = { view = 1 }", 2, "package.sam2.view", "1 should be one of"),
         ("packages = []\n[package.sam2]\nview = 'cuda'", 2, "package.sam2", "is not listed in packages"),
         ("\n\nbackend =", 3, "not TOML", ""),

@@ -20,7 +20,7 @@ import json, morph.activation.configuration as c
 settings = c.effective()
 names = ["mine", "declared", "other", "__main__", "__mp_main__", "torch.nn"]
 policies = [settings.scope.policy(name) for name in names]
-print(json.dumps([settings.backend, [[p.cuda, p.literals, p.serves("apex")] for p in policies]]))
+print(json.dumps([settings.backend, [[p.cuda, p.serves("apex")] for p in policies]]))
 """
 
 
@@ -99,12 +99,10 @@ def test_the_most_specific_counts(home: Home) -> None:
 def test_packages_that_declare_themselves_are_opted_in_where_not_all_are(home: Home) -> None:
     home.declare("declared")
     assert home.listed() == {"backend": (None, "default"), "packages": (None, "default")}
-    everyone, nobody, torchs = [True] * 3, [False] * 3, [False] * 3
+    everyone, nobody, torchs = [True] * 2, [False] * 2, [False] * 2
     assert home.effective() == [None, [everyone] * 5 + [torchs]]
-    home.user.write_text(
-        "packages = ['mine']\n[package.mine]\nview = 'vendor'\nserved = ['apex']\nliterals = true\n"
-    )
-    sparing = [False, True, True]
+    home.user.write_text("packages = ['mine']\n[package.mine]\nview = 'vendor'\nserved = ['apex']\n")
+    sparing = [False, True]
     assert home.effective() == [None, [sparing, everyone, nobody, nobody, nobody, torchs]]
     done = home.run("-m", "morph", "config")
     assert [line.split()[0] for line in done.stdout.splitlines()].count("packages") == 2
@@ -113,8 +111,8 @@ def test_packages_that_declare_themselves_are_opted_in_where_not_all_are(home: H
 
 def test_single_packages_where_all_are_opted_in(home: Home) -> None:
     home.user.write_text("[package.mine]\nview = 'vendor'\n[package.other]\nserved = ['pynvml']\n")
-    everyone, truthful, spared = [True] * 3, [False, False, True], [True, True, False]
-    assert home.effective() == [None, [truthful, everyone, spared, everyone, everyone, [False] * 3]]
+    everyone, truthful, spared = [True] * 2, [False, True], [True, False]
+    assert home.effective() == [None, [truthful, everyone, spared, everyone, everyone, [False] * 2]]
 
 
 def test_a_projects_file_counts_for_the_launcher_only(home: Home) -> None:
@@ -133,7 +131,7 @@ def test_the_program_itself_is_opted_in_and_hands_that_down(home: Home) -> None:
     (home.project / "tool.py").write_text(
         "import subprocess, sys\nsubprocess.run([sys.executable, 'program.py'], check=True)\n"
     )
-    everyone, nobody = [True] * 3, [False] * 3
+    everyone, nobody = [True] * 2, [False] * 2
     expected = [None, [everyone, nobody, nobody, everyone, everyone, nobody]]
     for words in (["program.py"], ["tool.py"], ["-m", "tool"]):
         done = home.run("-m", "morph", *words)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.library import Library, custom_op
 
-from tests.platforms import ACCELERATORS
+from tests.platforms import ACCELERATORS, Platform
 
 names = (f"morph_tests::operator_{number}" for number in itertools.count())
 
@@ -114,8 +114,10 @@ def test_autocast_of_an_operator() -> None:
 
 @pytest.mark.platforms(*ACCELERATORS)
 @pytest.mark.parametrize("keys", [("CUDA", "own"), ("own", "CUDA")])
-def test_a_kernel_for_the_device_itself_comes_before_one_for_cuda(keys: tuple[str, str]) -> None:
-    own = torch._C._dispatch_key_for_device(torch.device("cuda").type)
+def test_a_kernel_for_the_device_itself_comes_before_one_for_cuda(
+    keys: tuple[str, str], platform: Platform
+) -> None:
+    own = torch._C._dispatch_key_for_device(platform.device_type)
     name = next(names)
     namespace, _, operator = name.partition("::")
     library = Library(namespace, "FRAGMENT")

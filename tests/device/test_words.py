@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from morph.backends import active
 from morph.device.words import Words
 from morph.finders.scope import Scope
 from morph.finders.torch_cuda.views import Views
+from tests.platforms import ACCELERATORS
 
 
 def words() -> Words:
@@ -17,7 +19,7 @@ def words() -> Words:
 
 
 def own() -> str:
-    return torch.device("cuda").type
+    return words().backend.device_type
 
 
 def test_device_types() -> None:
@@ -47,6 +49,16 @@ def test_collectives() -> None:
     both = "cpu:gloo" if own() == "cpu" else f"cpu:gloo,{own()}:{collective}"
     assert words().collective("cpu:gloo,cuda:nccl") == both
     assert words().collective("cuda:nccl") == f"{own()}:{collective}"
+
+
+@pytest.mark.platforms(*ACCELERATORS)
+def test_cudas_words_are_shown() -> None:
+    collective = words().backend.collective
+    assert words().shown(own()) == "cuda"
+    assert words().shown(f"{own()}:1") == "cuda:1"
+    assert words().shown(f"cpu:gloo,{own()}:{collective}") == "cpu:gloo,cuda:nccl"
+    for other in ("cpu", "gloo", f"my{own()}", f"/data_{own()}/m.pt", None, 0):
+        assert words().shown(other) is other
 
 
 def test_tensor_types() -> None:

@@ -10,8 +10,9 @@ from tests.environment.test_children import run
 from tests.installation import FreshEnvironment
 
 PACKAGE = """
-def on_gpu(device="NPU"):
-    return device.lower() == "cuda"
+def on_gpu():
+    import torch
+    return torch.device("cuda").type == "cuda"
 
 def available():
     import torch
@@ -30,7 +31,6 @@ packages = ["opted", "quiet", "sparing"]
 [package.quiet]
 view = "vendor"
 [package.sparing]
-literals = false
 served = ["flash_attn"]
 """
 
@@ -50,21 +50,9 @@ def packages(environment: FreshEnvironment, tmp_path: pathlib.Path) -> dict[str,
     return {"PYTHONPATH": str(tmp_path / "packages")}
 
 
-def test_comparisons(environment: FreshEnvironment, packages: dict[str, str], tmp_path: pathlib.Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import opted, declared, quiet, sparing, other, sys\n"
-        "everyone = opted, declared, quiet, sparing, other\n"
-        "print(*[each.on_gpu() for each in everyone], (lambda device: device.lower() == 'cuda')('NPU'))"
-    )
-    variables = {**packages, "MORPH_BACKEND": "npu"}
-    done = environment.run(program, environment=variables)
-    assert (done.stdout, done.stderr) == ("True True False False False True\n", "")
-    done = environment.run("-m", "morph", program, environment=variables)
-    assert (done.stdout, done.stderr) == ("True True False False False True\n", "")
-
-
-def test_predicates_and_served_packages(environment: FreshEnvironment, packages: dict[str, str]) -> None:
+def test_predicates_devices_and_served_packages(
+    environment: FreshEnvironment, packages: dict[str, str]
+) -> None:
     said = run(
         environment,
         """
@@ -73,10 +61,12 @@ def test_predicates_and_served_packages(environment: FreshEnvironment, packages:
         before = [each.served() for each in everyone]
         import torch
         print([each.available() for each in everyone], torch.cuda.is_available())
+        print([each.on_gpu() for each in everyone], torch.device("cuda").type)
         print(before == [each.served() for each in everyone], before)
         """,
         variables={**packages, "MORPH_REHEARSE": "npu"},
         expected="[(True, True), (True, True), (False, False), (True, True), (False, False)] True\n"
+        "[True, True, False, True, False] cuda\n"
         "True [(True, True), (True, True), (True, True), (False, False), (False, False)]\n",
     )
     assert said == "morph: cuda is npu (Huawei Ascend, simulated, 2 devices)\n"

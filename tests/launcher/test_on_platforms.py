@@ -1,4 +1,4 @@
-"""Comparisons against CUDA literals on every device, in the program and in its children."""
+"""What a device is called on every platform, in the program and in its children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs mutants of the named files and folders: `python -m tests.mutation finders/rewriting --sample 40`."""
+"""Runs mutants of the named files and folders: `python -m tests.mutation finders/packages --sample 40`."""
 
 from __future__ import annotations
 

@@ -171,7 +171,6 @@ def _policy(table: Mapping[str, Any]) -> Policy:
     served = table.get("served")
     return Policy(
         cuda=table.get("view", "cuda") == "cuda",
-        literals=table.get("literals", table.get("view", "cuda") == "cuda"),
         served=None if served is None else frozenset(served),
     )
 

@@ -47,11 +47,6 @@ def _text(value: Any, key: Key, place: Place) -> None:
         _fail(key, f"{value!r} should be the name of a backend, a string", place)
 
 
-def _truth(value: Any, key: Key, place: Place) -> None:
-    if not isinstance(value, bool):
-        _fail(key, f"{value!r} should be true or false", place)
-
-
 def _view(value: Any, key: Key, place: Place) -> None:
     if value not in VIEWS:
         _fail(key, f"{value!r} should be one of {_listed(VIEWS)}", place)
@@ -95,7 +90,7 @@ _KEYS: dict[str, Checker] = {
     "check": _of_check,
 }
 _CHECK_KEYS: dict[str, Checker] = {"paths": _texts, "exclude": _texts, "backends": _texts, "ignore": _texts}
-_PACKAGE_KEYS: dict[str, Checker] = {"view": _view, "served": _served, "literals": _truth}
+_PACKAGE_KEYS: dict[str, Checker] = {"view": _view, "served": _served}
 
 
 def _check_package(name: str, key: Key, place: Place) -> None:

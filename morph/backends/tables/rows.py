@@ -67,7 +67,6 @@ class Facts(NamedTuple):
         order: The position in the automatic choice, the lowest first.
         native: Packages that support this vendor themselves, and so must see the real device.
         rebound: Names that the vendor rebinds at run time, whose values are never cached.
-        literals: Whether comparisons with CUDA literals in opted-in source accept this backend's spelling.
         formatless: Operators that refuse a memory format such as channels_last, and so get none.
         unreduced: Dtypes that the collectives' library does not reduce; torch's names of them.
         sparse_products: "by index" where the device multiplies no sparse matrix by a dense one.
@@ -94,7 +93,6 @@ class Facts(NamedTuple):
     order: int = 100
     native: tuple[str, ...] = ()
     rebound: tuple[str, ...] = ()
-    literals: bool = True
     formatless: tuple[str, ...] = ()
     unreduced: tuple[str, ...] = ()
     sparse_products: str = ""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from morph.base.errors import MorphError
+
+if TYPE_CHECKING:
+    from morph.finders.torch_cuda.views import Views
 
 
 class Seam(Protocol):
@@ -36,6 +39,13 @@ class Seam(Protocol):
 
         Args:
             count: The number; -1 to ask the vendor.
+        """
+
+    def answer_by_caller(self, views: Views) -> None:
+        """Let devices be "cuda" to code that sees CUDA, and the vendor's to all other code.
+
+        Args:
+            views: Decides which code that is.
         """
 
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:

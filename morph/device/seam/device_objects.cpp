@@ -39,13 +39,34 @@ PyObject* new_device(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return made != nullptr && THPDevice_Check(made) ? translated(made) : made;
 }
 
-PyObject* repr(PyObject* self) { return torch_repr.torchs(translated(self)); }
-PyObject* type(PyObject* self, void* closure) { return torch_type.torchs(translated(self), closure); }
+bool is_shown_as_cuda(PyObject* self) {
+  return reinterpret_cast<THPDevice*>(translated(self))->device.type() == target() && is_asked_for_cuda();
+}
+
+// As torch writes the CUDA device with that index.
+PyObject* shown(PyObject* self, const char* bare, const char* indexed) {
+  int index = reinterpret_cast<THPDevice*>(self)->device.index();
+  return index < 0 ? PyUnicode_FromString(bare) : PyUnicode_FromFormat(indexed, index);
+}
+
+PyObject* repr(PyObject* self) {
+  if (!is_shown_as_cuda(self)) return torch_repr.torchs(self);
+  return shown(self, "device(type='cuda')", "device(type='cuda', index=%d)");
+}
+
+PyObject* str(PyObject* self) {
+  return is_shown_as_cuda(self) ? shown(self, "cuda", "cuda:%d") : torch_str.torchs(self);
+}
+
+PyObject* type(PyObject* self, void* closure) {
+  static PyObject* const cuda = PyUnicode_InternFromString("cuda");
+  return is_shown_as_cuda(self) ? Py_NewRef(cuda) : torch_type.torchs(self, closure);
+}
+
 PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
 PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
 
 Py_hash_t hash(PyObject* self) { return torch_hash.torchs(translated(self)); }
-PyObject* str(PyObject* self) { return torch_str.torchs(translated(self)); }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   if (THPDevice_Check(a)) translated(a);

@@ -21,6 +21,8 @@ constexpr Part parts[] = {
     {engage_device_objects, disengage_device_objects},
     {engage_storage, disengage_storage},
     {engage_tensor_methods, disengage_tensor_methods},
+    {engage_scripts, disengage_scripts},
+    {[] {}, disengage_views},
     {[] {}, disengage_formats},
     {[] {}, disengage_reductions},
 };
@@ -66,6 +68,11 @@ PyObject* engage(PyObject*, PyObject* name) {
     put_in(c10::Device(type).type());
     Py_RETURN_NONE;
   });
+}
+
+PyObject* ask(PyObject*, PyObject* views) {
+  answer_by_caller(views);
+  Py_RETURN_NONE;
 }
 
 PyObject* expect(PyObject*, PyObject* count) {
@@ -116,6 +123,7 @@ PyObject* caught(PyObject*, PyObject*) {
 
 PyMethodDef functions[] = {
     {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
+    {"answer_by_caller", ask, METH_O, "Has a device answer by who asks, as a function of the frame says."},
     {"expect_devices", expect, METH_O, "Says how many devices there are until one is used; -1 asks the vendor."},
     {"leave_out_formats", work_around<leave_out_formats>, METH_VARARGS,
      "Has operators compute without the memory formats that they refuse."},

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from morph.base import native
+
+if TYPE_CHECKING:
+    from morph.finders.torch_cuda.views import Views
 
 loaded: ModuleType | None = None  # the module that NativeSeam has loaded, for queries about the host's memory
 
@@ -30,6 +33,10 @@ class NativeSeam:
     def expect_devices(self, count: int) -> None:
         """Say how many devices there are, so that the vendor is not asked; -1 asks it again."""
         self._module.expect_devices(count)
+
+    def answer_by_caller(self, views: Views) -> None:
+        """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""
+        self._module.answer_by_caller(views.view)
 
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
         """Has operators of the target compute without the memory formats that they refuse."""

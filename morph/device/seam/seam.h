@@ -14,6 +14,8 @@
 namespace c10 {
 class OperatorHandle;
 }
+struct _object;
+using PyObject = _object;
 
 namespace seam {
 
@@ -62,6 +64,12 @@ void disengage_formats();
 void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying);
 void disengage_reductions();
 
+// Whether the code that runs now sees CUDA: the vendor's device is "cuda" to it.
+bool is_asked_for_cuda();
+// From now on `views`, an owned callable, decides that by the frame; nobody sees CUDA before.
+void answer_by_caller(PyObject* views);
+void disengage_views();
+
 void engage_guard();
 void disengage_guard();
 void engage_hooks();
@@ -74,6 +82,8 @@ void engage_device_objects();
 void disengage_device_objects();
 void engage_storage();
 void disengage_storage();
+void engage_scripts();
+void disengage_scripts();
 void engage_tensor_methods();
 void disengage_tensor_methods();
 

@@ -5,6 +5,7 @@ about 5 us a call, and ``aten::to`` is implemented in Python. ``Tensor.cuda`` an
 replaced, because torch asks for CUDA's runtime before it dispatches. Out of reach and not served:
 
 * ``torch.device("cuda")`` stays a CUDA device, equal to no tensor's;
+* ``str(x.device)`` and ``x.type()`` name the vendor's device; of a device only ``.type`` answers by who asks;
 * generators, streams and events of "cuda", and pinned memory for it;
 * memory formats that the backend's operators refuse, dtypes that its collectives refuse;
 * ``x.cuda()`` and ``x.is_cuda`` in TorchScript and, without a graph break, in Dynamo; FakeTensors for "cuda".
@@ -13,12 +14,18 @@ replaced, because torch asks for CUDA's runtime before it dispatches. Out of rea
 from __future__ import annotations
 
 import collections
+import ctypes
 import functools
+import gc
+import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+
+if TYPE_CHECKING:
+    from morph.finders.torch_cuda.views import Views
 
 KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
@@ -50,6 +57,17 @@ class PythonSeam:
 
     def expect_devices(self, count: int) -> None:
         """Do nothing: it counts devices at their first use."""
+
+    def answer_by_caller(self, views: Views) -> None:
+        """Let ``device.type`` be "cuda" to code that sees CUDA."""
+        own = vars(torch.device)["type"]
+
+        def type_of(device: torch.device) -> str:
+            truth: str = own.__get__(device)
+            return "cuda" if truth == self._device_type and views.shows_cuda(sys._getframe(1)) else truth
+
+        _put_member(torch.device, "type", property(type_of))
+        self._undo.append(lambda: _put_member(torch.device, "type", own))
 
     def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
         """Does nothing: a kernel in Python for every allocation would cost each program too much."""
@@ -163,6 +181,13 @@ class PythonSeam:
 
     def _is_cuda(self, tensor: torch.Tensor) -> bool:
         return tensor.device.type in (self._device_type, "cuda")
+
+
+def _put_member(kind: type, name: str, member: object) -> None:
+    """Exchange a member of a class in C, which refuses that to ``setattr``."""
+    members: dict[str, object] = gc.get_referents(vars(kind))[0]
+    members[name] = member
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 def _cuda(

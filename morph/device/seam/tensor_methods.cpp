@@ -1,4 +1,4 @@
-// Tensor.cuda and Tensor.is_cuda, replaced in torch's C tables.
+// Tensor.cuda, Tensor.is_cuda and Tensor.type, replaced in torch's C tables.
 #include "replacement.h"
 #include "seam.h"
 
@@ -15,6 +15,7 @@ using c10::Device;
 using c10::DeviceType;
 
 MethodReplacement<PyCFunctionWithKeywords> torch_cuda;
+MethodReplacement<PyCFunctionWithKeywords> torch_type_of;
 GetterReplacement torch_is_cuda;
 
 const at::Tensor& tensor(PyObject* self) { return THPVariable_Unpack(self); }
@@ -81,6 +82,17 @@ PyObject* cuda(PyObject* self, PyObject* args, PyObject* kwargs) {
   END_HANDLE_TH_ERRORS
 }
 
+// "torch.npu.FloatTensor" is "torch.cuda.FloatTensor" to code that sees CUDA.
+PyObject* type_of(PyObject* self, PyObject* args, PyObject* kwargs) {
+  py::object answer = py::reinterpret_steal<py::object>(torch_type_of.torchs(self, args, kwargs));
+  if (!answer || !PyUnicode_Check(answer.ptr()) || !is_target(tensor(self).device()) || !is_asked_for_cuda())
+    return answer.release().ptr();
+  std::string text = answer.cast<std::string>();
+  std::string vendors = "torch." + c10::DeviceTypeName(target(), /*lower_case=*/true) + ".";
+  if (text.rfind(vendors, 0) != 0) return answer.release().ptr();
+  return py::str("torch.cuda." + text.substr(vendors.size())).release().ptr();
+}
+
 }  // namespace
 
 void engage_tensor_methods() {
@@ -88,9 +100,11 @@ void engage_tensor_methods() {
   auto* type = reinterpret_cast<PyTypeObject*>(base.ptr());
   torch_cuda.put(type, "cuda", cuda);
   torch_is_cuda.put(type, "is_cuda", is_cuda);
+  torch_type_of.put(type, "type", type_of);
 }
 
 void disengage_tensor_methods() {
+  torch_type_of.restore();
   torch_is_cuda.restore();
   torch_cuda.restore();
 }

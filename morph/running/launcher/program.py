@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import BuiltinImporter, PathFinder, SourceFileLoader, SourcelessFileLoader
 from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from morph.base.announcement import launcher
 from morph.base.errors import did_you_mean
@@ -20,9 +20,6 @@ from morph.base.importing import current_folder, is_path_safe
 from morph.running.commands import COMMANDS
 from morph.running.launcher.tracebacks import call_as_outermost, show_from
 from morph.running.startup.beside import modules_beside
-
-if TYPE_CHECKING:
-    from morph.finders.rewriting.literals import Literals
 
 PYC_HEADER = 16
 DELETED = "/proc/self/cwd"  # stands for the current folder once it is deleted: nothing is in it
@@ -57,20 +54,16 @@ class Program(NamedTuple):
         beside = [] if is_path_safe() else modules_beside(self.folder())
         return ["__main__", *named, *beside]
 
-    def run(self, literals: Literals | None) -> None:
-        """Run the program in this process.
-
-        Args:
-            literals: The additional spellings that its comparisons against CUDA literals accept.
-        """
+    def run(self) -> None:
+        """Run the program in this process."""
         main = sys.modules["__main__"] = ModuleType("__main__")
         if sys.version_info < (3, 14):
             main.__annotations__ = {}
         main.__dict__["__builtins__"] = builtins
-        _RUNNERS[self.kind](self, main.__dict__, literals)
+        _RUNNERS[self.kind](self, main.__dict__)
 
 
-def run_script(path: str, namespace: dict[str, Any], literals: Literals | None) -> None:
+def _run_script(path: str, namespace: dict[str, Any]) -> None:
     """Run the script at the absolute ``path`` in the ``namespace`` of ``__main__``."""
     content = _read(path)
     is_bytecode = path.endswith(".pyc") or content[:2] == MAGIC_NUMBER[:2]
@@ -80,10 +73,10 @@ def run_script(path: str, namespace: dict[str, Any], literals: Literals | None) 
     if is_bytecode:
         _execute(lambda: _from_bytecode(content), namespace)
     else:
-        _execute(lambda: _compile(content, path, literals), namespace)
+        _execute(lambda: _compile(content, path), namespace)
 
 
-def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+def _run_file(program: Program, namespace: dict[str, Any]) -> None:
     sys.argv = [program.what, *program.arguments]
     path = os.path.join(current_folder(), program.what)
     if _is_path_entry(path):
@@ -92,33 +85,33 @@ def _run_file(program: Program, namespace: dict[str, Any], literals: Literals | 
     else:
         _check_readable(program.what)
         insert_path(os.path.dirname(os.path.realpath(path)))
-        run_script(path, namespace, literals)
+        _run_script(path, namespace)
 
 
-def _run_module(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+def _run_module(program: Program, namespace: dict[str, Any]) -> None:
     sys.argv = ["-m", *program.arguments]
     if current_folder():
         insert_path(current_folder())
     _run_module_as_main(program.what, True)
 
 
-def _run_code(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+def _run_code(program: Program, namespace: dict[str, Any]) -> None:
     sys.argv = ["-c", *program.arguments]
     insert_path("")
     namespace["__loader__"] = BuiltinImporter
-    _execute(lambda: _compile(program.what, "<string>", literals), namespace)
+    _execute(lambda: _compile(program.what, "<string>"), namespace)
 
 
-def _run_input(program: Program, namespace: dict[str, Any], literals: Literals | None) -> None:
+def _run_input(program: Program, namespace: dict[str, Any]) -> None:
     sys.argv = ["-", *program.arguments]
     insert_path("")
     namespace.update(__loader__=BuiltinImporter, __file__="<stdin>", __cached__=None)
     source = sys.stdin.buffer.read()
-    _execute(lambda: _compile(source, "<stdin>", literals), namespace)
+    _execute(lambda: _compile(source, "<stdin>"), namespace)
 
 
 _WORDS = {"file": ["--"], "module": ["-m"], "code": ["-c"], "input": []}
-_RUNNERS: dict[str, Callable[[Program, dict[str, Any], Literals | None], None]] = {
+_RUNNERS: dict[str, Callable[[Program, dict[str, Any]], None]] = {
     "file": _run_file,
     "module": _run_module,
     "code": _run_code,
@@ -148,13 +141,9 @@ def _execute(compiled: Callable[[], CodeType], namespace: dict[str, Any]) -> Non
     call_as_outermost(exec, code, namespace)
 
 
-def _compile(source: str | bytes, path: str, literals: Literals | None) -> CodeType:
-    if literals is None:
-        code: CodeType = compile(source, path, "exec", dont_inherit=True)
-        return code
-    from morph.finders.rewriting.compilation import compile_source
-
-    return compile_source(source, path, literals)
+def _compile(source: str | bytes, path: str) -> CodeType:
+    code: CodeType = compile(source, path, "exec", dont_inherit=True)
+    return code
 
 
 def _from_bytecode(content: bytes) -> CodeType:

@@ -13,8 +13,6 @@ from morph.activation import configuration
 from morph.base import announcement
 from morph.base.errors import MorphError
 from morph.base.importing import withdraw
-from morph.finders.rewriting import candidates
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import OPTED_IN, Scope
 from morph.running.launcher.options import ALL, Options
 from morph.running.launcher.program import Program
@@ -34,7 +32,6 @@ def run(options: Options, program: Program) -> None:
             program ends.
     """
     withdraw()
-    rewriter.uninstall()
     try:
         size = _size(options)
         for file in filter(None, [options.report, options.json if options.json != "-" else None]):
@@ -51,9 +48,8 @@ def run(options: Options, program: Program) -> None:
             scope = scope.including(program.modules())
         options = options._replace(backend=options.rehearse or options.backend or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
-        literals = candidates.literals(options.backend, "__main__")
         with _armed(options, program, scope, size):
-            program.run(literals)
+            program.run()
     except MorphError as error:
         if activation.status().active:  # attributed to the line of the program that caused it
             raise

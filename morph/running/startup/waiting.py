@@ -11,7 +11,6 @@ from morph.base.announcement import say_inactive
 from morph.base.importing import own_imports, put_first, take_away
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages.finder import packages
-from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import LEFT_ALONE, OPTED_IN, Policy, Scope
 
 TYPE_CHECKING = False
@@ -22,11 +21,10 @@ if TYPE_CHECKING:
 
     from morph.activation.configuration import Settings
     from morph.activation.request import Observer
-    from morph.finders.rewriting.literals import Literals
 
 
 def begin(*, required: bool) -> None:
-    """Activate morph when torch is imported, serve packages, and rewrite modules when they are read.
+    """Activate morph when torch is imported, and serve packages.
 
     Args:
         required: Whether the import of torch fails if the requested backend cannot be used.
@@ -35,8 +33,6 @@ def begin(*, required: bool) -> None:
     torch_finder.required = required
     put_first(torch_finder)
     importing.waiting.append(torch_finder)
-    if variables.read(variables.BACKEND) != "cpu":  # on the CPU, a program's CPU branch is right
-        rewriter.install(Scope(), literals_of)
 
 
 class ConfiguredScope(Scope):
@@ -87,17 +83,6 @@ def _beside_program() -> Iterable[str]:
     return modules_beside(Path(script).resolve().parent) if is_script else ()
 
 
-def literals_of(module: str) -> Literals | None:
-    """Return the additional spellings that a module's comparisons accept; None if they are not rewritten."""
-    found = settings()
-    if found is None or not found.scope.policy(module).literals:
-        return None
-    with own_imports:
-        from morph.finders.rewriting import candidates
-
-        return candidates.literals(found.backend, module)
-
-
 _is_misconfigured = False
 _with_programs: dict[Settings, Settings] = {}
 
@@ -138,7 +123,6 @@ class TorchFinder:
             if self.required:
                 raise
             packages.uninstall()
-            rewriter.uninstall()
             say_inactive(error)
         return finder.find_spec(fullname, path, target)
 

@@ -142,8 +142,6 @@ def _of_spelling(kind: Kind, chosen: Table) -> Answer:
     if facts.native_cuda:
         return Answer(Status.SAME)
     if kind is Kind.COMPARISON:
-        if facts.literals:
-            return Answer(Status.ADAPTED, f"accepts {facts.device_type!r} and {facts.collective!r} too")
-        return Answer(Status.SAME, f"the branch for {facts.title} is taken")
+        return Answer(Status.SAME, "a device answers by who asks")
     target = facts.collective if kind is Kind.COLLECTIVE else facts.device_type
     return Answer(Status.RENAMED, target)
