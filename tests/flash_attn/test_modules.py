@@ -1,4 +1,4 @@
-"""Attention modules, with and without caches, and MLPs."""
+"""Attention modules, with and without caches."""
 
 from __future__ import annotations
 
@@ -97,18 +97,6 @@ def test_caches():
             state.seqlen_offset = start
             parts.append(layer(x[:, start:end], inference_params=state))
         assert distance(torch.cat(parts, 1), layer(x)) < 0.02, options
-
-
-def test_perceptrons():
-    from flash_attn.modules.mlp import GatedMlp, Mlp
-
-    (x,) = (x.detach() for x in tensors(0, (3, 12), dtype=torch.float32))
-    layer = GatedMlp(12, device="cuda")
-    values, gate = layer.fc1(x).chunk(2, -1)
-    assert distance(layer(x), layer.fc2(values * torch.sigmoid(gate))) < 1e-6
-    assert layer.fc2.in_features == 128
-    out, same = Mlp(12, return_residual=True, device="cuda")(x)
-    assert out.shape == same.shape
 
 
 def test_pickles_name_flash_attn_only():

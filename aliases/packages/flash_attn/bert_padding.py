@@ -8,6 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ._morph.original import recorded
+
+_of_bert_padding = recorded(__name__)
+
 
 class IndexFirstAxis(torch.autograd.Function):
     """Rows of a tensor."""
@@ -52,30 +56,9 @@ class IndexPutFirstAxis(torch.autograd.Function):
 index_put_first_axis = IndexPutFirstAxis.apply
 
 
-class IndexFirstAxisResidual(torch.autograd.Function):
-    """Rows of a tensor, and the tensor itself."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows ``indices`` of ``input``, and ``input``."""
-        assert input.ndim >= 2
-        ctx.save_for_backward(indices)
-        return input[indices], input.detach()
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor, grad_residual: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of ``input``: the sum of both, in the memory of the residual's gradient."""
-        (indices,) = ctx.saved_tensors
-        assert grad_residual.shape[1:] == grad_output.shape[1:]
-        residual = grad_residual.contiguous() if 0 in grad_residual.stride() else grad_residual
-        return residual.index_add_(0, indices, grad_output), None
-
-
-index_first_axis_residual = IndexFirstAxisResidual.apply
-
-
+@_of_bert_padding
 def unpad_input(
-    hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None = None
+    hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, int, Tensor]:
     """Remove the padding of a batch.
 
@@ -96,6 +79,7 @@ def unpad_input(
     return *_unpadded(hidden_states, indices, lengths), used
 
 
+@_of_bert_padding
 def unpad_input_for_concatenated_sequences(
     hidden_states: Tensor, attention_mask_in_length: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, int]:
@@ -117,6 +101,7 @@ def unpad_input_for_concatenated_sequences(
     return _unpadded(hidden_states, indices, lengths)
 
 
+@_of_bert_padding
 def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -> Tensor:
     """Restore tokens to their positions in a batch.
 

@@ -9,7 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
+from ..._morph.original import recorded
+
 _ELEMENTS = 1 << 24  # of logits that are held in float32
+_OPTIONS = (
+    *("label_smoothing", "logit_scale", "lse_square_scale", "ignore_index", "inplace_backward"),
+    "process_group",
+)
+_DEFAULTS = 0.0, 1.0, 0.0, -100, False, None
 
 
 @dataclass(frozen=True)
@@ -34,18 +41,11 @@ class CrossEntropyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        logits: Tensor,
-        labels: Tensor,
-        precomputed_lse: Tensor | None = None,
-        smoothing: float = 0.0,
-        logit_scale: float = 1.0,
-        lse_square_scale: float = 0.0,
-        ignore_index: int = -100,
-        inplace_backward: bool = False,
-        process_group: Any = None,
+        ctx: Any, logits: Tensor, labels: Tensor, precomputed_lse: Tensor | None, *given: Any
     ) -> tuple[Tensor, Tensor]:
         """Compute the losses; see :func:`cross_entropy_loss`."""
+        given = (*given, *_DEFAULTS[len(given) :])
+        smoothing, logit_scale, lse_square_scale, ignore_index, inplace_backward, process_group = given
         assert logit_scale > 0.0
         n_rows, n_cols = logits.shape
         assert labels.shape == (n_rows,)
@@ -85,16 +85,9 @@ class CrossEntropyLoss(torch.autograd.Function):
         return dlogits, *(None,) * 8
 
 
+@recorded(__name__)
 def cross_entropy_loss(
-    logits: Tensor,
-    labels: Tensor,
-    precomputed_lse: Tensor | None = None,
-    label_smoothing: float = 0.0,
-    logit_scale: float = 1.0,
-    lse_square_scale: float = 0.0,
-    ignore_index: int = -100,
-    inplace_backward: bool = False,
-    process_group: Any = None,
+    logits: Tensor, labels: Tensor, precomputed_lse: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
     """Compute the cross entropy of each row.
 
@@ -113,9 +106,8 @@ def cross_entropy_loss(
     Returns:
         The losses and the part of them that is z-loss, which has no gradient: float32 of shape (rows,).
     """
-    options = label_smoothing, logit_scale, lse_square_scale, ignore_index, inplace_backward
     losses, z_losses = CrossEntropyLoss.apply(  # type: ignore[no-untyped-call]
-        logits, labels, precomputed_lse, *options, process_group
+        logits, labels, precomputed_lse, *(options[name] for name in _OPTIONS)
     )
     return losses, z_losses
 
