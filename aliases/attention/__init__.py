@@ -2,6 +2,7 @@
 
 from .kernels import as_one_kernel, direct, full_precision
 from .options import Attention
-from .request import Part, Request
+from .places import Part
+from .request import Request
 
 __all__ = ["Attention", "Part", "Request", "as_one_kernel", "direct", "full_precision"]

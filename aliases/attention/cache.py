@@ -28,8 +28,8 @@ def appended(request: Request) -> Request:
     place = _place(request, used, key.shape[1])
     request.key[place] = key
     request.value[place] = request.new_value
-    without = {"new_key": None, "new_value": None, "cos": None, "sin": None}
-    return dataclasses.replace(request, query=query, keys_used=used + key.shape[1], **without)
+    used = used + key.shape[1]
+    return dataclasses.replace(request, query=query, keys_used=used, new_key=None, new_value=None)
 
 
 def _place(request: Request, used: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Place = tuple[slice | Tensor, slice | Tensor]
 Range = tuple[int, int]
 
+FLOAT8 = torch.float8_e4m3fn
 WHOLE = slice(None), slice(None)
 
 
@@ -26,13 +27,13 @@ class Part(NamedTuple):
         queries: Their places in the first two dimensions of the queries.
         keys: Likewise in keys and values: ranges, or indices.
         attention: The options.
-        index: The number of the sequence; -1 for all of a batch.
+        sequence: The number of the sequence; -1 for all of a batch.
     """
 
     queries: tuple[slice, slice]
     keys: Place
     attention: Attention
-    index: int = -1
+    sequence: int = -1
 
     @property
     def is_whole(self) -> bool:
@@ -96,7 +97,7 @@ def _is_plain(request: Request, *others: Tensor | None) -> bool:
     used = request.queries_used, request.keys_used, request.leftpad, request.rows, request.table
     extra = request.query_value if request.query_ends is not None else None
     plain = all(each is None for each in (*used, extra, *others, request.given))
-    return plain and request.query.dtype != torch.float8_e4m3fn
+    return plain and request.query.dtype != FLOAT8
 
 
 def _of_queries(request: Request) -> list[tuple[slice, slice]]:

@@ -1,21 +1,16 @@
-"""One call of attention, with every option that any package has, and its computation."""
+"""One call of attention, with every option that any package has."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from . import cache, kernels, places
+from . import cache, computation
 from .options import Attention
-from .places import WHOLE, Part
-from .weights import weights
-
-FLOAT8 = torch.float8_e4m3fn
+from .places import Part
 
 Gradients = tuple[Tensor, Tensor, Tensor]
 
@@ -149,9 +144,7 @@ class Request:
             softmax's sums, float32 of shape (batch, heads, queries) or (heads, all queries). A query that
             sees no key, or is in no sequence, has 0 and infinity; with a ``sink``, 0 and the sink.
         """
-        with kernels.full_precision(self.query):
-            out, lse = self._forward_at_once() or self._forward_by_parts()
-            return (out, lse) if self.sink is None else _with_sink(out, lse, self.sink)
+        return computation.forward(self)
 
     def backward(
         self,
@@ -173,18 +166,11 @@ class Request:
         Returns:
             The gradients, in the dtype of the inputs or float32.
         """
-        with kernels.full_precision(self.query):
-            grads = None if lse_grad is not None else self._backward_at_once(grad, out, lse)
-            return grads or self._backward_by_parts(grad, out, lse, lse_grad, matrix_grad)
+        return computation.backward(self, grad, out, lse, lse_grad, matrix_grad)
 
     def sink_gradient(self, grad: Tensor, out: Tensor, lse: Tensor, lse_grad: Tensor | None) -> Tensor:
         """Return the gradient of ``sink``; see :meth:`backward`."""
-        assert self.sink is not None
-        slope = -(grad.float() * out.float()).sum(-1).transpose(-1, -2)
-        if lse_grad is not None:
-            slope = slope + lse_grad
-        heads = ((self.sink.float()[:, None] - lse).exp() * slope).sum(-1)
-        return (heads if heads.dim() == 1 else heads.sum(0)).to(self.sink.dtype)
+        return computation.sink_gradient(self, grad, out, lse, lse_grad)
 
     def weigh(self, out: Tensor) -> None:
         """Compute the weights of the softmax as flash_attn leaves them; see :func:`.weights.weights`.
@@ -192,106 +178,7 @@ class Request:
         Args:
             out: Zeros of shape (batch, heads, queries or more, keys padded to a multiple of 128).
         """
-        for part in self._parts():
-            query, key, _ = self._inputs(part)
-            weights(part.attention, query, key, out if part.index < 0 else out[part.index][None])
-
-    def _parts(self) -> Sequence[Part]:
-        return places.parts(self) if self.given is None else self.given
-
-    def _inputs(self, part: Part) -> Gradients:
-        """Return the queries, keys and values of a part, each of shape (sequences, tokens, heads, size)."""
-        query = _batched(self.query)[part.queries]
-        key, value = (places.selected(_batched(each), part.keys) for each in (self.key, self.value))
-        if query.dtype == FLOAT8:
-            query, key, value = self._scaled(part.index, query, key, value)
-        if self.query_value is not None:
-            query = torch.cat([query, _batched(self.query_value)[part.queries]], -1)
-            key = torch.cat([key, value], -1)
-        return query, key, value
-
-    def _scaled(self, index: int, query: Tensor, *others: Tensor) -> list[Tensor]:
-        """Return 8-bit inputs of a sequence in float32, multiplied by their factors."""
-        group = query.shape[2] // others[0].shape[2]
-        scales = self.query_scale, self.key_scale, self.value_scale
-        pairs = zip((query, *others), scales, (group, 1, 1), strict=True)
-        return [
-            each.float() if scale is None else each.float() * scale[index].repeat_interleave(heads)[:, None]
-            for each, scale, heads in pairs
-        ]
-
-    def _forward_by_parts(self) -> tuple[Tensor, Tensor]:
-        query, parts = _batched(self.query), self._parts()
-        if len(parts) == 1 and _covers(parts[0], query):
-            out, lse = kernels.forward(parts[0].attention, *self._inputs(parts[0]))
-        else:
-            batch, queries, heads, _ = query.shape
-            dtype = torch.bfloat16 if query.dtype == FLOAT8 else query.dtype
-            out = query.new_zeros(batch, queries, heads, self.value.shape[-1], dtype=dtype)
-            lse = query.new_full((batch, heads, queries), math.inf, dtype=torch.float32)
-            for part in parts:
-                (rows, tokens), inputs = part.queries, self._inputs(part)
-                out[rows, tokens], lse[rows, :, tokens] = kernels.forward(part.attention, *inputs)
-        return (out, lse) if self.query_ends is None else (out[0], lse[0])
-
-    def _backward_by_parts(
-        self, grad: Tensor, out: Tensor, lse: Tensor, lse_grad: Tensor | None, matrix_grad: Tensor | None
-    ) -> Gradients:
-        tensors, parts = tuple(map(_batched, (self.query, self.key, self.value))), self._parts()
-        grad, out = _batched(grad), _batched(out)
-        lse, lse_grad = (x if x is None or x.dim() == 3 else x[None] for x in (lse, lse_grad))
-        assert lse is not None
-        if len(parts) == 1 and parts[0].is_whole:
-            inputs = grad, *tensors, out, lse, lse_grad, matrix_grad
-            grads = kernels.backward(parts[0].attention, *inputs)
-        else:
-            dtype = None if self.given is None else torch.float32  # parts may share keys
-            grads = torch.zeros_like(tensors[0]), *(torch.zeros_like(x, dtype=dtype) for x in tensors[1:])
-            for part in parts:
-                rows, tokens = part.queries
-                own = (None if x is None else x[rows, :, tokens] for x in (lse, lse_grad))
-                of_matrix = None if matrix_grad is None else matrix_grad[:, :, tokens, part.keys[1]]
-                inputs = grad[rows, tokens], *self._inputs(part), out[rows, tokens], *own, of_matrix
-                results = kernels.backward(part.attention, *inputs)
-                grads[0][rows, tokens] = results[0]
-                for total, result in zip(grads[1:], results[1:], strict=True):
-                    places.add(total, part.keys, result)
-        likes = self.query, self.key, self.value
-        return tuple(each.view(like.shape) for each, like in zip(grads, likes, strict=True))  # type: ignore[return-value]
-
-    def _forward_at_once(self) -> tuple[Tensor, Tensor] | None:
-        lengths = self._lengths_at_once()
-        inputs = self.query, self.key, self.value
-        return None if lengths is None else kernels.forward_packed(self.attention, *inputs, lengths)
-
-    def _backward_at_once(self, grad: Tensor, out: Tensor, lse: Tensor) -> Gradients | None:
-        lengths = self._lengths_at_once()
-        inputs = grad, self.query, self.key, self.value, out, lse
-        return None if lengths is None else kernels.backward_packed(self.attention, *inputs, lengths)
-
-    def _lengths_at_once(self) -> tuple[list[int], list[int]] | None:
-        """Return the lengths of packed sequences if one call of the device's kernel computes them all."""
-        if self.query_ends is None or not kernels.packs(self.attention, self.query, self.value):
-            return None
-        lengths = places.lengths(self)
-        return lengths if lengths is not None and kernels.takes_packed(self.attention, lengths) else None
-
-
-def _batched(tensor: Tensor) -> Tensor:
-    return tensor if tensor.dim() == 4 else tensor[None]
-
-
-def _covers(part: Part, query: Tensor) -> bool:
-    rows, tokens = part.queries
-    return rows == WHOLE[0] and tokens in (WHOLE[1], slice(0, query.shape[1]))
-
-
-def _with_sink(out: Tensor, lse: Tensor, sink: Tensor) -> tuple[Tensor, Tensor]:
-    """Return output and sums with one more key for each head, whose value is 0."""
-    lse = lse.masked_fill(lse == math.inf, -math.inf)
-    total = torch.logaddexp(lse, sink.float()[:, None])
-    part = (lse - total).exp().transpose(-1, -2)[..., None]
-    return (out * part).to(out.dtype), total
+        computation.weigh(self, out)
 
 
 FIELDS = frozenset(field.name for field in dataclasses.fields(Request))

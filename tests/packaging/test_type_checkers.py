@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.flash_attn import stub as flash_attn
 from tests.installation import FreshEnvironment
 from tests.platforms import REPOSITORY
 from tests.pynvml.stub import FILE, stub
@@ -77,6 +78,11 @@ def test_in_a_checkout(tmp_path: pathlib.Path) -> None:
 @pytest.mark.long
 def test_of_an_installed_wheel(fresh_environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     expect_errors(fresh_environment.python, tmp_path)
+
+
+def test_the_stub_of_flash_attn_is_that_of_the_recorded_signatures() -> None:
+    message = "write it anew: python -m tests.flash_attn.stub"
+    assert flash_attn.FILE.read_text() == flash_attn.stub(), message
 
 
 def test_the_stub_of_pynvml_is_that_of_the_recorded_names() -> None:

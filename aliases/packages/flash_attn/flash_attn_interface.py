@@ -130,13 +130,15 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
 @_of_flash_attn_2
 def flash_attn_kvpacked_func(q: Tensor, kv: Tensor, **options: Any) -> Any:
     """Compute attention as :func:`flash_attn_func`; ``kv`` is (batch, keys, 2, key heads, head size)."""
-    return _dense(q, *kv.unbind(2), **options)
+    k, v = kv.unbind(2)
+    return _dense(q, k, v, **options)
 
 
 @_of_flash_attn_2
 def flash_attn_qkvpacked_func(qkv: Tensor, **options: Any) -> Any:
     """Compute attention as :func:`flash_attn_func`; ``qkv`` is (batch, tokens, 3, heads, head size)."""
-    return _dense(*qkv.unbind(2), **options)
+    q, k, v = qkv.unbind(2)
+    return _dense(q, k, v, **options)
 
 
 @_of_flash_attn_2
@@ -153,15 +155,17 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> A
 @_of_flash_attn_2
 def flash_attn_varlen_kvpacked_func(q: Tensor, kv: Tensor, **options: Any) -> Any:
     """Compute attention as :func:`flash_attn_varlen_func`; ``kv`` is (all keys, 2, key heads, head size)."""
-    return _general("2 varlen", q, *kv.unbind(1), **options)
+    k, v = kv.unbind(1)
+    return _general("2 varlen", q, k, v, **options)
 
 
 @_of_flash_attn_2
 def flash_attn_varlen_qkvpacked_func(qkv: Tensor, cu_seqlens: Tensor, max_seqlen: int, **options: Any) -> Any:
     """Compute attention as :func:`flash_attn_varlen_func`; ``qkv`` is (all tokens, 3, heads, head size)."""
-    bounds = {"cu_seqlens_q": cu_seqlens, "cu_seqlens_k": cu_seqlens}
-    longest = {"max_seqlen_q": max_seqlen, "max_seqlen_k": max_seqlen}
-    return _general("2 varlen", *qkv.unbind(1), **bounds, **longest, **options)
+    q, k, v = qkv.unbind(1)
+    options |= {"cu_seqlens_q": cu_seqlens, "cu_seqlens_k": cu_seqlens}
+    options |= {"max_seqlen_q": max_seqlen, "max_seqlen_k": max_seqlen}
+    return _general("2 varlen", q, k, v, **options)
 
 
 @_of_flash_attn_2

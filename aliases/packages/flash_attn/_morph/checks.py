@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, int32
 
 from morph.aliases.attention import Request
-from morph.aliases.attention.request import FLOAT8
+from morph.aliases.attention.places import FLOAT8
 from morph.backends import active
 
 DTYPES = torch.float16, torch.bfloat16

@@ -141,7 +141,7 @@ def operators(
     release: str, forward: Any, backward: Any, fakes: tuple[Callable[..., Any], Callable[..., Any]]
 ) -> None:
     """Give a release its custom operators, with their fake implementations."""
-    PAIRS[release] = Pair(*map(operator, (forward, backward), fakes))
+    PAIRS[release] = Pair(operator(forward, fakes[0]), operator(backward, fakes[1]))
 
 
 def operator(custom: Any, fake: Callable[..., Any]) -> Operator:

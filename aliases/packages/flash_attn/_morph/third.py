@@ -11,7 +11,7 @@ from torch import Tensor
 
 from morph.aliases import attention as kernels
 from morph.aliases.attention import Request
-from morph.aliases.attention.request import FLOAT8
+from morph.aliases.attention.places import FLOAT8
 
 from . import checks
 from .fields import fields_of

@@ -176,7 +176,7 @@ class RotaryEmbedding(torch.nn.Module):
         assert sin is not None
         options = self.interleaved, seqlen_offset
         if kv is None:
-            return apply_rotary_emb_qkv_(qkv, cos, sin, cos_k, sin_k, *options, num_heads_q)
+            return apply_rotary_emb_qkv_(qkv, cos, sin, cos_k, sin_k, *options, num_heads_q)  # type: ignore[no-any-return]
         queries = apply_rotary_emb(qkv, cos, sin, self.interleaved, True, seqlen_offset)
         return queries, apply_rotary_emb_kv_(
             kv, cos if cos_k is None else cos_k, sin if sin_k is None else sin_k, *options

@@ -17,7 +17,7 @@ class ApplyRotaryEmb(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, *options: Any) -> Tensor:
         """Rotate; see :func:`.rotary.apply_rotary_emb`."""
-        defaults = False, False, 0, None, None
+        defaults: tuple[Any, ...] = (False, False, 0, None, None)
         interleaved, inplace, offsets, cu_seqlens, max_seqlen = (*options, *defaults[len(options) :])
         _keep(ctx, cos, sin, cu_seqlens, offsets=offsets)
         ctx.options = {"max_seqlen": max_seqlen, "interleaved": interleaved, "inplace": inplace}

@@ -52,8 +52,9 @@ class MHA(nn.Module):
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.num_heads_kv = num_heads if num_heads_kv is None else num_heads_kv
         self.cross_attn, self.causal, self.use_flash_attn = cross_attn, causal, use_flash_attn
-        for name in ("layer_idx", "dwconv", "rotary_emb_dim", "return_residual", "checkpointing"):
-            setattr(self, name, options[name])
+        self.layer_idx, self.dwconv = options["layer_idx"], options["dwconv"]
+        self.rotary_emb_dim = options["rotary_emb_dim"]
+        self.return_residual, self.checkpointing = options["return_residual"], options["checkpointing"]
         assert self.num_heads % self.num_heads_kv == 0, "num_heads must be divisible by num_heads_kv"
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
         self.head_dim = embed_dim // num_heads
@@ -219,7 +220,7 @@ class MHA(nn.Module):
         options["cache_seqlens"] = inference_params.seqlen_offset if lengths is None else lengths[:batch]
         options["alibi_slopes"] = getattr(inner, "alibi_slopes", None)
         new = kv.unbind(2)
-        return flash_attn_with_kvcache(q, *cache.unbind(2), *new, **options)  # type: ignore[return-value]
+        return flash_attn_with_kvcache(q, *cache.unbind(2), *new, **options)  # type: ignore[no-any-return]
 
 
 def _apart(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

@@ -153,9 +153,9 @@ class DropoutAddNorm(Norm):
 
     def forward(self, x0: Tensor, residual: Tensor | None = None) -> Any:
         """Apply dropout to ``x0`` in training, add the residual, and normalize."""
-        wanted = {"prenorm": self.prenorm, "residual_in_fp32": self.residual_in_fp32}
-        options = self.weight, self.bias, self.p if self.training else 0.0, self.eps
-        return dropout_add_norm(self.is_rms_norm, x0, residual, *options, **wanted)
+        dropout_p, fp32 = self.p if self.training else 0.0, self.residual_in_fp32
+        inputs = x0, residual, self.weight, self.bias, dropout_p, self.eps
+        return dropout_add_norm(self.is_rms_norm, *inputs, prenorm=self.prenorm, residual_in_fp32=fp32)
 
 
 def _dropped(x: Tensor, p: float) -> tuple[Tensor, Tensor | None]:
