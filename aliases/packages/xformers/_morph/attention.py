@@ -13,9 +13,8 @@ from torch.nn import functional
 from morph.aliases.attention import Part, Request
 from morph.software import capture
 
+from .biases import AttentionBias, PackedBias
 from .inputs import Inputs
-from .packed import PackedBias
-from .plain import AttentionBias
 from .windows import ALL, Block
 
 

@@ -8,8 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .packed import BlockDiagonalMask, PackedBias
-from .plain import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
+from .biases import (
+    AttentionBias,
+    BlockDiagonalMask,
+    LowerTriangularMask,
+    LowerTriangularMaskWithTensorBias,
+    PackedBias,
+)
 
 Bias = Tensor | AttentionBias | None
 

@@ -1,4 +1,4 @@
-"""Biases of sequences of different lengths that follow each other in one tensor."""
+"""Biases of sequences of one length, and of sequences that follow each other in one tensor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,115 @@ import torch
 from torch import Tensor
 
 from .lengths import _SeqLenInfo
-from .plain import AttentionBias, require_window
-from .windows import ALL, CAUSAL, CAUSAL_FROM_START, Block, Window, ranged
+from .windows import ALL, CAUSAL, CAUSAL_FROM_START, Block, Window, materialized, ranged
 
+Bias = TypeVar("Bias", bound="AttentionBias")
 Packed = TypeVar("Packed", bound="PackedBias")
+
+
+class AttentionBias:
+    """What is added to the scores of attention, mostly 0 and minus infinity, without a matrix."""
+
+    window: Any
+    """The keys that a query sees."""
+
+    def to(self: Bias, device: torch.device) -> Bias:
+        """Return it on ``device``."""
+        return self
+
+    def blocks(self, queries: int, keys: int) -> list[Block]:
+        """Return which of ``queries`` queries see which of ``keys`` keys."""
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
+    def materialize(
+        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
+    ) -> Tensor:
+        """Return the bias as a matrix of ``shape`` (..., queries, keys)."""
+        try:
+            blocks = self.blocks(*shape[-2:])
+        except NotImplementedError:
+            raise NotImplementedError from None
+        return materialized(blocks, shape, dtype, device)
+
+
+class _WholeBias(AttentionBias):
+    """A bias that is one window."""
+
+    def blocks(self, queries: int, keys: int) -> list[Block]:
+        """Return one block."""
+        return [Block(slice(0, queries), slice(0, keys), keys, self.window)]
+
+
+class LowerTriangularMask(_WholeBias):
+    """A query sees the keys up to its own position, counted from the first ones.
+
+    Args:
+        device: Without effect.
+    """
+
+    window = CAUSAL_FROM_START
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        pass
+
+    def add_bias(self, bias: Tensor) -> LowerTriangularMaskWithTensorBias:
+        """Return this mask together with the matrix ``bias``."""
+        return LowerTriangularMaskWithTensorBias(bias)
+
+
+class LowerTriangularMaskWithTensorBias(LowerTriangularMask):
+    """A causal mask and a matrix.
+
+    Args:
+        bias: Of shape (batch, heads, queries, keys).
+    """
+
+    def __init__(self, bias: Tensor) -> None:
+        self._bias = bias
+
+    def to(self, device: torch.device) -> LowerTriangularMaskWithTensorBias:
+        """Return it on ``device``."""
+        return LowerTriangularMaskWithTensorBias(self._bias.to(device))
+
+    def materialize(
+        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
+    ) -> Tensor:
+        """Return the mask and the matrix added, as a matrix of ``shape`` (..., queries, keys)."""
+        return super().materialize(shape, dtype, device) + self._bias
+
+
+class LowerTriangularFromBottomRightMask(_WholeBias):
+    """A query sees the keys up to its own position, counted from the last ones."""
+
+    window = CAUSAL
+
+    def make_local_attention(self, window_size: int) -> LowerTriangularFromBottomRightLocalAttentionMask:
+        """Return a mask with at most ``window_size`` keys for each query."""
+        return LowerTriangularFromBottomRightLocalAttentionMask(window_size)
+
+
+@dataclass
+class LowerTriangularFromBottomRightLocalAttentionMask(LowerTriangularFromBottomRightMask):
+    """The last ``_window_size`` keys up to a query's own position, counted from the last ones."""
+
+    _window_size: int
+
+    def __post_init__(self) -> None:
+        self.window = CAUSAL.of_size(self._window_size)
+
+
+@dataclass
+class LocalAttentionFromBottomRightMask(_WholeBias):
+    """The keys from ``window_left`` before a query to ``window_right`` after it, counted from the ends."""
+
+    window_left: int
+    window_right: int
+
+    def __post_init__(self) -> None:
+        for name in ("window_left", "window_right"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} should not be negative, and is {getattr(self, name)}")
+        self.window = Window(self.window_left, self.window_right)
 
 
 class PackedBias(AttentionBias):
@@ -22,11 +127,7 @@ class PackedBias(AttentionBias):
 
     q_seqinfo: _SeqLenInfo
     k_seqinfo: Any
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return ALL
+    window = ALL
 
     def read(self) -> None:
         """Read the lengths that the device has."""
@@ -139,26 +240,20 @@ class BlockDiagonalMask(PackedBias):
 class BlockDiagonalCausalMask(BlockDiagonalMask):
     """A query sees the keys of its own sequence up to its own position, counted from the beginning."""
 
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL_FROM_START
+    window = CAUSAL_FROM_START
 
 
 @dataclass
 class BlockDiagonalCausalFromBottomRightMask(BlockDiagonalMask):
     """A query sees the keys of its own sequence up to its own position, counted from the end."""
 
+    window = CAUSAL
+
     def __post_init__(self) -> None:
         for index, (queries, keys) in enumerate(_counts(self)):
             if keys < queries:
                 message = f"Block #{index} has num_keys={keys} and num_queries={queries}."
                 raise ValueError(f"{message} Expected `num_keys >= num_queries`")
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
 
 
 @dataclass
@@ -168,16 +263,11 @@ class BlockDiagonalCausalLocalAttentionMask(BlockDiagonalCausalMask):
     _window_size: int = 0
 
     def __post_init__(self) -> None:
-        require_window(self._window_size)
+        self.window = CAUSAL_FROM_START.of_size(self._window_size)
         for queries, keys in _counts(self):
             if queries - self._window_size >= keys:
                 window = f"a window of {self._window_size}"
                 raise RuntimeError(f"the last of {queries} queries see none of {keys} keys in {window}")
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL_FROM_START._replace(left=self._window_size - 1)
 
 
 @dataclass
@@ -188,12 +278,7 @@ class BlockDiagonalCausalLocalAttentionFromBottomRightMask(BlockDiagonalCausalFr
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_window(self._window_size)
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL._replace(left=self._window_size - 1)
+        self.window = CAUSAL.of_size(self._window_size)
 
 
 def _counts(bias: PackedBias) -> list[tuple[int, int]]:
@@ -207,3 +292,12 @@ def _lengths(tensors: Sequence[Tensor]) -> list[int]:
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([each.reshape([1, -1, *each.shape[2:]]) for each in tensors], dim=1)
+
+
+__all__ = [
+    *("AttentionBias", "BlockDiagonalCausalFromBottomRightMask"),
+    *("BlockDiagonalCausalLocalAttentionFromBottomRightMask", "BlockDiagonalCausalLocalAttentionMask"),
+    *("BlockDiagonalCausalMask", "BlockDiagonalMask", "LocalAttentionFromBottomRightMask"),
+    *("LowerTriangularFromBottomRightLocalAttentionMask", "LowerTriangularFromBottomRightMask"),
+    *("LowerTriangularMask", "LowerTriangularMaskWithTensorBias"),
+]
