@@ -29,7 +29,8 @@ def get_alibi_slopes(nheads: int) -> list[float]:
 class MHA(nn.Module):
     """Multi-head attention.
 
-    Windows and ALiBi need ``use_flash_attn``, and a cache a ``layer_idx``; ``fused_bias_fc`` has no effect.
+    Windows and ALiBi need ``use_flash_attn``, a cache needs a
+    ``layer_idx``, convolutions are refused, and ``fused_bias_fc`` has no effect.
     """
 
     @_initializer
@@ -52,8 +53,11 @@ class MHA(nn.Module):
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.num_heads_kv = num_heads if num_heads_kv is None else num_heads_kv
         self.cross_attn, self.causal, self.use_flash_attn = cross_attn, causal, use_flash_attn
-        self.layer_idx, self.dwconv = options["layer_idx"], options["dwconv"]
-        self.rotary_emb_dim = options["rotary_emb_dim"]
+        if options["dwconv"]:
+            raise NotImplementedError(
+                "morph does not serve dwconv: use torch.nn.Conv1d after the projections"
+            )
+        self.layer_idx, self.rotary_emb_dim = options["layer_idx"], options["rotary_emb_dim"]
         self.return_residual, self.checkpointing = options["return_residual"], options["checkpointing"]
         assert self.num_heads % self.num_heads_kv == 0, "num_heads must be divisible by num_heads_kv"
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
@@ -69,8 +73,6 @@ class MHA(nn.Module):
             self.Wkv = nn.Linear(embed_dim, kv_dim, bias=qkv_proj_bias, **where)
         else:
             self.Wqkv = nn.Linear(embed_dim, embed_dim + kv_dim, bias=qkv_proj_bias, **where)
-        if self.dwconv:
-            self._make_convolutions(kv_dim)
         slopes = torch.tensor(get_alibi_slopes(num_heads), device=device) if use_alibi else None
         classes: Any = SelfAttention, CrossAttention
         if use_flash_attn:
@@ -128,7 +130,7 @@ class MHA(nn.Module):
         else:
             assert x_kv is None
             assert mixer_subset is None
-            qkv = self._convolved("dwconv_qkv", self.Wqkv(x))
+            qkv = self.Wqkv(x)
             packed = qkv.reshape(*qkv.shape[:-1], 3, -1, self.head_dim)
             context = self._context(inference_params, kwargs, packed)
         out = self.out_proj(context.flatten(-2))
@@ -141,7 +143,6 @@ class MHA(nn.Module):
             assert max_seqlen is not None
             assert key_padding_mask is None
             assert self.use_flash_attn
-            assert not self.dwconv
             assert self.rotary_emb_dim == 0
         if key_padding_mask is not None:
             assert max_seqlen is None
@@ -149,7 +150,6 @@ class MHA(nn.Module):
         if inference_params is not None:
             assert key_padding_mask is None
             assert cu_seqlens is None
-            assert not self.dwconv, "Generation does not support dwconv yet"
 
     def _queries_and_keys(self, x: Tensor, x_kv: Tensor | None, mixer_subset: Any) -> tuple[Tensor, Tensor]:
         if self.cross_attn:
@@ -157,21 +157,8 @@ class MHA(nn.Module):
             kv = self.Wkv(x if x_kv is None else x_kv)
         else:
             q, kv = self.Wqkv(x).tensor_split([self.num_heads * self.head_dim], dim=-1)
-        q, kv = self._convolved("dwconv_q", q), self._convolved("dwconv_kv", kv)
         q = q.reshape(*q.shape[:-1], -1, self.head_dim)
         return q, kv.reshape(*kv.shape[:-1], 2, -1, self.head_dim)
-
-    def _make_convolutions(self, kv_dim: int) -> None:
-        sizes = {"dwconv_q": self.embed_dim, "dwconv_kv": kv_dim}
-        if self.num_heads_kv == self.num_heads:
-            sizes = {"dwconv_qkv": self.embed_dim + kv_dim}
-        for name, size in sizes.items():
-            setattr(self, name, nn.Conv1d(size, size, kernel_size=3, padding=2, groups=size))
-
-    def _convolved(self, name: str, tokens: Tensor) -> Tensor:
-        if not self.dwconv:
-            return tokens
-        return getattr(self, name)(tokens.transpose(1, 2))[..., :-2].transpose(1, 2).contiguous()  # type: ignore[no-any-return]
 
     def _context(self, inference_params: Any, kwargs: dict[str, Any], *inputs: Tensor) -> Tensor:
         """Rotate and attend, with one tensor of queries, keys and values, or with separate queries."""

@@ -15,19 +15,19 @@ _of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 @_of_layer_norm
 def dropout_add_layer_norm(**arguments: Any) -> Any:
     """Apply dropout to ``x0``, add the residual, and normalize."""
-    return dropout_add_norm(False, **arguments)
+    return dropout_add_norm(**arguments, is_rms_norm=False)
 
 
 @_of_layer_norm
 def dropout_add_layer_norm_parallel_residual(**arguments: Any) -> Any:
     """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
-    return dropout_add_norm_parallel_residual(False, **arguments)
+    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=False)
 
 
 @_of_layer_norm
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:
     """Normalize the last dimension of ``x``."""
-    return dropout_add_norm(False, x, None, weight, bias, 0.0, epsilon)  # type: ignore[no-any-return]
+    return dropout_add_norm(x, None, weight, bias, 0.0, epsilon)  # type: ignore[no-any-return]
 
 
 class DropoutAddLayerNorm(DropoutAddNorm):

@@ -1,8 +1,7 @@
-"""Both norms of dropped-out inputs and a residual, in float32: for one input or two."""
+"""Both norms of dropped-out inputs and a residual, in float32, for one input or two."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,67 +9,41 @@ from torch import Tensor
 from torch.nn import functional
 
 
-@dataclass(frozen=True)
-class Summed:
-    """The summed inputs of a norm.
-
-    Attributes:
-        total: In float32, so that the norm's input is not rounded to the residual's dtype.
-        kept: True where an element of ``x`` was not dropped; None without dropout.
-        kept1: Likewise for ``x1``.
-    """
-
-    total: Tensor
-    kept: Tensor | None
-    kept1: Tensor | None
-
-
-def add_up(
+def normalized(
     x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
     residual: Tensor | None = None,
     x1: Tensor | None = None,
+    weight1: Tensor | None = None,
+    bias1: Tensor | None = None,
+    eps: float = 1e-6,
     dropout_p: float = 0.0,
     rowscale: Tensor | None = None,
     colscale: Tensor | None = None,
-) -> Summed:
-    """Apply dropout to ``x``, scaled by row and column, and to ``x1``, and add a residual."""
-    total = x.float()
-    if rowscale is not None:
-        total = total * rowscale.reshape(*x.shape[:-1], 1)
-    if colscale is not None:
-        total = total * colscale
-    total, kept = _dropped(total, dropout_p)
+    is_rms_norm: bool = False,
+    out_dtype: torch.dtype | None = None,
+) -> tuple[list[Tensor], Tensor, Tensor | None, Tensor | None]:
+    """Apply dropout to ``x``, scaled by row and column, and to ``x1``, add a residual, and normalize the sum.
+
+    Returns:
+        The results, one for each weight, in ``out_dtype`` or the dtype of ``x``; the sum in float32, so
+        that the norm's input is not rounded; and which elements of ``x`` and of ``x1`` were kept, if some
+        were not.
+    """
+    total = x.float() if rowscale is None else x.float() * rowscale.reshape(*x.shape[:-1], 1)
+    total, kept = _dropped(total if colscale is None else total * colscale, dropout_p)
     kept1 = None
     if x1 is not None:
         second, kept1 = _dropped(x1.float(), dropout_p)
         total = total + second
-    if residual is not None:
-        total = total + residual
-    return Summed(total, kept, kept1)
-
-
-def normalize(
-    total: Tensor, weight: Tensor, bias: Tensor | None, eps: float, is_rms_norm: bool, dtype: torch.dtype
-) -> Tensor:
-    """Normalize the last dimension of a float32 tensor, by its root mean square with or without its mean."""
-    shape = total.shape[-1:]
-    with torch.autocast(total.device.type, enabled=False):
-        if not is_rms_norm:
-            wide = None if bias is None else bias.float()
-            return functional.layer_norm(total, shape, weight.float(), wide, eps).to(dtype)
-        normalized = functional.rms_norm(total, shape, weight.float(), eps)
-        return (normalized if bias is None else normalized + bias).to(dtype)
-
-
-def residual_dtype(x: Tensor, residual: Tensor | None, in_fp32: bool) -> torch.dtype:
-    """Return the dtype of the sum: that of the residual, or without one that of ``x`` or float32."""
-    if residual is not None:
-        return residual.dtype
-    return torch.float32 if in_fp32 else x.dtype
+    total = total if residual is None else total + residual
+    pairs = [(weight, bias)] if weight1 is None else [(weight, bias), (weight1, bias1)]
+    results = [_norm(total, *pair, eps, is_rms_norm).to(out_dtype or x.dtype) for pair in pairs]
+    return results, total, kept, kept1
 
 
 def dropout_add_norm(
-    is_rms_norm: bool,
     x0: Tensor,
     residual: Tensor | None,
     weight: Tensor,
@@ -79,21 +52,22 @@ def dropout_add_norm(
     epsilon: float,
     rowscale: Tensor | None = None,
     layerscale: Tensor | None = None,
+    is_rms_norm: bool = False,
     **wanted: bool,
 ) -> Any:
-    """Apply dropout to an input, scaled by row and column, add a residual, and normalize.
+    """Normalize one input.
 
     Returns:
         The result in the dtype of ``x0``; with ``prenorm`` also the sum; with ``return_dropout_mask`` also
         a uint8 mask of the kept elements.
     """
-    summed = add_up(x0, residual, None, dropout_p, rowscale, layerscale)
-    results = [normalize(summed.total, weight, bias, epsilon, is_rms_norm, x0.dtype)]
-    return _delivered(results, summed, x0, residual, [summed.kept], **wanted)
+    options: dict[str, Any] = {"eps": epsilon, "dropout_p": dropout_p, "is_rms_norm": is_rms_norm}
+    scales: dict[str, Any] = {"rowscale": rowscale, "colscale": layerscale}
+    results, total, kept, _ = normalized(x0, weight, bias, residual, **options, **scales)
+    return _delivered(results, total, x0, residual, [kept], **wanted)
 
 
 def dropout_add_norm_parallel_residual(
-    is_rms_norm: bool,
     x0: Tensor,
     x1: Tensor | None,
     residual: Tensor | None,
@@ -103,23 +77,26 @@ def dropout_add_norm_parallel_residual(
     bias1: Tensor | None,
     dropout_p: float,
     epsilon: float,
+    is_rms_norm: bool = False,
     **wanted: bool,
 ) -> Any:
-    """Apply dropout to two inputs, add them and a residual, and normalize the sum with two weights.
+    """Normalize the sum of two inputs with two weights; see :func:`dropout_add_norm`."""
+    options: dict[str, Any] = {"eps": epsilon, "dropout_p": dropout_p, "is_rms_norm": is_rms_norm}
+    given = x0, weight0, bias0, residual, x1, weight1, bias1
+    results, total, *kept = normalized(*given, **options)
+    both = [*results, None] if weight1 is None else results
+    return _delivered(both, total, x0, residual, kept, **wanted)
 
-    Returns:
-        Both results, the second one None without ``weight1``; with ``prenorm`` also the sum; with
-        ``return_dropout_mask`` also uint8 masks of the kept elements of ``x0`` and ``x1``.
-    """
-    summed = add_up(x0, residual, x1, dropout_p)
-    results: list[Any] = [normalize(summed.total, weight0, bias0, epsilon, is_rms_norm, x0.dtype), None]
-    if weight1 is not None:
-        results[1] = normalize(summed.total, weight1, bias1, epsilon, is_rms_norm, x0.dtype)
-    return _delivered(results, summed, x0, residual, [summed.kept, summed.kept1], **wanted)
+
+def residual_dtype(x: Tensor, residual: Tensor | None, in_fp32: bool) -> torch.dtype:
+    """Return the dtype of the sum: that of the residual, or without one that of ``x`` or float32."""
+    if residual is not None:
+        return residual.dtype
+    return torch.float32 if in_fp32 else x.dtype
 
 
 class Norm(torch.nn.Module):
-    """A norm with its parameters: a weight of ``start``, and a bias unless it is None."""
+    """A norm with its parameters: a weight of ``start``, and a bias if there is one."""
 
     weight: torch.nn.Parameter
     bias: torch.nn.Parameter | None
@@ -140,22 +117,30 @@ class Norm(torch.nn.Module):
 
 
 class DropoutAddNorm(Norm):
-    """One of the norms as a module, with dropout in training; see :func:`dropout_add_norm`."""
+    """One of the norms as a module, with dropout in training."""
 
     is_rms_norm: bool
 
-    def make_with_dropout(
-        self, hidden_size: int, prenorm: bool, p: float, eps: float, residual_in_fp32: bool, **where: Any
-    ) -> None:
+    def make_with_dropout(self, hidden_size: int, device: Any, dtype: Any, **options: Any) -> None:
         """Set the options and make the parameters."""
-        self.prenorm, self.p, self.eps, self.residual_in_fp32 = prenorm, p, eps, residual_in_fp32
-        self.make(hidden_size, not self.is_rms_norm, **where)
+        self.prenorm, self.residual_in_fp32 = options["prenorm"], options["residual_in_fp32"]
+        self.p, self.eps = options["p"], options["eps"]
+        self.make(hidden_size, not self.is_rms_norm, device=device, dtype=dtype)
 
     def forward(self, x0: Tensor, residual: Tensor | None = None) -> Any:
         """Apply dropout to ``x0`` in training, add the residual, and normalize."""
-        dropout_p, fp32 = self.p if self.training else 0.0, self.residual_in_fp32
-        inputs = x0, residual, self.weight, self.bias, dropout_p, self.eps
-        return dropout_add_norm(self.is_rms_norm, *inputs, prenorm=self.prenorm, residual_in_fp32=fp32)
+        options: dict[str, Any] = {"prenorm": self.prenorm, "residual_in_fp32": self.residual_in_fp32}
+        options |= {"dropout_p": self.p if self.training else 0.0, "epsilon": self.eps}
+        return dropout_add_norm(x0, residual, self.weight, self.bias, **options, is_rms_norm=self.is_rms_norm)
+
+
+def _norm(total: Tensor, weight: Tensor, bias: Tensor | None, eps: float, is_rms_norm: bool) -> Tensor:
+    shape, wide = total.shape[-1:], None if bias is None else bias.float()
+    with torch.autocast(total.device.type, enabled=False):
+        if not is_rms_norm:
+            return functional.layer_norm(total, shape, weight.float(), wide, eps)
+        result = functional.rms_norm(total, shape, weight.float(), eps)
+        return result if wide is None else result + wide
 
 
 def _dropped(x: Tensor, p: float) -> tuple[Tensor, Tensor | None]:
@@ -165,22 +150,19 @@ def _dropped(x: Tensor, p: float) -> tuple[Tensor, Tensor | None]:
     return x * kept / (1 - p), kept
 
 
-def _mask(kept: Tensor | None, x: Tensor) -> Tensor:
-    return torch.ones_like(x, dtype=torch.uint8) if kept is None else kept.to(torch.uint8)
-
-
 def _delivered(
     results: list[Any],
-    summed: Summed,
+    total: Tensor,
     x0: Tensor,
     residual: Tensor | None,
-    kept: list[Tensor | None],
+    kept: list[Any],
     prenorm: bool = False,
     residual_in_fp32: bool = False,
     return_dropout_mask: bool = False,
 ) -> Any:
     if prenorm:
-        results.append(summed.total.to(residual_dtype(x0, residual, residual_in_fp32)))
+        results = [*results, total.to(residual_dtype(x0, residual, residual_in_fp32))]
     if return_dropout_mask:
-        results.extend(_mask(each, x0) for each in kept)
+        masks = [torch.ones_like(x0, dtype=torch.bool) if each is None else each for each in kept]
+        results = [*results, *(each.to(torch.uint8) for each in masks)]
     return tuple(results) if len(results) > 1 else results[0]

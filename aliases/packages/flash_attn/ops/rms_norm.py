@@ -15,19 +15,19 @@ _of_rms_norm, _initializer = recorded(__name__), initializer(__name__)
 @_of_rms_norm
 def dropout_add_rms_norm(**arguments: Any) -> Any:
     """Apply dropout to ``x0``, add the residual, and normalize."""
-    return dropout_add_norm(True, **arguments)
+    return dropout_add_norm(**arguments, is_rms_norm=True)
 
 
 @_of_rms_norm
 def dropout_add_rms_norm_parallel_residual(**arguments: Any) -> Any:
     """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
-    return dropout_add_norm_parallel_residual(True, **arguments)
+    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=True)
 
 
 @_of_rms_norm
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     """Divide the last dimension of ``x`` by its root mean square."""
-    return dropout_add_norm(True, x, None, weight, None, 0.0, epsilon)  # type: ignore[no-any-return]
+    return dropout_add_norm(x, None, weight, None, 0.0, epsilon, is_rms_norm=True)  # type: ignore[no-any-return]
 
 
 class DropoutAddRMSNorm(DropoutAddNorm):

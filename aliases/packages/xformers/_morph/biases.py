@@ -292,12 +292,3 @@ def _lengths(tensors: Sequence[Tensor]) -> list[int]:
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([each.reshape([1, -1, *each.shape[2:]]) for each in tensors], dim=1)
-
-
-__all__ = [
-    *("AttentionBias", "BlockDiagonalCausalFromBottomRightMask"),
-    *("BlockDiagonalCausalLocalAttentionFromBottomRightMask", "BlockDiagonalCausalLocalAttentionMask"),
-    *("BlockDiagonalCausalMask", "BlockDiagonalMask", "LocalAttentionFromBottomRightMask"),
-    *("LowerTriangularFromBottomRightLocalAttentionMask", "LowerTriangularFromBottomRightMask"),
-    *("LowerTriangularMask", "LowerTriangularMaskWithTensorBias"),
-]

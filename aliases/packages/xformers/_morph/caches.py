@@ -289,13 +289,3 @@ def _padded(
     device = default_device(device)
     padded = _PaddedSeqLenInfo.from_seqlens_padded(keys, padding, device=device)
     return _SeqLenInfo.from_seqlens(queries, device=device), padded
-
-
-__all__ = [
-    *("BlockDiagonalCausalLocalAttentionPaddedKeysMask", "BlockDiagonalCausalWithOffsetGappyKeysMask"),
-    *("BlockDiagonalCausalWithOffsetPaddedKeysMask", "BlockDiagonalGappyKeysMask"),
-    *("BlockDiagonalLocalAttentionPaddedKeysMask", "BlockDiagonalPaddedKeysMask"),
-    *("PagedBlockDiagonalCausalWithOffsetGappyKeysMask",),
-    *("PagedBlockDiagonalCausalWithOffsetPaddedKeysMask", "PagedBlockDiagonalGappyKeysMask"),
-    *("PagedBlockDiagonalPaddedKeysMask",),
-]

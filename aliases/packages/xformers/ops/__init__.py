@@ -5,10 +5,6 @@ from __future__ import annotations
 
 from . import fmha
 from .fmha import (
-    AttentionBias,
-    AttentionOp,
-    AttentionOpBase,
-    LowerTriangularMask,
     MemoryEfficientAttentionCkOp,
     MemoryEfficientAttentionCutlassFwdFlashBwOp,
     MemoryEfficientAttentionCutlassOp,
@@ -19,6 +15,8 @@ from .fmha import (
     memory_efficient_attention_forward,
     memory_efficient_attention_forward_requires_grad,
 )
+from .fmha.attn_bias import AttentionBias, LowerTriangularMask
+from .fmha.common import AttentionOp, AttentionOpBase
 from .indexing import index_select_cat, scaled_index_add
 from .rmsnorm import RMSNorm
 from .rope_padded import rope_padded

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..._morph.original import initializer, recorded
-from ..normalization import Norm, add_up, normalize, residual_dtype
+from ..normalization import Norm, normalized, residual_dtype
 
 _of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 
@@ -17,13 +17,16 @@ _of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 def layer_norm_fn(
     x: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
     residual: Tensor | None,
     x1: Tensor | None,
-    eps: float,
-    dropout_p: float,
+    weight1: Tensor | None,
     rowscale: Tensor | None,
-    is_rms_norm: bool,
+    zero_centered_weight: bool,
+    prenorm: bool,
+    residual_in_fp32: bool,
+    return_dropout_mask: bool,
+    out: Tensor | None,
+    residual_out: Tensor | None,
     **options: Any,
 ) -> Any:
     """Apply dropout to the inputs, ``x`` scaled by row, add them and a residual up, and normalize the sum.
@@ -38,18 +41,15 @@ def layer_norm_fn(
     assert residual is None or residual.shape == x.shape
     assert x1 is None or x1.shape == x.shape
     assert x1 is None or rowscale is None, "rowscale is not supported with parallel LayerNorm"
-    summed = add_up(x, residual, x1, dropout_p, rowscale)
-    dtype, offset = options["out_dtype"] or x.dtype, 1 if options["zero_centered_weight"] else 0
-    result = normalize(summed.total, weight + offset, bias, eps, is_rms_norm, dtype)
-    results = [_delivered(result, options["out"])]
-    if options["weight1"] is not None:
-        weight1, bias1 = options["weight1"] + offset, options["bias1"]
-        results.append(normalize(summed.total, weight1, bias1, eps, is_rms_norm, dtype))
-    if options["prenorm"]:
-        total = summed.total.to(residual_dtype(x, residual, options["residual_in_fp32"]))
-        results.append(_delivered(total, options["residual_out"]))
-    if options["return_dropout_mask"]:
-        return *results, summed.kept, summed.kept1
+    offset = 1 if zero_centered_weight else 0
+    options |= {"residual": residual, "x1": x1, "rowscale": rowscale}
+    options["weight1"] = None if weight1 is None else weight1 + offset
+    results, total, *kept = normalized(x, weight + offset, **options)
+    results[0] = _delivered(results[0], out)
+    if prenorm:
+        results.append(_delivered(total.to(residual_dtype(x, residual, residual_in_fp32)), residual_out))
+    if return_dropout_mask:
+        return *results, *kept
     return tuple(results) if len(results) > 1 else results[0]
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..._morph import biases, caches, lengths
+from ..._morph import lengths
 from ..._morph.biases import *
 from ..._morph.caches import *
 
@@ -19,5 +19,6 @@ _get_default_bias_device = lengths.default_device
 _SeqLenInfo, _PaddedSeqLenInfo = lengths._SeqLenInfo, lengths._PaddedSeqLenInfo
 _GappySeqInfo = lengths._GappySeqInfo
 
-for _each in (*biases.__all__, *caches.__all__, "_SeqLenInfo", "_PaddedSeqLenInfo", "_GappySeqInfo"):
-    globals()[_each].__module__ = __name__  # where pickles look for them
+for _each in (*list(globals().values()), _SeqLenInfo, _PaddedSeqLenInfo, _GappySeqInfo):
+    if isinstance(_each, type) and _each.__module__.startswith("xformers._morph."):
+        _each.__module__ = __name__  # where pickles look for them
