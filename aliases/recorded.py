@@ -83,11 +83,12 @@ def _returned(body: Callable[..., Any]) -> dict[str, Any]:
 def _made(body: Callable[..., Any], name: str, signature: str) -> Any:
     """Compile a function that passes all of its arguments to ``body``, each by its name."""
     source = f"def make(body):\n def {name}{signature}:\n  return body({{}})\n return {name}"
-    space: dict[str, Any] = {}
-    namespace = body.__globals__  # of the served module, which tracebacks and Dynamo look up by its name
+    namespace, space = body.__globals__, dict[str, Any]()  # those that tracebacks and Dynamo look up by name
     exec(source.format(""), namespace, space)
     names = inspect.signature(space["make"](body)).parameters
-    exec(source.format(", ".join(f"{each}={each}" for each in names)), namespace, space)
+    place, line = body.__code__.co_filename, body.__code__.co_firstlineno
+    text = "\n" * (line - 2) + source.format(", ".join(f"{each}={each}" for each in names))
+    exec(compile(text, place, "exec"), namespace, space)
     made = space["make"](body)
     made.__module__ = body.__module__
     made.__qualname__ = body.__qualname__ if name == "__init__" else name
