@@ -46,18 +46,9 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention for a batch of sequences of one length.
+    """Compute attention for a batch, as :meth:`.request.Request.forward` does.
 
-    Args:
-        attention: The options.
-        query: Of shape (batch, queries, heads, head size).
-        key: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
-        value: Of shape (batch, keys, key heads, value size).
-
-    Returns:
-        The output, of shape (batch, queries, heads, value size) and the queries' dtype; and the logarithm
-        of the softmax's sums, float32 of shape (batch, heads, queries). A query that sees no key has 0 and
-        infinity.
+    The tensors are of shape (batch, tokens, heads, size); the key heads divide the heads.
     """
     out, lse = _kernel(attention, query, value).forward(attention, query, key, value)
     return out, lse
@@ -74,15 +65,7 @@ def backward(
     lse_grad: Tensor | None = None,
     matrix_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients of :func:`forward`.
-
-    ``out`` and ``lse`` are the results of ``forward``, or of an attention of which these keys are a part;
-    ``grad`` and ``lse_grad`` are their gradients. ``matrix_grad``, zeros of shape
-    (batch, heads, queries, keys), receives the gradient of the attention's matrix.
-
-    Returns:
-        The gradients of query, key and value, in their dtype or float32.
-    """
+    """Compute the gradients of :func:`forward`, as :meth:`.request.Request.backward` does."""
     if lse_grad is not None or matrix_grad is not None:
         return blockwise.backward(attention, grad, query, key, value, out, lse, lse_grad, matrix_grad)
     kernel = _kernel(attention, query, value)

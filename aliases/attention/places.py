@@ -46,13 +46,13 @@ def parts(request: Request) -> list[Part]:
     attention = request.attention
     if _is_dense(request):
         return [Part(WHOLE, WHOLE, attention)]
-    queries, keys = _of_queries(request), _of_keys(request)
+    keys = _of_keys(request)
     first = keys[0][1] if keys else None
     own_rows = all(each is None for each in (request.query_ends, request.queries_used, request.key_ends))
     cached = own_rows and request.rows is None and request.table is None and request.query_scale is None
     if cached and all(tokens == first for _, tokens in keys):
         return [Part(WHOLE, (slice(0, len(keys)), first), attention)]  # type: ignore[arg-type]
-    pairs = enumerate(zip(queries, keys, strict=True))
+    pairs = enumerate(zip(_of_queries(request), keys, strict=True))
     return [Part(*pair, attention.of_sequence(index), index) for index, pair in pairs]
 
 

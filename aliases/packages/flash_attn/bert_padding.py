@@ -62,10 +62,8 @@ def unpad_input(
 ) -> tuple[Tensor, Tensor, Tensor, int, Tensor]:
     """Remove the padding of a batch.
 
-    Args:
-        hidden_states: Of shape (batch, tokens, ...).
-        attention_mask: Of shape (batch, tokens), bool or int: 1 for valid tokens, 0 for padding.
-        unused_mask: Of the same shape: 1 for tokens that are kept although they are not used.
+    ``attention_mask``, bool or int of shape (batch, tokens), is 1 for valid tokens, and ``unused_mask`` for
+    tokens that are kept although they are not used.
 
     Returns:
         The kept tokens, of shape (kept tokens, ...); their indices in the flattened batch; where each
@@ -85,10 +83,8 @@ def unpad_input_for_concatenated_sequences(
 ) -> tuple[Tensor, Tensor, Tensor, int]:
     """Remove the padding of a batch whose rows each hold several sequences, one after the other.
 
-    Args:
-        hidden_states: Of shape (batch, tokens, ...).
-        attention_mask_in_length: int of shape (batch, tokens): the lengths of the sequences in each row,
-            then zeros.
+    ``attention_mask_in_length``, of shape (batch, tokens), holds the lengths of the sequences in each row,
+    then zeros.
 
     Returns:
         The valid tokens, of shape (valid tokens, ...); their indices in the flattened batch; where each
@@ -105,14 +101,7 @@ def unpad_input_for_concatenated_sequences(
 def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -> Tensor:
     """Restore tokens to their positions in a batch.
 
-    Args:
-        hidden_states: Of shape (tokens, ...).
-        indices: The index of each token in the flattened batch.
-        batch: The number of sequences in the batch.
-        seqlen: The number of tokens of each sequence.
-
-    Returns:
-        Of shape (batch, seqlen, ...), zero elsewhere.
+    The tokens have the given indices in the flattened batch of shape (batch, seqlen, ...); others are zero.
     """
     padded: Tensor = index_put_first_axis(hidden_states, indices, batch * seqlen)  # type: ignore[no-untyped-call]
     return padded.reshape(batch, seqlen, *padded.shape[1:])

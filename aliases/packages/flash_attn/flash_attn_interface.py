@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import flash_attn_2_cuda as flash_attn_gpu  # noqa: F401 (a name of the original)
@@ -15,7 +16,7 @@ from morph.aliases.attention.weights import block_size
 
 from ._morph import second
 from ._morph.caching import OVER_CACHE, lengths_of
-from ._morph.differentiable import attend, contiguous, operators
+from ._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
 from ._morph.direct import attend as attend_directly
 from ._morph.fields import fields_of
 from ._morph.original import recorded
@@ -25,6 +26,7 @@ USE_TRITON_ROCM = os.getenv("FLASH_ATTENTION_TRITON_AMD_ENABLE", "FALSE") == "TR
 
 _torch_custom_op_wrapper = torch.library.custom_op
 _torch_register_fake_wrapper = torch.library.register_fake
+_CONTIGUOUS = "q", "k_new", "v_new", "seqused_k", "cache_batch_idx", "block_table"
 _of_flash_attn_2 = recorded(__name__)
 
 
@@ -50,28 +52,28 @@ def _get_block_size_n(device: torch.device, head_dim: int, is_dropout: bool, is_
 @_of_flash_attn_2
 def _flash_attn_forward(**arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Compute attention."""
-    return second.forward(arguments)
+    return second.forward(fields_of(arguments), arguments)
 
 
 @custom_op("flash_attn::_flash_attn_varlen_forward", mutates_args=())
 @_of_flash_attn_2
 def _flash_attn_varlen_forward(**arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Compute attention within each sequence."""
-    return second.forward(arguments)
+    return second.forward(fields_of(arguments), arguments)
 
 
 @custom_op("flash_attn::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
 @_of_flash_attn_2
 def _flash_attn_backward(**arguments: Any) -> Tensor:
     """Write the gradients into ``dq``, ``dk`` and ``dv``."""
-    return second.backward(arguments)[3]
+    return _sums(fields_of(arguments), arguments)
 
 
 @custom_op("flash_attn::_flash_attn_varlen_backward", mutates_args=("dq", "dk", "dv"))
 @_of_flash_attn_2
 def _flash_attn_varlen_backward(**arguments: Any) -> Tensor:
     """Write the gradients into ``dq``, ``dk`` and ``dv``."""
-    return second.backward(arguments)[3]
+    return _sums(fields_of(arguments), arguments)
 
 
 @_of_flash_attn_2
@@ -94,13 +96,17 @@ def _flash_attn_varlen_backward_fake(**arguments: Any) -> Tensor:
     return second.differentiated(**arguments)
 
 
-operators(
-    "2", _flash_attn_forward, _flash_attn_backward, (_flash_attn_forward_fake, _flash_attn_backward_fake)
+def _sums(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Tensor:
+    return second.backward(fields, others)[3]
+
+
+PAIRS["2"] = Pair(
+    operator(_flash_attn_forward, _flash_attn_forward_fake, second.forward),
+    operator(_flash_attn_backward, _flash_attn_backward_fake, _sums),
 )
-operators(
-    "2 varlen",
-    *(_flash_attn_varlen_forward, _flash_attn_varlen_backward),
-    (_flash_attn_varlen_forward_fake, _flash_attn_varlen_backward_fake),
+PAIRS["2 varlen"] = Pair(
+    operator(_flash_attn_varlen_forward, _flash_attn_varlen_forward_fake, second.forward),
+    operator(_flash_attn_varlen_backward, _flash_attn_varlen_backward_fake, _sums),
 )
 _wrapped_flash_attn_forward = torch.ops.flash_attn._flash_attn_forward
 _wrapped_flash_attn_varlen_forward = torch.ops.flash_attn._flash_attn_varlen_forward
@@ -187,10 +193,11 @@ def flash_attn_with_kvcache(return_softmax_lse: bool, cache_seqlens: Any, **opti
     q, causal = options["q"], options["causal"]
     causal = causal and (q.shape[1] > 1 or options["alibi_slopes"] is not None)
     lengths = lengths_of(cache_seqlens, len(q), q.device)
-    new = {"k_new": options.pop("k"), "v_new": options.pop("v"), "seqused_k": lengths}
-    tensors = ("cache_batch_idx", "block_table", "k_new", "v_new", "seqused_k", "q")
-    options |= {name: maybe_contiguous(each) for name, each in (options | new).items() if name in tensors}
-    out, lse = OVER_CACHE(fields_of({**options, "causal": causal}), release=2)
+    options |= {"k_new": options.pop("k"), "v_new": options.pop("v"), "seqused_k": lengths, "causal": causal}
+    for name in _CONTIGUOUS:
+        if options[name] is not None:
+            options[name] = contiguous(options[name])
+    out, lse = OVER_CACHE(fields_of(options), release=2)
     return (out, lse) if return_softmax_lse else out
 
 

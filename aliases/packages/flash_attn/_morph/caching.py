@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.library import custom_op
 
 from . import second, third
 from .differentiable import operator
+from .fields import fields_of
 from .original import written
 
 _SIGNATURE = (
@@ -24,7 +26,7 @@ _SIGNATURE = (
 @custom_op("flash_attn::_fwd_kvcache", mutates_args=("k_cache", "v_cache"))
 @written(_SIGNATURE)
 def _fwd_kvcache(release: int, **arguments: Any) -> tuple[Tensor, Tensor]:
-    return second.with_cache(arguments) if release == 2 else third.forward(arguments)
+    return _computed(fields_of(arguments), {"release": release})
 
 
 @written(_SIGNATURE)
@@ -32,7 +34,11 @@ def _fake(q: Tensor, v_cache: Tensor, **others: Any) -> tuple[Tensor, Tensor]:
     return third.attended(q, v_cache)
 
 
-OVER_CACHE = operator(_fwd_kvcache, _fake)
+def _computed(fields: Mapping[str, Any], others: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+    return second.with_cache(fields) if others["release"] == 2 else third.forward(fields, others)
+
+
+OVER_CACHE = operator(_fwd_kvcache, _fake, _computed)
 
 
 def lengths_of(cache_seqlens: int | Tensor | None, batch_size: int, device: torch.device) -> Tensor | None:

@@ -17,23 +17,25 @@ from .fields import arguments_of
 
 Fields = Mapping[str, Any]
 Results = tuple[Tensor, ...]
+Compute = Callable[[Fields, Mapping[str, Any]], Any]
 
 _INPUTS = "query", "key", "value"
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A custom operator: what an observer of a call sees, and the function that computes it otherwise."""
+    """A custom operator, which an observer of a call sees, and what computes it from fields and others."""
 
     observed: Any
-    function: Callable[..., Any]
+    compute: Compute
     parameters: tuple[str, ...]
 
     def __call__(self, fields: Fields, **others: Any) -> Any:
         """Call it with the fields and other arguments that it has parameters for."""
+        if not watched(fields["query"], fields["key"], fields["value"]):
+            return self.compute(fields, others)
         known = {name: value for name, value in others.items() if name in self.parameters}
-        compute = self.observed if watched(*(fields[name] for name in _INPUTS)) else self.function
-        return compute(**arguments_of(self.parameters, fields), **known)
+        return self.observed(**arguments_of(self.parameters, fields), **known)
 
 
 @dataclass(frozen=True)
@@ -137,19 +139,12 @@ class _Attention(torch.autograd.Function):
         return None, None, None, *(grads.get(name) for name in ctx.names)
 
 
-def operators(
-    release: str, forward: Any, backward: Any, fakes: tuple[Callable[..., Any], Callable[..., Any]]
-) -> None:
-    """Give a release its custom operators, with their fake implementations."""
-    PAIRS[release] = Pair(operator(forward, fakes[0]), operator(backward, fakes[1]))
-
-
-def operator(custom: Any, fake: Callable[..., Any]) -> Operator:
+def operator(custom: Any, fake: Callable[..., Any], compute: Compute) -> Operator:
     """Register the fake implementation of a custom operator, which a graph holds as one kernel."""
     custom.register_fake(fake)
     as_one_kernel(custom)
     parameters = inspect.signature(custom._init_fn).parameters
-    return Operator(custom._opoverload, custom._init_fn, tuple(parameters))
+    return Operator(custom._opoverload, compute, tuple(parameters))
 
 
 def seed_of(state: Tensor) -> int:

@@ -39,7 +39,7 @@ def varlen_fwd(out: Tensor | None, **arguments: Any) -> list[Tensor]:
 )
 def bwd(**arguments: Any) -> list[Tensor]:
     """Compute the gradients of :func:`fwd`."""
-    return second.backward(arguments)
+    return second.backward(fields_of(arguments), arguments)
 
 
 @written(

@@ -39,14 +39,15 @@ _NAMES = {
     "interleaved": "rotary_interleaved is_rotary_interleaved",
 }
 _OF = {name: field for field, names in _NAMES.items() for name in names.split()}
+_FIELDS = {**{name: name for name in FIELDS}, **_OF}
 
 
 def fields_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call that a request has, by the names of its fields."""
-    fields = {_OF.get(name, name): value for name, value in arguments.items()}
-    if "window_size" in fields:
-        fields["left"], fields["right"] = (-1 if each is None else each for each in fields["window_size"])
-    return {name: value for name, value in fields.items() if name in FIELDS}
+    fields = {_FIELDS[name]: value for name, value in arguments.items() if name in _FIELDS}
+    if "window_size" in arguments:
+        fields["left"], fields["right"] = arguments["window_size"]
+    return fields
 
 
 def arguments_of(parameters: tuple[str, ...], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from torch import Tensor
 from morph.aliases.attention import Request
 
 from .checks import on_device
-from .fields import fields_of
 from .second import delivered
 from .third import attended
 
@@ -24,7 +23,7 @@ _REFUSED = "gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors",
 __all__ = ["attended"]
 
 
-def forward(arguments: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+def forward(fields: Mapping[str, Any], others: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
     """Compute attention.
 
     Returns:
@@ -33,23 +32,22 @@ def forward(arguments: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
     Raises:
         AssertionError: If flash_attn does not accept the tensors.
     """
-    request = Request(**fields_of(arguments))
+    request = Request(**fields)
     _require(request)
     if request.value.dtype in FLOAT8:  # bfloat16 represents all of its values
-        inputs = {name: arguments[name].bfloat16() for name in "qkv"}
-        request = Request(**fields_of({**arguments, **inputs}))
+        inputs = {name: fields[name].bfloat16() for name in ("query", "key", "value")}
+        request = Request(**{**fields, **inputs})
     out, lse = request.forward()
     return out, lse.masked_fill_(lse == math.inf, -math.inf)
 
 
-def backward(arguments: Mapping[str, Any]) -> Tensor:
+def backward(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Tensor:
     """Write the gradients into ``dq``, ``dk`` and ``dv``; return the sinks', or an empty tensor."""
-    request = Request(**fields_of(arguments))
-    results = (*(arguments[name] for name in ("dout", "out", "softmax_lse", "dlse")),)
-    delivered(
-        [arguments[name] for name in ("dq", "dk", "dv")], request.backward(*results), request.query.dtype
-    )
-    return results[2].new_empty(0) if request.sink is None else request.sink_gradient(*results)
+    request = Request(**fields)
+    dout, out, lse, *targets = (others[name] for name in ("dout", "out", "softmax_lse", "dq", "dk", "dv"))
+    results = dout, out, lse, others.get("dlse")
+    delivered(targets, request.backward(*results), request.query.dtype)
+    return lse.new_empty(0) if request.sink is None else request.sink_gradient(*results)
 
 
 def differentiated(softmax_lse: Tensor, learnable_sink: Tensor | None, **others: Any) -> Tensor:

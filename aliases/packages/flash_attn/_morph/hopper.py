@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from ..flash_attn_interface import maybe_contiguous, round_multiple  # noqa: F40
 from . import third
 from .caching import OVER_CACHE, lengths_of
 from .checks import require
-from .differentiable import PAIRS, attend, gradients, operators, save
+from .differentiable import PAIRS, Pair, attend, gradients, operator, save
 from .direct import attend as attend_directly
 from .fields import fields_of
 from .original import recorded
@@ -46,15 +47,15 @@ def _flash_attn_forward(out_: Tensor | None, **arguments: Any) -> tuple[Tensor, 
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    out, lse = third.forward(arguments)
-    return out if out_ is None else out_.copy_(out), lse, lse.new_empty(0), lse.new_empty(0)
+    out, lse, *empty = _computed(fields_of(arguments), arguments)
+    return out if out_ is None else out_.copy_(out), lse, empty[0], empty[1]
 
 
 @custom_op("flash_attn_3::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
 @_of_flash_attn_3
 def _flash_attn_backward(**arguments: Any) -> Tensor:
     """Write the gradients into ``dq``, ``dk`` and ``dv``, and return the row sums of ``dout * out``."""
-    return third.backward(arguments)
+    return third.backward(fields_of(arguments), arguments)
 
 
 def _flash_attn_forward_fake(q: Tensor, k: Tensor, v: Tensor, *args: Any, **kwargs: Any) -> Four:
@@ -66,8 +67,14 @@ def _flash_attn_backward_fake(*args: Any, softmax_lse: Tensor | None = None, **k
     return torch.empty_like(args[5] if softmax_lse is None else softmax_lse)
 
 
-operators(
-    "3", _flash_attn_forward, _flash_attn_backward, (_flash_attn_forward_fake, _flash_attn_backward_fake)
+def _computed(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Four:
+    out, lse = third.forward(fields, others)
+    return out, lse, lse.new_empty(0), lse.new_empty(0)
+
+
+PAIRS["3"] = Pair(
+    operator(_flash_attn_forward, _flash_attn_forward_fake, _computed),
+    operator(_flash_attn_backward, _flash_attn_backward_fake, third.backward),
 )
 
 

@@ -15,17 +15,17 @@ from morph.aliases.attention.places import ranges
 
 from . import checks
 from .differentiable import contiguous, seed_of
-from .fields import fields_of
 
 Four = tuple[Tensor, Tensor, Tensor, Tensor]
 Arguments = Mapping[str, Any]
 
 
-def forward(arguments: Arguments) -> Four:
+def forward(fields: Arguments, others: Arguments) -> Four:
     """Compute attention for a batch, or for sequences of different lengths.
 
     Args:
-        arguments: Those of an operator.
+        fields: The arguments that a request has.
+        others: The others of an operator.
 
     Returns:
         The output; the logarithm of the softmax's sums; the weights, of shape (batch, heads, queries, keys)
@@ -35,11 +35,11 @@ def forward(arguments: Arguments) -> Four:
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    request = _request(arguments)
+    request = _request(fields)
     checks.require_call(request)
     no_splits = "num_splits > 1 is not supported for varlen paged KV"
-    checks.require(request.table is None or arguments.get("num_splits", 0) <= 1, no_splits)
-    q, dropout, wanted = request.query, request.dropout, arguments["return_softmax"]
+    checks.require(request.table is None or others.get("num_splits", 0) <= 1, no_splits)
+    q, dropout, wanted = request.query, request.dropout, others["return_softmax"]
     checks.require(not wanted or dropout > 0, "return_softmax is only supported when p_dropout > 0.0")
     if dropout:
         state = torch.randint(1 << 62, (2,), device=q.device)
@@ -55,11 +55,12 @@ def forward(arguments: Arguments) -> Four:
     return result, lse, weights, state
 
 
-def backward(arguments: Arguments) -> list[Tensor]:
+def backward(fields: Arguments, others: Arguments) -> list[Tensor]:
     """Compute the gradients of :func:`forward`, always deterministically, in the tensors that are given.
 
     Args:
-        arguments: Those of an operator.
+        fields: The arguments that a request has.
+        others: The others of an operator.
 
     Returns:
         The gradients of queries, keys and values, and the row sums of ``dout * out``, float32 of shape
@@ -69,10 +70,10 @@ def backward(arguments: Arguments) -> list[Tensor]:
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    state, targets = arguments.get("rng_state"), [arguments[name] for name in ("dq", "dk", "dv")]
-    request = _request(arguments)
+    state, targets = others.get("rng_state"), [others[name] for name in ("dq", "dk", "dv")]
+    request = _request(fields)
     request = dataclasses.replace(request, seed=0 if state is None or not request.dropout else seed_of(state))
-    dout, out, lse = contiguous(arguments["dout"]), contiguous(arguments["out"]), arguments["softmax_lse"]
+    dout, out, lse = contiguous(others["dout"]), contiguous(others["out"]), others["softmax_lse"]
     checks.require_call(request, "backward")
     checks.require_upstream(request.query, out, dout, lse)
     checks.require_shapes_of_queries(request.query, out=out, dout=dout)
@@ -82,7 +83,7 @@ def backward(arguments: Arguments) -> list[Tensor]:
     return [*grads, _padded(sums) if request.query_ends is None else _spread(sums, request.query_ends)]
 
 
-def with_cache(arguments: Arguments) -> tuple[Tensor, Tensor]:
+def with_cache(fields: Arguments) -> tuple[Tensor, Tensor]:
     """Compute attention over a cache, to which new tokens are added in place first.
 
     Returns:
@@ -91,7 +92,7 @@ def with_cache(arguments: Arguments) -> tuple[Tensor, Tensor]:
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    request = Request(**fields_of(arguments))
+    request = Request(**fields)
     checks.require_cache(request)
     with torch.no_grad(), kernels.full_precision(request.query):
         return request.appended().forward()
@@ -142,8 +143,7 @@ def rounded(length: int) -> int:
     return (length + 127) // 128 * 128
 
 
-def _request(arguments: Arguments) -> Request:
-    fields = fields_of(arguments)
+def _request(fields: Arguments) -> Request:
     inputs = {name: contiguous(fields[name]) for name in ("query", "key", "value")}
     return Request(**{**fields, **inputs})
 

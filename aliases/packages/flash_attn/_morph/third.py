@@ -14,13 +14,12 @@ from morph.aliases.attention import Request
 from morph.aliases.attention.places import FLOAT8
 
 from . import checks
-from .fields import fields_of
 from .second import delivered, row_sums
 
 Arguments = Mapping[str, Any]
 
 
-def forward(arguments: Arguments) -> tuple[Tensor, Tensor]:
+def forward(fields: Arguments, others: Arguments) -> tuple[Tensor, Tensor]:
     """Compute attention, after adding new keys and values in place behind those counted by ``seqused_k``.
 
     Returns:
@@ -29,16 +28,16 @@ def forward(arguments: Arguments) -> tuple[Tensor, Tensor]:
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    request = Request(**fields_of(arguments))
+    request = Request(**fields)
     checks.require_third(request)
-    both = request.new_key is not None and arguments.get("cu_seqlens_k_new") is not None
+    both = request.new_key is not None and others.get("cu_seqlens_k_new") is not None
     checks.require(not both, "morph does not serve k_new together with cu_seqlens_k_new")
     with torch.no_grad(), kernels.full_precision(request.query):
         out, lse = request.appended().forward()
         return out, lse.masked_fill_(lse == math.inf, -math.inf)
 
 
-def backward(arguments: Arguments) -> Tensor:
+def backward(fields: Arguments, others: Arguments) -> Tensor:
     """Write the gradients into ``dq``, ``dk`` and ``dv``, always deterministically.
 
     Returns:
@@ -47,8 +46,8 @@ def backward(arguments: Arguments) -> Tensor:
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
     """
-    request = Request(**fields_of(arguments))
-    dout, out, lse, *targets = (arguments[name] for name in ("dout", "out", "softmax_lse", "dq", "dk", "dv"))
+    request = Request(**fields)
+    dout, out, lse, *targets = (others[name] for name in ("dout", "out", "softmax_lse", "dq", "dk", "dv"))
     checks.require_third(request)
     checks.require_upstream(request.query, out, dout, lse)
     with torch.no_grad():

@@ -12,7 +12,7 @@ from torch.library import custom_op
 
 from .._morph import fourth
 from .._morph.checks import on_device
-from .._morph.differentiable import PAIRS, attend, contiguous, operators
+from .._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
 from .._morph.direct import attend as attend_directly
 from .._morph.fields import fields_of
 from .._morph.original import recorded, written
@@ -32,17 +32,19 @@ _BACKWARD = f"(dout, q, k, v, out, softmax_lse, dq, dk, dv, dlse=None, {_OPTIONS
 @custom_op("flash_attn_4::_flash_attn_forward", mutates_args=())
 @written(_FORWARD)
 def _flash_attn_forward(**arguments: Any) -> tuple[Tensor, Tensor]:
-    return fourth.forward(arguments)
+    return fourth.forward(fields_of(arguments), arguments)
 
 
 @custom_op("flash_attn_4::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
 @written(_BACKWARD)
 def _flash_attn_backward(**arguments: Any) -> Tensor:
-    return fourth.backward(arguments)
+    return fourth.backward(fields_of(arguments), arguments)
 
 
-_fakes = written(_FORWARD)(fourth.attended), written(_BACKWARD)(fourth.differentiated)
-operators("4", _flash_attn_forward, _flash_attn_backward, _fakes)
+PAIRS["4"] = Pair(
+    operator(_flash_attn_forward, written(_FORWARD)(fourth.attended), fourth.forward),
+    operator(_flash_attn_backward, written(_BACKWARD)(fourth.differentiated), fourth.backward),
+)
 PAIRS["4 with sums"] = dataclasses.replace(PAIRS["4"], sums_have_gradients=True)
 
 

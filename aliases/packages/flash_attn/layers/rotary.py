@@ -14,15 +14,7 @@ _of_rotary, _initializer = recorded(__name__), initializer(__name__)
 
 @_of_rotary
 def rotate_half(x: Tensor, interleaved: bool) -> Tensor:
-    """Rotate each pair of elements by a right angle.
-
-    Args:
-        x: Of any shape; pairs are in its last dimension.
-        interleaved: Whether pairs are neighbours instead of elements at the same index of the two halves.
-
-    Returns:
-        Of the shape of ``x``.
-    """
+    """Rotate each pair by a right angle: neighbours, or the same elements of the two halves."""
     if interleaved:
         return torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
     first, second = x.chunk(2, dim=-1)
@@ -33,14 +25,7 @@ def rotate_half(x: Tensor, interleaved: bool) -> Tensor:
 def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
     """Rotate the first ``2 * cos.shape[-1]`` elements of each head, in the dtype of the inputs.
 
-    Args:
-        x: Of shape (batch, tokens, heads, head size).
-        cos: Of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
-        sin: Of the same shape.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-
-    Returns:
-        Of the shape of ``x``.
+    ``cos`` and ``sin`` are of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
     """
     rotary_dim = cos.shape[-1] * 2
     assert rotary_dim <= x.shape[-1]
@@ -65,16 +50,7 @@ def apply_rotary_emb(
 ) -> Tensor:
     """Rotate the first ``2 * cos.shape[1]`` elements of each head, and return the tensor, or a new one.
 
-    Args:
-        x: Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size) with ``cu_seqlens``.
-        cos: Cosines of shape (positions, rotary size / 2).
-        sin: Sines of the same shape.
-        interleaved: Whether neighbours are rotated with each other (GPT-J), or one half with the other
-            (GPT-NeoX).
-        inplace: Whether ``x`` itself is rotated.
-        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
-        cu_seqlens: Of shape (batch + 1,): where each sequence begins, and the last one ends.
-        max_seqlen: The largest number of tokens in a sequence.
+    ``x`` is of shape (batch, tokens, heads, head size), with ``cu_seqlens`` (all tokens, heads, head size).
     """
     arguments = interleaved, inplace, seqlen_offsets, cu_seqlens, max_seqlen
     return ApplyRotaryEmb.apply(x, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]

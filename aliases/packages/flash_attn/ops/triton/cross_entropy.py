@@ -91,17 +91,9 @@ def cross_entropy_loss(
 ) -> tuple[Tensor, Tensor]:
     """Compute the cross entropy of each row.
 
-    Args:
-        logits: Of shape (rows, classes); with a ``process_group``, this process's part of the classes.
-        labels: int of shape (rows,), indexing the classes of all processes.
-        precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), if it is known;
-            used without smoothing and scale.
-        label_smoothing: How much of each label is spread over all classes.
-        logit_scale: The factor of the logits.
-        lse_square_scale: How much of the square of the logarithm of the sums is added ("z-loss").
-        ignore_index: The label whose rows have no loss.
-        inplace_backward: Whether the gradient overwrites the logits.
-        process_group: The processes over which the classes are spread.
+    ``logits`` are of shape (rows, classes), with a ``process_group`` this process's part of the classes, and
+    ``labels`` index those of all processes. ``lse_square_scale`` is how much of the square of the logarithm
+    of the sums is added ("z-loss"); that logarithm may be given, and is used without smoothing and scale.
 
     Returns:
         The losses and the part of them that is z-loss, which has no gradient: float32 of shape (rows,).
