@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pathlib
 import re
+import runpy
 
 from setuptools import Distribution, find_packages, setup
+from setuptools.command.build_py import build_py
 from setuptools.command.editable_wheel import editable_wheel
 
 BESIDE = {"morph.aliases": "aliases", "morph.finders": "finders"}
@@ -23,6 +25,17 @@ class Project(Distribution):
         page = f"{about.project_urls['Repository']}/blob/v{about.version}/"
         text = about.long_description
         about.long_description = LINK.sub(lambda link: link[1] + target(page, link[2]), text)
+
+
+class Build(build_py):
+    """The build of the Python files, which writes the type stubs of served packages."""
+
+    def run(self) -> None:
+        """Copy the files, and write the stubs unless the package stays where it is."""
+        super().run()
+        if not self.editable_mode:
+            write = runpy.run_path("aliases/stubs.py")["write"]
+            write(pathlib.Path("aliases"), pathlib.Path(self.build_lib, "morph", "aliases"))
 
 
 class Editable(editable_wheel):
@@ -49,7 +62,7 @@ def packages() -> list[str]:
 
 setup(
     distclass=Project,
-    cmdclass={"editable_wheel": Editable},
+    cmdclass={"build_py": Build, "editable_wheel": Editable},
     packages=packages(),
     package_dir={"": ".", **BESIDE},
     long_description=pathlib.Path(__file__).with_name("README.md").read_text(encoding="utf-8"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from morph.tables import package
+from morph.backends.tables import package
 
 Decorator = Callable[[Callable[..., Any]], Any]
 

@@ -70,7 +70,7 @@ def launch(backend: str, imported: str, rounds: int) -> float:
 
 def start(rounds: int) -> dict[str, float]:
     """Return the median start-up milliseconds of an interpreter, bare and as a child of morph."""
-    site = str(REPOSITORY / "morph" / "startup" / "site")
+    site = str(REPOSITORY / "morph" / "running" / "startup" / "site")
     own = {"bare": environment(), "child": environment(PYTHONPATH=site, MORPH_BACKEND="cpu")}
     times = [{name: spent(["-c", ""], own[name])[0] for name in own} for _ in range(rounds)]
     return {f"{name}_ms": statistics.median(each[name] for each in times) for name in own}

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from benchmarks import attention_kernels
 from benchmarks.attention_kernels import Attention
-from morph.measurement.timing import Comparison, compare
+from morph.verification.measurement.timing import Comparison, compare
 
 Work = Callable[[], object]
 

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from benchmarks.ways import WAYS, in_processes
-from morph.measurement.calls import CALLS, figures
+from morph.verification.measurement.calls import CALLS, figures
 
 
 def measured(way: str, backend: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from morph.measurement.timing import compare
+from morph.verification.measurement.timing import compare
 
 Work = Callable[[], object]
 Pair = tuple[str, Work, Work]

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from morph.measurement.timing import Comparison, compare
+from morph.verification.measurement.timing import Comparison, compare
 
 NAME = "current_device"
 
@@ -24,7 +24,9 @@ def comparisons(backend: str) -> Iterator[Comparison]:
     morph.activate(backend)
     import torch
 
-    needless = [name for name in sys.modules if name.startswith(("morph.reporting", "morph.software"))]
+    needless = [
+        name for name in sys.modules if name.startswith(("morph.evidence.reporting", "morph.software"))
+    ]
     assert not needless, needless
     served: Any = torch.cuda
     control = _unobservable()
@@ -96,8 +98,8 @@ def _observed(folder: pathlib.Path) -> Any:
     """Return a proxy of torch.cuda that reports each name to the recorder of ``--report``."""
     import torch
 
+    from morph.evidence.rehearsal import Rehearsal
     from morph.finders.torch_cuda.modules import ServedModule
-    from morph.rehearsal import Rehearsal
 
     served: Any = torch.cuda
     proxy: Any = ServedModule(served.__wrapped__)

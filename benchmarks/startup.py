@@ -15,8 +15,8 @@ import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from morph.environment.place import root_folder
-from morph.environment.startup_files import startup_files
+from morph.running.environment.place import root_folder
+from morph.running.environment.startup_files import startup_files
 
 Program = tuple[pathlib.Path, str]
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable
 
-from morph.measurement.timing import compare
+from morph.verification.measurement.timing import compare
 
 
 def step(device: str) -> Callable[[], object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from morph.importing import put_first, take_away
+from morph.base.importing import put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Protocol
 
-    from morph.journal import Journal
+    from morph.base.journal import Journal
 
     Callback = Callable[[ModuleType], object]
 
@@ -120,7 +120,7 @@ class CallingLoader:
         spec.loader = module.__loader__ = self._loader
         if _is_proxy(module):  # importlib.reload(): torch's code has run already, and the table is unchanged
             return
-        from morph import garbage  # most processes under morph load no watched module
+        from morph.base import garbage  # most processes under morph load no watched module
 
         # torch's import sets off hundreds of collections, all of objects that stay
         with garbage.only_young(spec.name == "torch"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from morph.activation import activate, activated, deactivate, status
     from morph.activation.state import Status
-    from morph.launcher.script import ScriptEntry
+    from morph.running.launcher.script import ScriptEntry
 
 __version__ = "0.1.0"
 __all__ = ["Status", "activate", "activated", "deactivate", "status"]
@@ -51,8 +51,8 @@ def __getattr__(name: str) -> object:
     import sys
 
     ensure_python()
-    from morph import garbage
-    from morph.importing import own_imports
+    from morph.base import garbage
+    from morph.base.importing import own_imports
 
     with own_imports, garbage.only_young("morph.activation" not in sys.modules):
         from morph import activation
@@ -140,17 +140,17 @@ def find_distributions(context: "Any" = None) -> "Iterable[Any]":
 
 
 def _startup() -> "Any":
-    """Import ``morph.startup`` without the import system's lock: another thread may import it too."""
+    """Import ``morph.running.startup`` without the import system's lock: another thread may import it too."""
     import _imp
 
     try:
         _imp.release_lock()
     except RuntimeError:  # this thread does not hold it
-        from morph import startup
+        from morph.running import startup
 
         return startup
     try:
-        from morph import startup
+        from morph.running import startup
     finally:
         _imp.acquire_lock()
     return startup
@@ -167,7 +167,7 @@ def claim_script(path: str) -> "ScriptEntry":
 
     if not os.path.isfile(path) or not _mentions_cuda(path):
         raise ImportError(path)
-    from morph.launcher import script
+    from morph.running.launcher import script
 
     return script.claim(path, of_interpreter=sys._getframe().f_back is None)
 

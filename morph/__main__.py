@@ -12,6 +12,6 @@ if __name__ == "__main__":
     except ImportError as error:
         sys.stderr.write(f"morph: {error}\n")
         sys.exit(2)
-    from morph.launcher.command import main
+    from morph.running.launcher.command import main
 
     main(sys.argv[1:])

@@ -10,9 +10,10 @@ import signal
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import filelock
 import pytest
 
-from tests import installation, platforms
+from tests import installation, origin, platforms
 from tests.ascend import build as soft_cann
 from tests.platforms import Platform
 from tests.worker import Worker, Workers
@@ -82,6 +83,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Reports to xdist's controller that this worker could not build the soft CANN."""
+    origin.end_all()
     output = getattr(session.config, "workeroutput", None)
     if output is not None and CANNOT_BUILD in session.config.stash:
         output["cannot_build"] = session.config.stash[CANNOT_BUILD]
@@ -153,10 +155,16 @@ def vendor_worker(platform: Platform, worker_pool: Workers) -> Worker:
 
 
 @pytest.fixture(scope="session")
-def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The project's wheel."""
-    folder = tmp_path_factory.mktemp("wheel")
-    return installation.build("wheel", installation.copy_sources(folder / "sources"), folder)
+def built_wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The project's wheel, which one of xdist's workers builds for all."""
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+    folder = shared / "wheel"
+    with filelock.FileLock(shared / "wheel.lock"):
+        if not folder.exists():
+            installation.build("wheel", installation.copy_sources(shared / "sources"), folder)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ EVERYWHERE = (*NAMES, *OTHERS)
 CHOICE = "MORPH_TEST_PLATFORMS"
 SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
-_BUILDERS = ("morph.native", "morph.activation.building", "morph.tables.table")
+_BUILDERS = ("morph.base.native", "morph.activation.building", "morph.backends.tables.table")
 
 
 @dataclasses.dataclass(frozen=True)

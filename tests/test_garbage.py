@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from morph import garbage
+from morph.base import garbage
 
 FEW = (700, 10, 10)
 

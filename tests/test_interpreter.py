@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from morph import interpreter
+from morph.base import interpreter
 from tests.platforms import REPOSITORY
 from tests.test_layers import FILES
 
@@ -19,33 +19,33 @@ CALLS = {name for name in dir(os) if name.startswith(("exec", "spawn", "posix_sp
 STARTING = {"subprocess", "pty", "multiprocessing"}
 HOSTILE = "import pathlib; pathlib.Path(__file__, '..', 'EXECUTED').resolve().touch()"
 NAMES = ("morph", "ast", "tokenize", "json", "torch", "torch_npu", "sitecustomize", "runpy", "pip", "wheel")
-CONSOLE_SCRIPT = "import sys; from morph.launcher.command import main; sys.exit(main())"
+CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
 
 # What the modules start that import a module of STARTING
 STARTS = {
     "morph.activation.building": "interpreter.command, in the background",
     "morph.aliases.sensors.tool": "a vendor's tool",
-    "morph.diagnosis.native_parts": "a compiler",
-    "morph.diagnosis.processes": "interpreter.command",
+    "morph.running.diagnosis.native_parts": "a compiler",
+    "morph.running.diagnosis.processes": "interpreter.command",
     "morph.kernels.extensions.nvcc": "a compiler",
     "morph.kernels.triton.building": "a compiler",
-    "morph.launcher.rehearsing": "interpreter.launcher_command",
-    "morph.native.commands": "compilers",
-    "morph.rehearsal.recording": "nothing: it registers a function with multiprocessing",
+    "morph.running.launcher.rehearsing": "interpreter.launcher_command",
+    "morph.base.native.commands": "compilers",
+    "morph.evidence.rehearsal.recording": "nothing: it registers a function with multiprocessing",
     "morph.software.sharing": "nothing: it registers a pickler with multiprocessing",
-    "morph.wheels.building": "a compiler",
-    "morph.wheels.headers": "interpreter.command, and another Python with -I",
-    "morph.wheels.packing": "interpreter.command",
+    "morph.running.wheels.building": "a compiler",
+    "morph.running.wheels.headers": "interpreter.command, and another Python with -I",
+    "morph.running.wheels.packing": "interpreter.command",
 }
 # What else sys.executable is for
 MENTIONS = {
-    "morph.diagnosis.description": "a text",
-    "morph.environment.place": "a message",
-    "morph.interpreter": "the one way",
+    "morph.running.diagnosis.description": "a text",
+    "morph.running.environment.place": "a message",
+    "morph.base.interpreter": "the one way",
     "morph.kernels.extensions.toolkit": "a script that starts it with -I",
     "morph.kernels.nvidia_smi.launcher": "a script that starts it with a script of a private folder",
-    "morph.wheels.__main__": "a default of an option",
-    "morph.wheels.packing": "the folder of tools",
+    "morph.running.wheels.__main__": "a default of an option",
+    "morph.running.wheels.packing": "the folder of tools",
 }
 
 

@@ -13,16 +13,16 @@ from collections.abc import Callable
 
 import pytest
 
-from morph import private
-from morph.errors import MorphError
+from morph.base import private
+from morph.base.errors import MorphError
+from morph.base.native import cache
 from morph.kernels.nvidia_smi import launcher
 from morph.kernels.triton import building
-from morph.native import cache
 from tests.platforms import REPOSITORY
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
-TELLS = "import pathlib, morph.private; print(morph.private.is_private(pathlib.Path('/')))"
+TELLS = "import pathlib, morph.base.private; print(morph.base.private.is_private(pathlib.Path('/')))"
 
 
 @pytest.fixture(autouse=True)

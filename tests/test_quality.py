@@ -29,4 +29,5 @@ def test_types_of_the_package():
 
 def test_types_of_the_tools_of_the_tests():
     tools = [file for file in REPOSITORY.glob("tests/*.py") if not file.name.startswith("test_")]
+    tools += REPOSITORY.glob("docs/generate/*.py")
     run("tests.type_check", *tools, "tests/ascend/build.py", "tests/ascend/symbols.py")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY, describe
 
 WORKFLOWS = sorted(REPOSITORY.glob(".github/workflows/*.yml"))

@@ -1,4 +1,4 @@
-"""Runs mypy on the package as it is installed, with `finders` and `aliases` inside `morph`.
+"""Runs mypy on the package as it is installed, with `finders` and `aliases` inside `morph`, and stubs.
 
 python -m tests.type_check                  # all of morph
 python -m tests.type_check tests/worker.py  # these files
@@ -7,6 +7,7 @@ python -m tests.type_check tests/worker.py  # these files
 from __future__ import annotations
 
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ PACKAGE = REPOSITORY / "build" / "types" / "morph"  # mypy_path in pyproject.tom
 def main() -> int:
     """Runs mypy with the files of the command line, and returns its exit status."""
     lay_out()
+    write_stubs()
     words = sys.argv[1:] or ["-p", "morph"]
     return subprocess.run([sys.executable, "-m", "mypy", *words], cwd=REPOSITORY, check=False).returncode
 
@@ -31,6 +33,12 @@ def lay_out() -> None:
     for name, path in sources.items():
         if not (PACKAGE / name).is_symlink():
             (PACKAGE / name).symlink_to(path)
+
+
+def write_stubs() -> None:
+    """Writes the stubs of served packages, as the build does, into the checkout, where git ignores them."""
+    aliases = REPOSITORY / "aliases"
+    runpy.run_path(str(aliases / "stubs.py"))["write"](aliases, aliases)
 
 
 if __name__ == "__main__":

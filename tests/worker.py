@@ -1,6 +1,6 @@
-"""Runs test functions inside one interpreter on one platform, so that torch is imported once for all.
+"""Runs test functions inside one process on one platform.
 
-`Worker` is pytest's side. The other side is this module run as a program, with or without morph.
+`Worker` is pytest's side. The other side is `serve`, in a process that is forked from an origin.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ import dataclasses
 import importlib
 import pathlib
 import pickle
-import subprocess
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 TIMEOUT = 120.0
@@ -51,13 +50,13 @@ class Worker:
         self.platform = platform
         self._log = log
         self._morph = morph
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: origin.Fork | None = None
         self._connection: Connection | None = None
 
     @property
     def alive(self) -> bool:
         """Whether its process runs."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.wait(0) is None
 
     def call(self, function: Callable[..., object], arguments: Mapping[str, Any]) -> None:
         """Runs a function of an importable module in the worker.
@@ -88,52 +87,42 @@ class Worker:
     def stop(self) -> None:
         """Ends the process, if there is one."""
         self.dismiss()
-        if self._process is not None:
-            try:
-                self._process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        if self._process is not None and self._process.wait(20) is None:
+            self._process.kill()
+            self._process.wait(20)
         self._process = self._connection = None
 
     def _ask(self, request: bytes) -> Outcome:
-        process, connection = self._running()
+        try:
+            process, connection = self._running()
+        except origin.OriginError as error:
+            return Outcome("failed", str(error))
         try:
             connection.send_bytes(request)
-            deadline = time.monotonic() + TIMEOUT
-            while not connection.poll(0.2):
-                if time.monotonic() > deadline:
-                    process.kill()
-                    return self._lost(f"no answer within {TIMEOUT:.0f} seconds")
-                if process.poll() is not None:
-                    return self._lost("the worker died")
+            if not wait([connection, process.ended], TIMEOUT):
+                process.kill()
+                return self._lost(f"no answer within {TIMEOUT:.0f} seconds")
+            if not connection.poll():
+                return self._lost("the worker died")
             outcome = connection.recv()
         except (EOFError, ConnectionError):
             return self._lost("the worker died")
         assert isinstance(outcome, Outcome)
         return outcome
 
-    def _running(self) -> tuple[subprocess.Popen[bytes], Connection]:
+    def _running(self) -> tuple[origin.Fork, Connection]:
         if self._process is None or self._connection is None:
+            started = origin.origin(self.platform, morph=self._morph)
+            task = origin.Task(__name__, "serve", folder=str(self._log.parent))
             self._connection, theirs = Pipe()
-            command = [*self.platform.command(morph=self._morph), "-m", "tests.worker", str(theirs.fileno())]
-            with self._log.open("ab") as log:
-                self._process = subprocess.Popen(
-                    command,
-                    env=dict(self.platform.environment),
-                    cwd=self._log.parent,
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                )
-            theirs.close()
+            with theirs, self._log.open("ab") as log:
+                self._process = started.fork(task, log.fileno(), log.fileno(), theirs.fileno())
         return self._process, self._connection
 
     def _lost(self, reason: str) -> Outcome:
         process = self._process
         self.stop()
-        return Outcome("failed", f"{reason} (exit status {process and process.returncode})")
+        return Outcome("failed", f"{reason} (exit status {process and process.wait(0)})")
 
 
 class Workers:
@@ -208,8 +197,3 @@ def _explain(error: BaseException) -> str:
             frame.locals = None
     told.stack[:] = frames
     return "".join(told.format())
-
-
-if __name__ == "__main__":
-    # Pickled classes must belong to the importable module, not to this program's `__main__`.
-    importlib.import_module("tests.worker").serve(Connection(int(sys.argv[1])))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -25,66 +24,46 @@ def device_memory_used(device: Any = None) -> int:
     return int(total - free)
 
 
-def memory_snapshot(
-    target: Callable[..., Any], mempool_id: tuple[int, int] | None = None, include_traces: bool = True
-) -> Any:
-    """Implement ``torch.cuda.memory_snapshot(mempool_id, include_traces)``.
-
-    Args:
-        target: The vendor's function, which always includes the traces, and takes no pool before 2.13.
-        mempool_id: Only this pool's segments.
-        include_traces: Without effect; on CUDA, False only saves the time of collecting them.
-
-    Returns:
-        A list of segments.
-    """
-    segments = target()
-    if mempool_id is None:
-        return segments
-    return [each for each in segments if tuple(each["segment_pool_id"]) == tuple(mempool_id)]
-
-
 def snapshot_of_pool(target: Callable[[Any], Any], pool: Any, include_traces: bool = True) -> Any:
     """Implement ``torch.cuda.MemPool.snapshot(include_traces)``; the vendor always includes the traces."""
     return target(pool)
 
 
+_HISTORY = (
+    *("context", "stacks", "max_entries", "device", "clear_history", "compile_context"),
+    *("global_record_annotations", "skip_actions"),
+)
+
+
 def record_memory_history(
-    target: Callable[..., None],
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: Any = None,
-    clear_history: bool = False,
-    compile_context: bool = False,
-    global_record_annotations: bool = False,
-    skip_actions: list[str] | None = None,
+    target: Callable[..., None], enabled: str | None = "all", *args: Any, **kwargs: Any
 ) -> None:
-    """Implement ``torch.cuda.memory._record_memory_history``.
+    """Implement ``torch.cuda.memory._record_memory_history``; what the vendor lacks only gives a warning.
 
     Args:
         target: The vendor's function, which takes the arguments up to ``device``.
         enabled: None, ``"state"`` or ``"all"``.
-        context: The events for which traces are recorded.
-        stacks: The kinds of frames in a trace.
-        max_entries: The number of events to keep.
-        device: The device.
-        clear_history: Whether earlier events are dropped, by switching the recording off and on.
-        compile_context: Not recorded, with a warning.
-        global_record_annotations: Not recorded, with a warning.
-        skip_actions: Not skipped, with a warning.
+        *args: The others of CUDA's arguments, by their places.
+        **kwargs: They by name. Earlier events are dropped by switching the recording off and on.
     """
-    extras = {
-        "compile_context": compile_context,
-        "global_record_annotations": global_record_annotations,
-        "skip_actions": skip_actions,
-    }
-    for name in (name for name, value in extras.items() if value):
-        warnings.warn(f"_record_memory_history({name}=...) changes nothing on this device", stacklevel=2)
-    if clear_history:
+    given = history_arguments(args, kwargs)
+    if given.pop("clear_history", False):
         target(None)
-    target(enabled, context, stacks, max_entries, device)
+    record(target, enabled, given, _HISTORY[:4])
+
+
+def history_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``_record_memory_history`` behind the first, by their names."""
+    return {**dict(zip(_HISTORY, args, strict=False)), **kwargs}
+
+
+def record(
+    target: Callable[..., None], enabled: str | None, given: dict[str, Any], taken: Collection[str]
+) -> None:
+    """Call the vendor's function with those arguments that it takes; the others give a warning."""
+    for name in (name for name, value in given.items() if value and name not in taken):
+        warnings.warn(f"_record_memory_history({name}=...) changes nothing on this device", stacklevel=3)
+    target(enabled, **{name: value for name, value in given.items() if name in taken})
 
 
 _fractions: dict[int, float] = {}

@@ -7,29 +7,18 @@ from typing import Any
 import torch
 
 from morph.backends import active
+from morph.device.tensor_types import TensorType
 
 CUDA = "cuda"
 
 
-class TensorType(type):
-    """The metaclass of ``torch.cuda.FloatTensor``: any tensor of that dtype on the device is an instance."""
+class CudaTensorType(TensorType):
+    """The metaclass of ``torch.cuda.FloatTensor``: its tensors are on the active backend's device."""
 
-    dtype: torch.dtype
-
-    @property
-    def __name__(cls) -> str:  # type: ignore[override]
-        # Tensor.type() reads the full name from the C type
-        full: str = type.__dict__["__name__"].__get__(cls)
-        return full.rpartition(".")[2]
-
-    def __repr__(cls) -> str:
-        return f"<class 'torch.cuda.{cls.__name__}'>"
-
-    def __instancecheck__(cls, instance: object) -> bool:
+    def device_type(cls) -> str | None:
+        """Return the active backend's device type."""
         backend = active()
-        if backend is None or not isinstance(instance, torch.Tensor) or instance.layout is not torch.strided:
-            return False
-        return instance.device.type == backend.device_type and instance.dtype == cls.dtype
+        return backend.device_type if backend else None
 
     def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Create a tensor from a shape, data or a storage, as the CPU type of that dtype does."""
@@ -39,7 +28,7 @@ class TensorType(type):
         return on_host.to(torch.device(kwargs.get("device") or CUDA))
 
 
-def _alias(cls: TensorType, tensor: torch.Tensor) -> torch.Tensor:
+def _alias(cls: CudaTensorType, tensor: torch.Tensor) -> torch.Tensor:
     if not isinstance(tensor, cls):
         raise TypeError(f"expected {cls.dtype} on {CUDA} (got {tensor.dtype} on {tensor.device})")
     return tensor.detach()
@@ -48,7 +37,7 @@ def _alias(cls: TensorType, tensor: torch.Tensor) -> torch.Tensor:
 def _tensor_type(name: str) -> Any:
     body = {"__module__": "torch.cuda", "__qualname__": name, "dtype": getattr(torch, name).dtype}
     body |= {"is_cuda": True, "is_sparse": False, "layout": torch.strided}
-    return TensorType(f"torch.cuda.{name}", (), body)
+    return CudaTensorType(f"torch.cuda.{name}", (), body)
 
 
 BFloat16Tensor = _tensor_type("BFloat16Tensor")

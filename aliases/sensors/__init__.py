@@ -13,7 +13,7 @@ import importlib.util
 from morph import backends
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Device
-from morph.errors import ActivationError
+from morph.base.errors import ActivationError
 
 
 def source() -> Source:

@@ -13,7 +13,7 @@ from typing import Any
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.powercap import SAMPLE, Powercap
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
-from morph.importing import own_imports
+from morph.base.importing import own_imports
 from morph.software import properties
 from morph.software.machine import started
 from morph.software.settings import TOOLKIT

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 _PCI = pathlib.Path("/sys/bus/pci/devices")
 

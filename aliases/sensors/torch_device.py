@@ -10,7 +10,7 @@ import torch
 
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import AbsentLibraryError, Device, Memory, UnknownReadingError
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
 
 Value = TypeVar("Value")
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph.announcement import report
+from morph.backends.tables.package import Package
+from morph.base.announcement import report
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages.folders import PACKAGES, is_installed
-from morph.tables.package import Package
 
 if TYPE_CHECKING:
     from morph.finders.packages.finder import PackageFinder

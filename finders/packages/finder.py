@@ -10,11 +10,11 @@ from __future__ import annotations
 import _thread
 import sys
 
+from morph.base.importing import put_first, take_away
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages import folders
 from morph.finders.packages.importers import is_stranger, policy_of_caller
 from morph.finders.scope import Scope
-from morph.importing import put_first, take_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
     from morph.finders.scope import Policy, Scope
 
-_IMPORT_SYSTEM = ("importlib", "_frozen_importlib", "morph.finders", "morph.launcher", "morph.startup")
+_IMPORT_SYSTEM = (
+    "importlib",
+    "_frozen_importlib",
+    "morph.finders",
+    "morph.running.launcher",
+    "morph.running.startup",
+)
 
 
 def is_stranger(frame: FrameType, name: str, package: str, scope: Scope, served: Container[str]) -> bool:
@@ -89,7 +95,7 @@ def _names(frame: FrameType, name: str) -> bool:
 
 
 def _vendors() -> Container[str]:
-    table = sys.modules.get("morph.tables.table")
+    table = sys.modules.get("morph.backends.tables.table")
     if "torch" not in sys.modules or table is None:  # no vendor's package is imported yet
         return ()
     return {table.facts(name).vendor for name in table.backend_names()}

@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import ClassVar
 
 from morph import backends
-from morph.errors import MissingImportError, MissingNameError
+from morph.backends.tables.package import Package
+from morph.base.errors import MissingImportError, MissingNameError
 from morph.finders.callers import imports_from
 from morph.finders.packages.module_cache import module_cache
-from morph.tables.package import Package
 
 
 class TreeLoader(SourceFileLoader):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from morph.backends.tables.package import Package
 from morph.finders.packages import folders
-from morph.tables.package import Package
 
 
 def normalized(name: str) -> str:

@@ -8,10 +8,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from morph.base.importing import put_first, take_away
+from morph.base.journal import Journal
 from morph.finders.packages.finder import packages
 from morph.finders.packages.loader import TreeLoader
-from morph.importing import put_first, take_away
-from morph.journal import Journal
 
 Observer = Callable[[str], None]
 

@@ -11,6 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from morph.backends.tables.package import Package, load
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages import folders
 from morph.finders.packages.decisions import SAID, Decisions, imported, is_ours
@@ -18,7 +19,6 @@ from morph.finders.packages.importers import is_import
 from morph.finders.packages.loader import TreeLoader
 from morph.finders.packages.metadata import distribution, normalized
 from morph.finders.packages.module_cache import is_being_imported, module_cache
-from morph.tables.package import Package, load
 
 if TYPE_CHECKING:
     from morph.finders.packages.finder import PackageFinder

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from morph.backends import Backend, is_installed
+from morph.backends.tables import table
 from morph.finders.rewriting.literals import Literals
 from morph.finders.scope import TORCH
-from morph.tables import table
 
 
 def literals(name: str | None, module: str) -> Literals | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import sys
 
+from morph.base.importing import DEPENDENCIES
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages
 from morph.finders.rewriting import compiling, loader
 from morph.finders.rewriting.mentions import mentions_cuda
 from morph.finders.rewriting.owners import owner_of, owner_of_text
 from morph.finders.scope import TORCH, Scope
-from morph.importing import DEPENDENCIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from morph.backends import Backend, active, counting, resolve
-from morph.errors import MissingNameError
+from morph.backends.tables.table import Row, Status
+from morph.base.errors import MissingNameError
 from morph.finders.torch_cuda.functions import ServedFunction
 from morph.finders.torch_cuda.refusals import stand_in
 from morph.finders.torch_cuda.views import PREDICATES, VALUES, Views
-from morph.tables.table import Row, Status
 
 ROOT = "torch.cuda"
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import wrapt
 
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
+from morph.base.journal import Journal
 from morph.finders.callers import caller, imports_from
 from morph.finders.finder import finder
 from morph.finders.torch_cuda.answers import ROOT, Answers
-from morph.journal import Journal
 
 Observer = Callable[[str], None]
 _TORCHS_TESTS = "torch.testing."  # it uses all names of torch.cuda, and checks whether CUDA exists

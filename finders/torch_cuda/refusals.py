@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from morph.errors import MissingImportError, MissingNameError
+from morph.base.errors import MissingImportError, MissingNameError
 
 
 class _Refused(type):

@@ -10,12 +10,12 @@ import torch
 from torch.backends import PropModule
 
 from morph.backends import Backend, cuda_build, resolve
-from morph.errors import MissingNameError
+from morph.backends.tables.table import Row, Status
+from morph.base.errors import MissingNameError
+from morph.base.journal import Journal
 from morph.finders.torch_cuda.answers import ROOT, Answers
 from morph.finders.torch_cuda.modules import Observer, serve
 from morph.finders.torch_cuda.views import Views
-from morph.journal import Journal
-from morph.tables.table import Row, Status
 
 PRIVATE = "torch._C"
 # served if the backend's table has rows for them

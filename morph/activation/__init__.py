@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph import announcement, configuration, garbage
-from morph.activation import ending
+from morph.activation import configuration, ending
 from morph.activation.request import Request
 from morph.activation.state import Status
-from morph.errors import ActivationError
+from morph.base import announcement, garbage
+from morph.base.errors import ActivationError
+from morph.base.importing import own_imports, withdraw
+from morph.base.journal import Journal
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.scope import Policy, Scope
-from morph.importing import own_imports, withdraw
-from morph.journal import Journal
 
 if TYPE_CHECKING:
     from morph.activation.installation import Installation

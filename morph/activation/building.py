@@ -1,4 +1,4 @@
-"""What starts and their programs load in C++: built at the first start, in two stages.
+"""The C++ parts that starts and their programs load, built at the first start in two stages.
 
 The first stage is all that a program needs. The second, at low priority in the background, is what makes it
 faster or what few programs ask for; later starts use it.
@@ -10,13 +10,14 @@ import contextlib
 import os
 import subprocess
 
-from morph import SWITCH, interpreter, native
-from morph.announcement import report
-from morph.errors import MorphError
-from morph.native import cache
+from morph import SWITCH
+from morph.backends.tables import library, table
+from morph.backends.tables.table import Facts
+from morph.base import interpreter, native
+from morph.base.announcement import report
+from morph.base.errors import MorphError
+from morph.base.native import cache
 from morph.software.settings import TOOLKIT
-from morph.tables import library, table
-from morph.tables.table import Facts
 
 AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
 _DETACHED = '"$0" "$@" < /dev/null > /dev/null 2>&1 &'  # no child of this process, which need not wait for it
@@ -69,12 +70,12 @@ def first(facts: Facts, *, simulated: bool = False) -> list[native.Library]:
     """
     import torch
 
-    from morph.kernels.libraries import loading
+    from morph.kernels import libraries
 
     parts = ["boxed_device", "collective", *(["seam"] if simulated else [])]
     cudart = library.load("libcudart")
     file = cudart.facts["majors"][(torch.version.cuda or TOOLKIT).partition(".")[0]]
-    runtime = loading.described(cudart, file, facts.name)
+    runtime = libraries.described(cudart, file, facts.name)
     return [*map(native.part, parts), *([] if simulated else [runtime])]
 
 
@@ -84,12 +85,12 @@ def libraries(facts: Facts) -> list[native.Library]:
     Args:
         facts: The backend's.
     """
-    from morph.kernels.extensions import toolkit
-    from morph.kernels.libraries import loading
+    from morph.kernels import extensions
+    from morph.kernels.libraries import every
 
     parts = ["device", "collective", "seam"] if facts.software else ["seam"]
-    extensions = [toolkit.assemble().library()] if facts.software else []
-    return [*map(native.part, parts), *extensions, *loading.every(facts.name)]
+    runtime = [extensions.library()] if facts.software else []
+    return [*map(native.part, parts), *runtime, *every(facts.name)]
 
 
 def complete_quietly(backend: str) -> None:

@@ -8,14 +8,15 @@ from collections.abc import Callable
 
 import torch
 
-from morph import announcement, configuration, software
-from morph.activation import building
+from morph import software
+from morph.activation import building, configuration
 from morph.backends import Backend, counting, environment, is_installed, visibility
-from morph.errors import AbsentBackendError, ActivationError
-from morph.journal import Journal
+from morph.backends.tables import table
+from morph.backends.tables.rows import Facts
+from morph.base import announcement
+from morph.base.errors import AbsentBackendError, ActivationError
+from morph.base.journal import Journal
 from morph.software.settings import Size
-from morph.tables import table
-from morph.tables.rows import Facts
 
 CPU = "cpu"
 Report = Callable[[str], None]

@@ -6,18 +6,20 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from morph import announcement, backends, device, kernels, seam, software
+from morph import backends, device, kernels, software
 from morph.activation import building, choice
 from morph.activation.request import Request
 from morph.backends import Backend, counting
-from morph.errors import ActivationError
+from morph.base import announcement
+from morph.base.errors import ActivationError
+from morph.base.journal import Journal
+from morph.device import seam
+from morph.device.seam import Seam, sparse
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
 from morph.finders.rewriting.finder import rewriter
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
-from morph.journal import Journal
-from morph.seam import Seam, sparse
 
 
 class Installation(NamedTuple):

@@ -14,11 +14,11 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.errors import ActivationError
-from morph.importing import own_imports
+from morph.base.errors import ActivationError
+from morph.base.importing import own_imports
 
 if TYPE_CHECKING:
-    from morph.tables.table import Facts, Table
+    from morph.backends.tables.table import Facts, Table
 
 
 @dataclass(frozen=True)

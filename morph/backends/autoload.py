@@ -1,4 +1,8 @@
-"""torch's loading of device extensions, delayed until torch is imported, so that none breaks its import."""
+"""torch's loading of device extensions, delayed until torch is imported, so that none breaks its import.
+
+torch loads them at the end of its own import (``_import_device_backends``, pytorch/pytorch#122468), and an
+error of one is an error of ``import torch``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from morph.tables import table
+from morph.backends.tables import table
 
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 

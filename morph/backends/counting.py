@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from morph.backends import Backend, visibility
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 PATIENCE = 30.0  # seconds
 _kept: dict[tuple[str, str | None, str | None], int] = {}

@@ -1,4 +1,4 @@
-"""What a build of torch for CUDA brings, and a driver has to answer."""
+"""The functions that a build of torch for CUDA brings, and a driver has to answer."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from morph import announcement, variables
 from morph.backends import visibility
-from morph.journal import Journal
-from morph.tables.table import Table
-from morph.tables.variables import Variable
+from morph.backends.tables.table import Table
+from morph.backends.tables.variables import Variable
+from morph.base import announcement, variables
+from morph.base.journal import Journal
 
 Report = Callable[[str], None]
 

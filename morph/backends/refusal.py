@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morph.backends import active
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
 
 
 def lacks(name: str, reason: str) -> MissingNameError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
 
 OLDEST = 2, 7
 

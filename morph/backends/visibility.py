@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from morph.tables.table import Facts
+from morph.backends.tables.table import Facts
 
 CUDA_VARIABLE = "CUDA_VISIBLE_DEVICES"
 NONE = "-1"  # every vendor's variable reads it as a device that does not exist, and shows none

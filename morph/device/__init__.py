@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from morph.backends import Backend
+from morph.base.journal import Journal
 from morph.device import (
     amp,
     distributed,
@@ -18,7 +19,6 @@ from morph.device import (
 )
 from morph.device.words import Words
 from morph.finders.torch_cuda.views import Views
-from morph.journal import Journal
 
 
 def install(backend: Backend, views: Views, journal: Journal) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 import wrapt
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 # The functions in C, each with the number of arguments of its form without a device type, which means CUDA.
 STATE = {
@@ -49,7 +49,7 @@ def _wrap_state(name: str, handler: Handler, words: Words, journal: Journal) -> 
 
 def _tell_torchscript(name: str, wrapper: Any, journal: Journal) -> None:
     """Make TorchScript compile calls of the wrapper as it compiles those of the function in C."""
-    builtins = torch.jit._builtins
+    builtins = torch.jit._builtins  # finds a function by its id()
     if name not in vars(torch):
         return
     if builtins._builtin_table is None:  # torch will build it, from torch's names at that time

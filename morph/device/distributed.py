@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from morph.backends import Backend, resolve
+from morph.base.journal import Journal
 from morph.device.words import NCCL, Words
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 C10D = "torch.distributed.distributed_c10d"
 

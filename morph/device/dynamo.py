@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 import morph
-from morph.announcement import report
+from morph.base.announcement import report
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
 from morph.finders.callers import caller
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -56,7 +56,7 @@ def _is_cuda(words: Words) -> Handler:
 
 
 def _interface_for_device(words: Words) -> Handler:
-    """Return the backend's interface for CUDA, except to the search for triton's own devices."""
+    """Return the backend's interface for CUDA, except to ``has_triton``, which tries all of triton's."""
 
     def call(
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -71,6 +71,7 @@ def _interface_for_device(words: Words) -> Handler:
 
 def _fold_device_count(module: ModuleType, journal: Journal) -> None:
     """Make Dynamo fold the number of devices, as it folds whether there is one."""
+    # it lists torch.cuda.is_available and get_device_properties, but not this one (as of 2.13)
     journal.set_item(module.constant_fold_functions, torch.cuda.device_count, None)
 
 
@@ -78,6 +79,7 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     """Make Dynamo treat the code that serves torch.cuda as torch's: compiled in its callers, never alone."""
     beside = (os.path.join(morph.__path__[-1], name, "") for name in ("aliases", "finders"))
     folders = {os.path.join(morph.__path__[0], ""), *beside}
+    # trace_rules knows files outside torch by these lists and their regular expression only
     journal.set_attribute(rules, "SKIP_DIRS", [*rules.SKIP_DIRS, *sorted(folders)])
     _inline_when_called(rules, folders, journal)
     journal.set_attribute(rules, "SKIP_DIRS_RE", rules.SKIP_DIRS_RE)
@@ -93,7 +95,10 @@ def _inline_when_called(rules: ModuleType, folders: set[str], journal: Journal) 
 
 
 def _do_without_compiler(module: ModuleType, words: Words, journal: Journal) -> None:
-    """Make inductor run a graph for a device that it has no compiler for, instead of failing."""
+    """Make inductor run a graph for a device that it has no compiler for, instead of failing.
+
+    Its ``Scheduler.create_backend`` raises where triton is missing (pytorch/pytorch#88849).
+    """
     compile_fx: Callable[..., Any] = vars(module)["compile_fx"]
     own = words.backend.device_type
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from morph.base.journal import Journal
 from morph.device.words import Words
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:

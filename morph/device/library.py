@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
-# Any kernel of a program for the CPU itself takes precedence over one under this key.
-WITHOUT_OWN_KERNEL = "CompositeExplicitAutograd"
 Arguments = tuple[Any, ...]
 
 

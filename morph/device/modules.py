@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""How torch's names outside ``torch.cuda`` understand CUDA on a backend: ``torch.Tensor.cuda``."""
+"""Names of torch's outside ``torch.cuda`` that mean CUDA, on a backend: ``torch.Tensor.cuda``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import operator
 from typing import Any
 
 from morph.backends import resolve
+from morph.backends.tables.rows import Facts, Row, Status
 from morph.device import parameters
-from morph.tables.rows import Facts, Row, Status
 
 PLACES = ("{}", "torch.{}", "torch.Tensor.{}", "torch.nn.{}", "torch.distributed.{}")
 

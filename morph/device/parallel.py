@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from morph.backends import cuda_build
+from morph.base.journal import Journal
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 Tensors = Sequence[Tensor]
 

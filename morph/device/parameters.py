@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import wrapt
 
-from morph import toml
+from morph.base import toml
+from morph.base.journal import Journal
 from morph.device.holders import holders
 from morph.device.words import Words
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch.profiler.profiler
 from torch.profiler import ProfilerActivity, supported_activities
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, translating, wrap
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 _BEFORE_2_12 = "_KinetoProfile.__init__"
 

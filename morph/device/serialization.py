@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from morph.base.journal import Journal
 from morph.device.words import CUDA, Words
-from morph.journal import Journal
 
 PRIORITY = 1  # before torch's own, which begin at 10
 _LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?")

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import wrapt
 
+from morph.base.journal import Journal
 from morph.device.parameters import Handler, wrap
 from morph.device.words import Words
-from morph.journal import Journal
 
 
 def install(words: Words, journal: Journal) -> None:
@@ -21,6 +21,7 @@ def install(words: Words, journal: Journal) -> None:
         words: What CUDA's words become.
         journal: Records every rebinding.
     """
+    # it knows "cuda", "hpu" and the name of PrivateUse1; all else is the CPU, also torch.xpu (as of 2.13)
     wrap("torch.storage:_get_device_from_module", _translating_result(words), words, journal)
     for owner in (torch.storage._StorageBase, torch.UntypedStorage, torch.TypedStorage):
         original = vars(owner)["is_cuda"]
@@ -44,7 +45,7 @@ def _is_cuda(words: Words) -> Handler:
         wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         truth = wrapped(*args, **kwargs)
-        # torch.multiprocessing refuses to pickle a CUDA storage, which a storage on the CPU is not
+        # reduce_storage of torch.multiprocessing refuses a CUDA storage, which a storage on the CPU is not
         caller = sys._getframe(1).f_globals.get("__name__", "")
         return truth or (args[0].device.type == own and not caller.startswith("torch."))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.journal import Journal
+    from morph.base.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:

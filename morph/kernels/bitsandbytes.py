@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from morph.backends import Backend
+from morph.base.importing import put_first, take_away
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.importing import put_first, take_away
-from morph.journal import Journal
 
 _KERNELS = "bitsandbytes.backends.cuda.ops"
 _NAMESPACE = "bitsandbytes"

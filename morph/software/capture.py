@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_iter, tree_map
 
-from morph.software import distributed, foresight, generators, waits
+from morph.software import blocking_operations, distributed, foresight, generators
 from morph.software.machine import started
 
 
@@ -100,7 +100,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if foresight.is_in_python(func, self._device_type):
             with self:
                 return foresight.function_in_python(func, self._device_type)(*args, **kwargs)
-        if waits.refused(func, foresight.arguments(func, args, kwargs)):
+        if blocking_operations.refused(func, foresight.arguments(func, args, kwargs)):
             raise self._refusal(f"the program must wait for {func}")
         if foresight.computes_nothing(func):
             return func(*args, **kwargs)
@@ -151,7 +151,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _refusal(self, reason: str) -> RuntimeError:
         self.is_broken_off = True
-        title = started().character.title
+        title = started().quirks.title
         return RuntimeError(f"{title} error: operation not permitted when stream is capturing: {reason}")
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
@@ -177,7 +177,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _registered(self, generator: torch.Generator) -> torch.Generator:
         if generator.device.type == self._device_type:
             if self._native.generator_state(generator) not in self._drawn_from:
-                title = started().character.title
+                title = started().quirks.title
                 raise RuntimeError(
                     f"Attempt to increase offset for a {title} generator not in capture mode: "
                     "register it with the graph's register_generator_state"

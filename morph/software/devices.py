@@ -177,7 +177,7 @@ def valid_index(device: AnyDevice) -> int:
 def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
     """Return a device's properties: name, bytes of memory, and whatever else the vendor reports."""
     valid_index(device)
-    return started().character.properties(started().memory)
+    return started().quirks.properties(started().memory)
 
 
 def get_device_name(device: AnyDevice = None) -> str:
@@ -198,7 +198,7 @@ def can_device_access_peer(device: AnyDevice, peer_device: AnyDevice) -> bool:
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Return whether autocast may use bfloat16."""
-    return "bfloat16" in started().character.amp_dtypes
+    return "bfloat16" in started().quirks.amp_dtypes
 
 
 def utilization(device: AnyDevice = None) -> int:

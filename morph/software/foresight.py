@@ -1,4 +1,4 @@
-"""What an operation returns, without computing it: new memory of the right shapes, and what it writes to."""
+"""The results of an operation, without computing it: new memory of the right shapes, and its targets."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ EMPTY = (
 
 def values(machine: Machine) -> dict[str, Any]:
     """Return the vendor's name of the class of graphs: ``NPUGraph``."""
-    return {f"{machine.character.title}Graph": Graph}
+    return {f"{machine.quirks.title}Graph": Graph}
 
 
 def graph_pool_handle() -> pools.Id:
@@ -52,7 +52,7 @@ class Graph:
 
     def capture_begin(self, pool: pools.Id | None = None, capture_error_mode: str = "global") -> None:
         """Begin to capture the work of this thread's current stream, which may not be the default one."""
-        title = started().character.title
+        title = started().quirks.title
         if capture_error_mode not in MODES:
             names = "`global`, `thread_local`, or `relaxed`"
             raise RuntimeError(f"Unknown capture error mode. Expected {names}, got {capture_error_mode}")
@@ -111,7 +111,7 @@ class Graph:
 
     def _captured(self, asked: str) -> list[Step]:
         if self._steps is None:
-            title = started().character.title
+            title = started().quirks.title
             raise RuntimeError(f"Called {title}Graph::{asked} without a preceding successful capture.")
         return self._steps
 
@@ -134,7 +134,7 @@ class Graph:
             capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
             started().native.end_pool(self._device, self._pool)
             capture.finish()
-        title = started().character.title
+        title = started().quirks.title
         if capture.is_broken_off:
             raise RuntimeError(f"{title} error: operation failed due to a previous error during capture")
         self._steps = capture.steps

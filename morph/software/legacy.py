@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch._utils import classproperty
 
+from morph.device.tensor_types import TensorType
 from morph.software import devices
 from morph.software.machine import Machine, started
 
@@ -34,29 +35,17 @@ def values(machine: Machine) -> dict[str, Any]:
     return {**tensor_types(module), **storages}
 
 
-def tensor_types(module: str) -> dict[str, TensorType]:
+def tensor_types(module: str) -> dict[str, SoftwareTensorType]:
     """Return the types of tensors, ``FloatTensor`` and so on, of a module by its dotted name."""
     return {f"{kind}Tensor": _tensor_type(module, kind, dtype) for kind, dtype in DTYPES.items()}
 
 
-class TensorType(type):
-    """The type of ``torch.npu.FloatTensor``: an instance is any tensor of that dtype on the device."""
+class SoftwareTensorType(TensorType):
+    """The metaclass of ``torch.npu.FloatTensor``: its tensors are on the simulated device."""
 
-    dtype: torch.dtype
-
-    @property
-    def __name__(cls) -> str:  # type: ignore[override]
-        # `Tensor.type` reads the C-level name, which has to be the full one
-        full: str = type.__dict__["__name__"].__get__(cls)
-        return full.rpartition(".")[2]
-
-    def __repr__(cls) -> str:
-        return f"<class '{cls.__module__}.{cls.__name__}'>"
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        if not isinstance(instance, torch.Tensor):
-            return False
-        return instance.device.type == started().device_type and instance.dtype == cls.dtype
+    def device_type(cls) -> str:
+        """Return the simulated device type."""
+        return started().device_type
 
     def __call__(cls, *arguments: Any) -> torch.Tensor:
         """Make a tensor of a shape, or of data."""
@@ -65,9 +54,9 @@ class TensorType(type):
         return made.to(devices._get_device(devices.current_device()))
 
 
-def _tensor_type(module: str, kind: str, dtype: torch.dtype) -> TensorType:
+def _tensor_type(module: str, kind: str, dtype: torch.dtype) -> SoftwareTensorType:
     body = {"dtype": dtype, "__module__": module, "__doc__": f"{dtype} on the device."}
-    return TensorType(f"{module}.{kind}Tensor", (), body)
+    return SoftwareTensorType(f"{module}.{kind}Tensor", (), body)
 
 
 def _storage_type(module: str, kind: str, dtype: torch.dtype) -> Any:

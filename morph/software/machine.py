@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 from morph.software.settings import Size
 from morph.software.visible import Visible
 
 if TYPE_CHECKING:
-    from morph.software.vendors.character import Character
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
+    from morph.software.vendors.quirks import Quirks
 
 
 class SimulatorError(MorphError):
@@ -35,7 +35,7 @@ class Machine:
 
     Attributes:
         facts: The facts of the vendor's alias table.
-        character: The character of the vendor's device.
+        quirks: What the vendor's device and package do otherwise than others.
         native: The extension module that is the device.
         total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
@@ -44,7 +44,7 @@ class Machine:
     """
 
     facts: Facts
-    character: Character
+    quirks: Quirks
     native: Any
     total: int
     memory: int
@@ -107,7 +107,7 @@ def library(name: str) -> ModuleType:
     Args:
         name: ``"device"`` or ``"collective"``; while the device is not built whole, the boxed one serves.
     """
-    from morph import native
+    from morph.base import native
 
     wanted = [native.part(name), *([native.part("boxed_device")] if name == "device" else [])]
     return native.load(next((each for each in wanted if native.find(each)), wanted[-1]))

@@ -172,7 +172,9 @@ def record_history(
     max_entries: int = sys.maxsize,
     device: AnyDevice = None,
     clear_history: bool = False,
-    skip_actions: Iterable[str] = (),
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: Iterable[str] | None = None,
 ) -> None:
     """Record the memory's events from now on.
 
@@ -183,6 +185,8 @@ def record_history(
         max_entries: How many events of a device are kept, the last ones.
         device: Makes no difference: all devices are recorded.
         clear_history: Whether what was recorded before is forgotten.
+        compile_context: Makes no difference.
+        global_record_annotations: Makes no difference.
         skip_actions: Events that are not kept.
 
     Raises:
@@ -196,7 +200,7 @@ def record_history(
         native.forget_memory_history()
     frames, entries = CONTEXTS.index(context), max_entries if enabled == "all" else 1
     native.record_memory_history(
-        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions)
+        enabled is not None, enabled is not None, frames, stacks == "all", entries, set(skip_actions or ())
     )
 
 
@@ -245,7 +249,7 @@ COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
 
 def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
     """Return a table of a device's figures for people to read."""
-    title, stats = started().character.title, memory_stats_as_nested_dict(device)
+    title, stats = started().quirks.title, memory_stats_as_nested_dict(device)
     troubles = f"{title} OOMs: {stats['num_ooms']}", f"malloc retries: {stats['num_alloc_retries']}"
     heavy, light = f"|{'=' * 75}|", f"|{'-' * 75}|"
     lines = [heavy, f"|{f'PyTorch {title} memory summary, device ID {_index(device)}':^75}|", light]

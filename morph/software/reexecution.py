@@ -17,8 +17,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType, ModuleType
 from typing import Any
 
-from morph.importing import put_first, take_away
-from morph.journal import Journal
+from morph.base.importing import put_first, take_away
+from morph.base.journal import Journal
 
 Contents = dict[str, dict[str, Any]]
 _OF_THE_IMPORT = ("__spec__", "__loader__")

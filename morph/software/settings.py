@@ -6,11 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from morph import variables
-from morph.errors import MorphError
+from morph.base import variables
+from morph.base.errors import MorphError
 
 if TYPE_CHECKING:
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
 
 GIB = 1 << 30
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}
@@ -133,6 +133,6 @@ def _share(devices: int) -> int:
 
 
 def _host_memory() -> int:
-    from morph import host
+    from morph.base import host
 
     return host.total_memory()

@@ -9,7 +9,8 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from morph.journal import Journal
+from morph.backends.tables import surfaces, table
+from morph.base.journal import Journal
 from morph.software import settings
 from morph.software.machine import (
     Machine,
@@ -22,11 +23,10 @@ from morph.software.machine import (
 )
 from morph.software.settings import Size
 from morph.software.visible import Visible
-from morph.tables import surfaces, table
 
 if TYPE_CHECKING:
-    from morph.software.vendors.character import Character
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
+    from morph.software.vendors.quirks import Quirks
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DISPATCH_KEYS = {"PrivateUse1": "privateuse1", "XPU": "xpu", "CUDA": "cuda"}
@@ -73,8 +73,8 @@ def start(vendor: str, size: Size | None = None, journal: Journal | None = None)
             )
         journal = journal or Journal()
         _run_backward_in_its_caller(journal)
-        if machine.character.place:
-            machine.character.place(machine, journal)
+        if machine.quirks.place:
+            machine.quirks.place(machine, journal)
     module: ModuleType = namespace()
     return module
 
@@ -84,7 +84,8 @@ def _run_backward_in_its_caller(journal: Journal) -> None:
 
     Such a thread would have an OpenMP team of its own beside the caller's, and both wait by spinning: on two
     cores a step of a transformer's layer took 1.7 times as long as on the CPU. And if it meets the end of the
-    interpreter, it aborts the process: one in forty that ended right after a backward pass.
+    interpreter, it aborts the process: one in forty that ended right after a backward pass. torch may come to
+    do so itself where a graph is on one device (pytorch/pytorch#192004).
     """
     import torch
 
@@ -113,28 +114,28 @@ def _refuse_beside_the_real(facts: Facts) -> None:
 def _build(facts: Facts, size: Size) -> Machine:
     assert size.devices is not None
     assert size.memory is not None
-    character = _character(facts)
+    quirks = _quirks(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
-    habits = (character.padding, character.title, character.channels_last, character.float64)
-    native.install(kind, size.devices, size.memory, *habits)
+    of_vendor = (quirks.padding, quirks.title, quirks.channels_last, quirks.float64)
+    native.install(kind, size.devices, size.memory, *of_vendor)
     visible = Visible(facts, size.devices, native)
-    return Machine(facts, character, native, size.devices, size.memory, visible, start)
+    return Machine(facts, quirks, native, size.devices, size.memory, visible, start)
 
 
-def _character(facts: Facts) -> Character:
-    from morph.software.vendors.character import CHARACTERS, Character  # and torch
+def _quirks(facts: Facts) -> Quirks:
+    from morph.software.vendors.quirks import OF_VENDORS, Quirks  # and torch
 
-    if facts.name in CHARACTERS:
-        module, _, name = CHARACTERS[facts.name].partition(":")
-        character = getattr(importlib.import_module(module), name)
-        assert isinstance(character, Character)
-        return character
-    return Character(facts.device_type.upper())
+    if facts.name in OF_VENDORS:
+        module, _, name = OF_VENDORS[facts.name].partition(":")
+        quirks = getattr(importlib.import_module(module), name)
+        assert isinstance(quirks, Quirks)
+        return quirks
+    return Quirks(facts.device_type.upper())
 
 
 def _install(machine: Machine) -> None:
-    if not machine.character.place:
+    if not machine.quirks.place:
         _add_to_torch(machine)
 
 
@@ -153,7 +154,7 @@ def _add_to_torch(machine: Machine) -> None:
     if machine.facts.process_group:
         _place_group(machine.facts)
     sharing.register(machine)
-    machine.character.patch(modules)
+    machine.quirks.patch(modules)
 
 
 def _place_group(facts: Facts) -> None:

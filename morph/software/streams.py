@@ -142,7 +142,7 @@ class Event(torch.Event):
         if not (self.event_id and end_event.event_id):
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         if not (self._timed and getattr(end_event, "_timed", False)):
-            raise RuntimeError(f"{started().character.title} error: invalid resource handle")
+            raise RuntimeError(f"{started().quirks.title} error: invalid resource handle")
         return float(started().native.elapsed_time(self.event_id, end_event.event_id))
 
     @property

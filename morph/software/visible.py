@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
 
 UUID_PREFIX = "GPU-"
 

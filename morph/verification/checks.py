@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 from morph.verification.behaviour import BEHAVIOUR
 from morph.verification.operators import OPERATORS, Function, inputs
 

@@ -59,9 +59,9 @@ print("imported")
 @pytest.mark.parametrize(
     "held",
     [
-        "morph.startup",
-        "morph.importing",
-        "morph.startup.waiting",
+        "morph.running.startup",
+        "morph.base.importing",
+        "morph.running.startup.waiting",
         "morph.finders.rewriting.loader",
         "tomllib",
     ],

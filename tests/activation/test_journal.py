@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 
 if sys.version_info < (3, 11):
     from exceptiongroup import ExceptionGroup

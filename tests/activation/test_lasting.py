@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 SECONDS = "MORPH_TEST_THREADS"  # how long threads run; a minute or more is for manual runs
@@ -37,7 +38,7 @@ import torch, morph
 
 morph.activate(BACKEND)  # torch.cuda is executed again, which is the main thread's to wait for
 morph.deactivate()
-own, until, problems = torch.cuda, time.monotonic() + float(sys.argv[1]), []
+own, until, problems = torch.cuda, time.monotonic() + SECONDS, []
 
 def activate():
     morph.activate(BACKEND)
@@ -81,16 +82,15 @@ print(torch.cuda is own, sys.modules["torch.cuda"] is own, morph.status().active
 @pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_a_thousand_activations_leave_nothing_behind(platform: Platform) -> None:
-    done = platform.run(GROWTH.replace("BACKEND", '"cpu"'), morph=False, timeout=400)
+    done = origin.run(platform, GROWTH.replace("BACKEND", '"cpu"'), timeout=400)
     assert done.stdout == "[0, 0, 0, 0] True\n"
 
 
 @pytest.mark.platforms("cpu")
 def test_threads_that_activate_import_and_deactivate_at_once(platform: Platform) -> None:
     seconds = os.environ.get(SECONDS, "4")
-    done = platform.run(
-        THREADS.replace("BACKEND", '"cpu"'), seconds, morph=False, timeout=float(seconds) + 120
-    )
+    program = THREADS.replace("BACKEND", '"cpu"').replace("SECONDS", seconds)
+    done = origin.run(platform, program, timeout=float(seconds) + 120)
     assert done.stdout == "True True False\n"
 
 

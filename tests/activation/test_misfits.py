@@ -8,7 +8,8 @@ import textwrap
 import pytest
 import torch
 
-from morph import toml
+from morph.base import toml
+from tests import origin
 from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
 SKIPPED = toml.loads((REPOSITORY / "tests/releases/skipped.toml").read_text("utf-8"))
@@ -48,7 +49,8 @@ def test_what_is_skipped_is_what_is_recorded_of_the_release(platform: Platform) 
     if expected is None:
         pytest.skip(f"nothing is recorded of torch {torch.__version__} on {platform.name}")
     imports = "\n".join(f"import {name}" for name in HOOKED)
-    done = platform.run(f"import json, morph\n{imports}\nprint(json.dumps(morph.status().skipped))")
+    program = f"import json, morph\n{imports}\nprint(json.dumps(morph.status().skipped))"
+    done = origin.run(platform, program, morph=True)
     assert sorted(json.loads(done.stdout.splitlines()[-1])) == expected
 
 
@@ -61,13 +63,13 @@ def test_free_threaded_python_is_refused_by_name(platform: Platform) -> None:
     program = "import sys; sys._is_gil_enabled = lambda: False; import morph; morph.activate()"
     done = platform.run(program, morph=False, check=False)
     line = "morph does not support free-threaded Python; set PYTHON_GIL=1, or use another"
-    assert done.stderr.splitlines()[-1] == f"morph.errors.ActivationError: {line}"
+    assert done.stderr.splitlines()[-1] == f"morph.base.errors.ActivationError: {line}"
 
 
 @pytest.mark.platforms("simulated-npu")
 def test_misfits_are_skipped_singly_and_reported(platform: Platform) -> None:
     text = textwrap.dedent(MISFIT).replace("SIMULATED", "True").replace("BACKEND", repr(platform.backend))
-    done = platform.run(text, morph=False)
+    done = origin.run(platform, text)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["on"] == platform.device_type
     assert found["to"] == [2, 2]

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 # not restored: patterns of the paths that differ, each with the reason
@@ -99,7 +100,7 @@ with morph.activated(BACKEND):
 @pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_a_deactivation_leaves_no_trace(platform: Platform) -> None:
-    done = platform.run(PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)
+    done = origin.run(platform, PROGRAM.replace("BACKEND", repr(platform.name)))
     found = json.loads(done.stdout)
     assert [change for change in found["changes"] if not matches(change, KEPT)] == []
     assert [each for each in found["ours"] if not matches(each, OURS)] == []

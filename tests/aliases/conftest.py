@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from morph import backends
-from morph.tables import table
+from morph.backends.tables import table
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from morph.backends import resolve
-from morph.tables import surfaces, table
-from morph.tables.table import Status, Table
+from morph.backends.tables import surfaces, table
+from morph.backends.tables.table import Status, Table
 
 ROOT = "torch.cuda"
 CUDA = surfaces.load("torch_cuda-2.13.0")

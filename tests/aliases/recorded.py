@@ -7,8 +7,8 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from morph.tables import surfaces
-from morph.tables.surfaces import Surface
+from morph.backends.tables import surfaces
+from morph.backends.tables.surfaces import Surface
 
 VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.11.0.post2")}
 

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morph.tables import surfaces
-from morph.tables.table import Table
+from morph.backends.tables import surfaces
+from morph.backends.tables.table import Table
 from tests.aliases.names import resolved
 
 

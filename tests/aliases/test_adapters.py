@@ -13,8 +13,8 @@ import torch
 
 from morph.aliases.adapters import debugging, graphs, memory, snapshots
 from morph.aliases.adapters.properties import DeviceProperties
-from morph.errors import MissingNameError
-from morph.tables import table
+from morph.backends.tables import table
+from morph.base.errors import MissingNameError
 from tests.aliases.recorded import Recorded, properties
 
 SEGMENTS = [{"segment_pool_id": (0, 0), "address": 1}, {"segment_pool_id": (0, 7), "address": 2}]

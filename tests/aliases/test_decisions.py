@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from morph.tables import table
-from morph.tables.decisions import decide
-from morph.tables.members import has_member
-from morph.tables.table import Status
+from morph.backends.tables import table
+from morph.backends.tables.decisions import decide
+from morph.backends.tables.members import has_member
+from morph.backends.tables.table import Status
 
 
 @pytest.mark.parametrize(

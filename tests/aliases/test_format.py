@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from morph.errors import TableError, UnknownBackendError
-from morph.tables import parsing, table
-from morph.tables.table import Status
+from morph.backends.tables import parsing, table
+from morph.backends.tables.table import Status
+from morph.base.errors import TableError, UnknownBackendError
 
 BACKEND = """[backend]
 name = "specimen"

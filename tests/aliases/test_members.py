@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 PROGRAM = """
@@ -35,4 +36,4 @@ assert torch.npu.Event(enable_timing=True).npu_event == 0
 
 @pytest.mark.platforms("npu")
 def test_members_come_and_go_with_the_activation(platform: Platform) -> None:
-    platform.run(PROGRAM, morph=False)
+    origin.run(platform, PROGRAM)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from morph.aliases.adapters.mlu import precision
-from morph.aliases.adapters.mlu.runtime import cudart as cudart_of
-from morph.errors import MissingNameError
+from morph.aliases.adapters.mlu.cuda_runtime import cudart as cudart_of
+from morph.base.errors import MissingNameError
 from tests.aliases.recorded import runtime
 
 CNRT = "torch_mlu._MLUC._cnrt"

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from morph.aliases.adapters import generators, graphs
-from morph.aliases.adapters.musa import pools, precision
-from morph.aliases.adapters.musa.runtime import cudart as cudart_of
+from morph.aliases.adapters import generators, graphs, pools
+from morph.aliases.adapters.musa import precision
+from morph.aliases.adapters.musa.cuda_runtime import cudart as cudart_of
 from morph.aliases.adapters.properties import DeviceProperties
-from morph.errors import MissingNameError
+from morph.base.errors import MissingNameError
 from tests.aliases.recorded import VENDORS, properties, runtime
 from tests.platforms import Platform
 

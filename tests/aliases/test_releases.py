@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from morph.tables import surfaces, table
-from morph.tables.table import Row, Status
+from morph.backends.tables import surfaces, table
+from morph.backends.tables.table import Row, Status
 
 LINES = [(2, minor) for minor in range(7, 15)]
 CUDA = {surfaces.release(each.version): each for each in map(surfaces.load, surfaces.releases("torch_cuda"))}

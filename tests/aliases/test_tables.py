@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from morph.errors import TableError
-from morph.tables import table
-from morph.tables.table import Row, Status, Table
+from morph.backends.tables import table
+from morph.backends.tables.table import Row, Status, Table
+from morph.base.errors import TableError
 from tests.aliases import signatures
 from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, installed, place, resolved
 

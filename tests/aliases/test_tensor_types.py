@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 TENSORS = """
@@ -30,4 +31,4 @@ assert repr(tensors.FloatTensor) == "<class 'torch.cuda.FloatTensor'>"
 
 @pytest.mark.platforms("cpu", "npu")
 def test_tensor_types_without_types_of_the_vendor(platform: Platform) -> None:
-    platform.run(TENSORS)
+    origin.run(platform, TENSORS, morph=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from morph.tables import interfaces
-from morph.tables.table import Status, Table
+from morph.backends.tables import interfaces
+from morph.backends.tables.table import Status, Table
 from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, resolved
 
 USAGE = {name: files for name, files in interfaces.usage().items() if interfaces.of(name).name == ROOT}

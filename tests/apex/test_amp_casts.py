@@ -1,4 +1,4 @@
-"""apex.amp: the casts of O1, casts of the program's own functions, and the earliest interface."""
+"""apex.amp: the casts of O1, and casts of the program's own functions."""
 
 from __future__ import annotations
 
@@ -95,15 +95,3 @@ def test_functions_of_the_program() -> None:
         with pytest.raises(NotImplementedError, match="types to promote"):
             module.added(half, torch.ones(2, device="cuda").bfloat16())
     assert module.doubled(full).dtype == torch.float32
-
-
-def test_the_first_interface_is_refused() -> None:
-    from apex import amp
-
-    handle = amp.init()
-    try:
-        for each in (handle, amp.init(enabled=False)):
-            with pytest.raises(RuntimeError, match="old Amp API is no longer supported"):
-                each.wrap_optimizer(optimizer_of(linear()))
-    finally:
-        handle._deactivate()

@@ -26,10 +26,7 @@ def captured(work: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
 
 def functions() -> dict[str, tuple[Callable[[], Tensor], tuple[Tensor, ...]]]:
     """Lists functions, and the tensors that they have gradients of."""
-    from apex.contrib.focal_loss.focal_loss import focal_loss
     from apex.contrib.xentropy import SoftmaxCrossEntropyLoss
-    from apex.fused_dense import FusedDense
-    from apex.mlp import MLP
     from apex.normalization import FusedLayerNorm, FusedRMSNorm
     from apex.transformer.functional import fused_apply_rotary_pos_emb
 
@@ -37,15 +34,11 @@ def functions() -> dict[str, tuple[Callable[[], Tensor], tuple[Tensor, ...]]]:
     layers: dict[str, nn.Module] = {
         "layer norm": FusedLayerNorm(8).cuda(),
         "rms norm": FusedRMSNorm(8).cuda(),
-        "dense": FusedDense(8, 6).cuda(),
-        "mlp": MLP([8, 6, 4]).cuda(),
     }
     found = {name: (lambda layer=layer: layer(x), (x, *layer.parameters())) for name, layer in layers.items()}
     labels, angles = torch.arange(4, device="cuda"), torch.rand(3, 1, 1, 16, device="cuda")
-    positives = torch.ones((), device="cuda")
     found["loss"] = lambda: SoftmaxCrossEntropyLoss.apply(scores, labels), (scores,)
     found["rotary"] = lambda: fused_apply_rotary_pos_emb(turned, angles), (turned,)
-    found["focal loss"] = lambda: focal_loss(scores, labels, positives, 16, 0.25, 2.0), (scores,)
     return found
 
 

@@ -105,82 +105,9 @@ def test_fast_layer_norm(memory_efficient: bool) -> None:
     assert module(inputs[0].half()).dtype == torch.float32
 
 
-def focal_loss(logits: Tensor, targets: Tensor, positives: Tensor, options: tuple[float, ...]) -> Tensor:
-    real, alpha, gamma, smoothing = options
-    full = logits if logits.dtype == torch.float64 else logits.float()
-    full = full[..., : int(real)]
-    hot = F.one_hot(targets.clamp(min=0), full.size(-1)) * (targets >= 0).unsqueeze(-1)
-    wanted = hot * (1 - smoothing) + smoothing / 2
-    probability = full.sigmoid()
-    entropy = F.binary_cross_entropy_with_logits(full, wanted.to(full.dtype), reduction="none")
-    weight = torch.where(hot > 0, alpha * (1 - probability) ** gamma, (1 - alpha) * probability**gamma)
-    kept = (targets != -2).unsqueeze(-1)
-    return (weight * entropy * kept).sum() / positives
-
-
-def test_focal_loss() -> None:
-    from apex.contrib.focal_loss.focal_loss import focal_loss as ours
-
-    targets = torch.tensor([[0, 3, -1, -2], [7, 1, -2, 5]], device="cuda")
-    positives = torch.tensor([3.0], device="cuda")
-    for dtype, smoothing in ((torch.float32, 0.0), (torch.float32, 0.1), (torch.float16, 0.0)):
-        options = (8, 0.24, 2.0, smoothing)
-        logits = values(0, 2, 4, 16, dtype=dtype, scale=3)
-        for label_smoothing in ({"label_smoothing": smoothing} if smoothing else {},):
-            loss = ours(logits.requires_grad_(), targets, positives, *options[:3], **label_smoothing)
-            full = logits.detach().cpu().double().requires_grad_()
-            expected = focal_loss(full, targets.cpu(), positives.cpu().double().squeeze(), options)
-            assert loss.shape == ()
-            assert_close(loss.cpu().double(), expected, rtol=1e-5, atol=1e-6)
-            (loss * 0.5).backward()
-            if not smoothing:  # apex's gradient uses the smoothed target as the hard one's weight
-                (expected * 0.5).backward()
-                tolerance = 1e-5 if dtype == torch.float32 else 2e-3
-                assert_close(logits.grad.cpu().double(), full.grad, rtol=tolerance, atol=tolerance)
-            logits = logits.detach()
-    for changed, message in (
-        ({0: values(0, 2, 4, 7)}, "Incorrect number of real classes"),
-        ({1: targets.float()}, "Invalid label type"),
-        ({2: positives.repeat(2)}, "only one element"),
-        ({1: targets[0]}, "Mis-matched dimensions"),
-    ):
-        arguments = [logits, targets, positives, 8, 0.25, 2.0]
-        for place, value in changed.items():
-            arguments[place] = value
-        with pytest.raises(RuntimeError, match=message):
-            ours(*arguments)
-
-
-def test_products_of_chosen_rows() -> None:
-    from apex.contrib.index_mul_2d import index_mul_2d
-
-    indices = torch.tensor([2, 0, 2, 1, 2], device="cuda")
-    for dtype in DTYPES[:2]:
-        inputs = [values(0, 3, 6, dtype=dtype), values(1, 5, 6, dtype=dtype), indices]
-        check(index_mul_2d, lambda first, second, chosen: first[chosen] * second, inputs)
-    first, second = (each.clone().requires_grad_() for each in inputs[:2])
-    first, second = first.detach().float().requires_grad_(), second.detach().float().requires_grad_()
-    results = []
-    for function in (index_mul_2d, lambda first, second, chosen: first[chosen] * second):
-        grads = torch.autograd.grad(
-            function(first, second, indices).square().sum(), [first, second], create_graph=True
-        )
-        results.append(torch.autograd.grad(sum(grad.square().sum() for grad in grads), [first, second]))
-    for ours, theirs in zip(*results, strict=True):
-        assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-    for changed, message in (
-        ((first.half(), second, indices), "must be fp32 or fp16"),
-        ((first[0], second, indices), "must be 2-dimension"),
-        ((first, second, indices.unsqueeze(1)), "must be 1-dimension"),
-    ):
-        with pytest.raises(RuntimeError, match=message):
-            index_mul_2d(*changed)
-
-
 @pytest.mark.parametrize("act", [None, "silu", "Swish"])
 def test_group_norm(act: str | None) -> None:
     from apex.contrib.group_norm import GroupNorm
-    from apex.contrib.group_norm.group_norm import cuda_group_norm_v2_nhwc
 
     module = GroupNorm(4, 16, eps=1e-4, act=act).cuda()
     nn.init.normal_(module.weight)
@@ -191,14 +118,8 @@ def test_group_norm(act: str | None) -> None:
     expected = F.silu(model(input)) if act else model(input)
     assert_close(module(input), expected)
     assert_close(module(input.half()), expected.half(), rtol=1e-2, atol=1e-2)
-    parameters = (module.weight, module.bias)
-    with pytest.raises(AssertionError, match="Only support NHWC layout"):
-        cuda_group_norm_v2_nhwc(input, 4, *parameters, 1e-4, act)
-    if input.device.type != "npu":  # npu has no such memory format
-        channels_last = input.to(memory_format=torch.channels_last)
-        assert_close(cuda_group_norm_v2_nhwc(channels_last, 4, *parameters, 1e-4, act), expected)
-    assert repr(module).endswith(f"act={act.lower()})" if act else "affine=True)")
-    with pytest.raises(ValueError, match="num_channels must be divisible by num_groups"):
+    assert (", act=silu" in repr(module) or ", act=swish" in repr(module)) == bool(act)
+    with pytest.raises(ValueError, match="num_channels .*must be divisible by num_groups"):
         GroupNorm(3, 16)
 
 

@@ -12,20 +12,12 @@ from tests.apex.tensor_lists import CHUNK, close, doubles, flag, tensors
 def test_which_updates_the_flag_stops() -> None:
     import amp_C
 
-    one, step = torch.ones((), device="cuda"), torch.ones(1, dtype=torch.int, device="cuda")
     norm = torch.ones(1, device="cuda")
     rates = (0.1, 0.9, 0.99, 1e-8)
-    tensor_rates = (one * 0.1, *rates[1:], step, 1, 1, 0.1)
-    of_lamb = (one * 0.1, *rates[1:], step, 1, 0.1)
     calls = {
         "multi_tensor_adam": (4, (*rates, 1, 1, 1, 0.1), False),
-        "multi_tensor_adam_capturable": (4, (*tensor_rates, one), True),
-        "multi_tensor_adam_capturable_master": (5, (*tensor_rates, one), True),
-        "multi_tensor_adagrad": (3, (0.1, 1e-8, 0, 0.1), False),
         "multi_tensor_sgd": (3, (0.1, 0.9, 0.0, 0.1, False, True, False, 1.0), True),
         "multi_tensor_lamb": (4, (*rates, 1, 1, 0.1, 1, 1, norm, 1.0, False), False),
-        "multi_tensor_lamb_mp": (4, (*of_lamb, 1, 1, norm, norm, False, one, one), True),
-        "multi_tensor_novograd": (3, (norm.clone(), *rates, 1, 1, 0.1, 1, 1, 2), False),
     }
     for name, (depth, arguments, stops) in calls.items():
         for value in (0, 1):
@@ -33,29 +25,6 @@ def test_which_updates_the_flag_stops() -> None:
             before = lists[1][0].clone()
             getattr(amp_C, name)(CHUNK, flag(value), lists, *arguments)
             assert torch.equal(before, lists[1][0]) == (stops and value == 1), name
-
-
-def test_adam_with_masters() -> None:
-    import amp_C
-
-    shapes = [(5,), (3, 4)]
-    grads, params = tensors(shapes, torch.float16), tensors(shapes, torch.float16, seed=1)
-    masters, averages, squares = (
-        [value.float() for value in params],
-        *([torch.zeros(shape, device="cuda") for shape in shapes] for _ in range(2)),
-    )
-    options = {"betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.1, "lr": 0.1}
-    formula = formulas.Adam({**options, "adam_w_mode": True, "bias_correction": True}, doubles(masters))
-    formula.step([value / 4 for value in doubles(grads)])
-    lists = [grads, params, averages, squares, masters]
-    lr, step = torch.tensor(0.1, device="cuda"), torch.tensor([1], dtype=torch.int, device="cuda")
-    inv_scale, scaled = torch.tensor([0.25], device="cuda"), doubles(grads)
-    amp_C.multi_tensor_adam_capturable_master(
-        CHUNK, flag(), lists, lr, 0.9, 0.99, 1e-8, step, 1, 1, 0.1, inv_scale
-    )
-    close(masters, formula.params)
-    close(params, formula.params)
-    close(grads, [value / 4 for value in scaled])
 
 
 def test_sgd_writes_copies_in_float16() -> None:

@@ -68,23 +68,6 @@ def test_batch_normalisation_of_one_value() -> None:
         SyncBatchNorm(3).cuda()(torch.ones(1, 3, device="cuda"))
 
 
-def test_the_extension() -> None:
-    import syncbn
-
-    first, second = torch.randn(4, 3, 5, device="cuda"), torch.randn(2, 3, 5, device="cuda")
-    statistics = [syncbn.welford_mean_var(each) for each in (first, second)]
-    means, variances = (torch.stack(each) for each in zip(*statistics, strict=True))
-    counts = torch.tensor([20, 10], dtype=torch.int, device="cuda")
-    mean, variance, inverse = syncbn.welford_parallel(means, variances, counts, 1e-5)
-    both = torch.cat([first, second]).transpose(0, 1).flatten(1)
-    assert_close(mean, both.mean(1))
-    assert_close(variance, both.var(1), rtol=1e-4, atol=1e-4)
-    assert_close(inverse, (both.var(1, unbiased=False) + 1e-5).rsqrt(), rtol=1e-4, atol=1e-4)
-    output = syncbn.batchnorm_forward(first, mean, inverse, None, None)
-    last = syncbn.batchnorm_forward_c_last(first.transpose(1, 2), None, mean, inverse, None, None, True)
-    assert_close(last.transpose(1, 2), output.relu())
-
-
 def test_options_that_do_not_go_together() -> None:
     from apex.parallel import DistributedDataParallel
 

@@ -1,4 +1,4 @@
-"""apex.transformer in one process; for two processes see programs/two_processes.py."""
+"""The fused functions of apex.transformer."""
 
 from __future__ import annotations
 
@@ -71,7 +71,6 @@ def test_softmax() -> None:
 def test_the_module_takes_the_kernel_where_apex_does() -> None:
     from apex.transformer import AttnMaskType
     from apex.transformer.functional import FusedScaleMaskSoftmax
-    from apex.transformer.functional.fused_softmax import GenericFusedScaleMaskSoftmax
 
     def masked(scores: Tensor, mask: Tensor) -> Tensor:
         return scores.masked_fill(mask, -10000.0)
@@ -88,8 +87,6 @@ def test_the_module_takes_the_kernel_where_apex_does() -> None:
         assert_close(modules[0](scores, mask), modules[1](scores, mask), rtol=1e-2, atol=1e-3)
         assert not modules[0].is_kernel_available(mask, 2, 4, 30, 32)
         assert not modules[0].is_kernel_available(mask, 2, 4, 32, 16)
-    generic = GenericFusedScaleMaskSoftmax(False, True, True, masked, True, None)
-    assert generic(scores.bfloat16(), mask).dtype == torch.bfloat16
     for arguments, error in (
         ((True, True, AttnMaskType.causal, True, masked, True, None), RuntimeError),
         ((True, False, AttnMaskType.causal, True, masked, False, 2.0), RuntimeError),
@@ -124,7 +121,7 @@ def test_rotary_embeddings(transposed: bool) -> None:
             assert output.transpose(0, 1).is_contiguous() == transposed
 
 
-def test_rotary_embeddings_of_packed_sequences_and_images() -> None:
+def test_rotary_embeddings_of_packed_sequences() -> None:
     from apex.transformer import functional
 
     begins, angles = torch.tensor([0, 3, 4, 9], dtype=torch.int32, device="cuda"), values(1, 6, 1, 1, 6)
@@ -134,115 +131,41 @@ def test_rotary_embeddings_of_packed_sequences_and_images() -> None:
         lambda each: rotated(each, angles.cpu()[places, 0]),
         [values(0, 9, 2, 8)],
     )
-    rows, columns = values(2, 1, 5, 1, 4), values(3, 1, 4, 1, 4)
-
-    def image(t: Tensor) -> Tensor:
-        first, second = t.unflatten(1, (3, 4)).chunk(2, -1)
-        parts = rotated(first, rows.cpu()[:, :3].unsqueeze(2)), rotated(second, columns.cpu().unsqueeze(1))
-        return torch.cat(parts, -1).flatten(1, 2)
-
-    tables = rows.cos(), rows.sin(), columns.cos(), columns.sin()
-    check(
-        lambda each: functional.fused_apply_rotary_pos_emb_2d(each, 3, 4, *tables),
-        image,
-        [values(0, 2, 12, 2, 8)],
-    )
-    with pytest.raises(AssertionError, match="equal to img_h"):
-        functional.fused_apply_rotary_pos_emb_2d(values(0, 2, 12, 2, 8), 3, 5, *tables)
 
 
-def test_samplers() -> None:
-    from apex.transformer._data import MegatronPretrainingRandomSampler, MegatronPretrainingSampler
+def test_the_extension_of_rotary_embeddings() -> None:
+    import fused_rotary_positional_embedding as extension
 
-    in_order = [list(MegatronPretrainingSampler(11, 0, 2, rank, 2)) for rank in range(2)]
-    assert in_order == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
-    assert list(MegatronPretrainingSampler(11, 4, 2, 0, 2, drop_last=False)) == [[4, 5], [8, 9]]
-    random = [list(MegatronPretrainingRandomSampler(11, 0, 2, rank, 2)) for rank in range(2)]
-    assert sorted(sum(random[0] + random[1], [])) == list(range(8))
-    assert list(MegatronPretrainingRandomSampler(11, 4, 2, 1, 2)) == random[1][1:]
-    for arguments, message in (((0, 0, 1, 0, 1), "no sample"), ((4, 4, 1, 0, 1), "no samples left")):
-        with pytest.raises(RuntimeError, match=message):
-            MegatronPretrainingSampler(*arguments)
-    with pytest.raises(ValueError, match="data_parallel_rank"):
-        MegatronPretrainingRandomSampler(4, 0, 1, 1, 1)
-
-
-def test_micro_batches() -> None:
-    from apex.transformer.microbatches import build_num_microbatches_calculator
-
-    constant = build_num_microbatches_calculator(1, None, 12, 2, 3)
-    assert (constant.get(), constant.get_current_global_batch_size()) == (2, 12)
-    growing = build_num_microbatches_calculator(1, [4, 4, 16], 12, 2, 2)
-    seen = []
-    for samples in (0, 7, 8, 15, 17):
-        growing.update(samples, True)
-        seen.append(growing.get())
-    assert seen == [1, 1, 2, 2, 3]
-    with pytest.raises(AssertionError, match="is not divisible by micro batch size"):
-        build_num_microbatches_calculator(1, None, 13, 2, 3)
-
-
-def test_the_micro_batches_of_a_run() -> None:
-    from apex.transformer.pipeline_parallel import utils
-
-    with pytest.raises(AssertionError, match="is not initialized"):
-        utils.get_num_microbatches()
-    utils.setup_microbatch_calculator(1, None, 6, 2, 1)
-    try:
-        assert (utils.get_num_microbatches(), utils.get_micro_batch_size()) == (3, 2)
-        assert utils.get_kth_microbatch([torch.arange(6)], 1)[0].tolist() == [2, 3]
-        with pytest.raises(AssertionError, match="already initialized"):
-            utils.setup_microbatch_calculator(1, None, 6, 2, 1)
-    finally:
-        utils._GLOBAL_NUM_MICROBATCHES_CALCULATOR = None
-
-
-def test_documents_in_a_sequence() -> None:
-    from apex.transformer.pipeline_parallel.utils import get_ltor_masks_and_position_ids
-
-    data = torch.tensor([[5, 0, 7, 8, 0, 3]], device="cuda")
-    mask, losses, positions = get_ltor_masks_and_position_ids(data, 0, True, True, True)
-    assert positions.tolist() == [[0, 1, 0, 1, 2, 0]]
-    assert losses.tolist() == [[1, 0, 1, 1, 0, 1]]
-    assert (~mask[0, 0]).int().tolist()[4] == [0, 0, 1, 1, 1, 0]
-    mask, losses, positions = get_ltor_masks_and_position_ids(data, 0, False, False, False)
-    assert torch.equal(mask[0, 0], torch.ones(6, 6, device="cuda").triu(1).bool())
-    assert positions.tolist() == [list(range(6))]
-    assert losses.all()
-
-
-def test_layers_that_know_of_sequences_in_parts() -> None:
-    from apex.transformer import layers
-
-    for module in (
-        layers.FusedLayerNorm(4, sequence_parallel_enabled=True),
-        layers.MixedFusedLayerNorm(4, sequence_parallel_enabled=True),
-        layers.FastLayerNorm(4, sequence_parallel_enabled=True),
+    t, angles, grad = values(0, 5, 2, 3, 8), values(1, 5, 1, 1, 4), values(2, 5, 2, 3, 8)
+    begins = torch.tensor([0, 2, 5], dtype=torch.int32, device="cuda")
+    cosines = angles.cos(), angles.sin()
+    for forward, backward, before, given in (
+        (extension.forward, extension.backward, t, (angles,)),
+        (extension.forward_cached, extension.backward_cached, t, cosines),
     ):
-        assert module.weight.sequence_parallel_enabled
-        assert module.cuda()(values(0, 3, 4)).shape == (3, 4)
+        leaf = before.clone().requires_grad_()
+        (expected,) = torch.autograd.grad(forward(leaf, *given), leaf, grad)
+        for transposed in (False, True):
+            assert_close(backward(grad, *given, transposed), expected)
+    leaf = t[:, 0].clone().requires_grad_()
+    (expected,) = torch.autograd.grad(extension.forward_thd(leaf, begins, angles), leaf, grad[:, 0])
+    assert_close(extension.backward_thd(grad[:, 0], begins, angles), expected)
 
 
-def test_without_groups_there_is_an_error() -> None:
-    from apex.transformer import parallel_state
+def test_the_gradients_of_the_extensions_of_softmax() -> None:
+    import scaled_masked_softmax_cuda as extension
 
-    assert parallel_state.get_rank_info() == (0, 0, 0, 0)
-    with pytest.raises(AssertionError, match="intra_layer_model parallel group is not initialized"):
-        parallel_state.get_tensor_model_parallel_group()
-    parallel_state.set_tensor_model_parallel_rank(3)
-    assert parallel_state.get_tensor_model_parallel_rank() == 3
-    parallel_state.destroy_model_parallel()
+    scores, grad = values(0, 2, 3, 4, 5).half().requires_grad_(), values(1, 2, 3, 4, 5).half()
+    output = extension.forward(scores, torch.zeros(2, 1, 4, 5, device="cuda"), 0.5)
+    (expected,) = torch.autograd.grad(output, scores, grad)
+    assert_close(extension.backward(grad, output.detach(), 0.5), expected, rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.platforms("cpu")
 def test_what_went_to_megatron_says_so() -> None:
-    from apex.transformer import parallel_state, pipeline_parallel
-
     with pytest.raises(ImportError, match=r"tensor_parallel.*megatron\.core"):
         from apex.transformer import tensor_parallel  # noqa: F401
-    with pytest.raises(ImportError, match=r"tensor_parallel.*megatron\.core\.tensor_parallel"):
-        import apex.transformer.tensor_parallel.layers  # noqa: F401
-    with pytest.raises(AttributeError, match=r"build_model.*megatron\.core\.pipeline_parallel"):
-        _ = pipeline_parallel.build_model
-    with pytest.raises(AttributeError, match=r"get_embedding_group.*megatron\.core\.parallel_state"):
-        parallel_state.get_embedding_group()
+    with pytest.raises(ImportError, match=r"parallel_state.*megatron\.core\.parallel_state"):
+        from apex.transformer import parallel_state  # noqa: F401
+    with pytest.raises(ImportError, match=r"pipeline_parallel.*megatron\.core\.num_microbatches_calculator"):
+        from apex.transformer.pipeline_parallel.utils import get_num_microbatches  # noqa: F401

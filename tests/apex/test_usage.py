@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
 from tests.apex.uses import USES, Use, layers, training
 
 

@@ -30,12 +30,14 @@ def main(names: list[str], *values: dict[str, list[str]]) -> dict[str, dict[str,
         first = {name: each[0] for name, each in given.items()}
         os.environ.update({name: each[1] for name, each in given.items()})
         seen["later"] = shown()
-        seen["child"] = child(names, dict(os.environ))
-        seen["child's own"] = child(names, os.environ | first)
+        if names:
+            seen["child"] = child(names, dict(os.environ))
+            seen["child's own"] = child(names, os.environ | first)
         for name in given:
             del os.environ[name]
         seen["removed"] = shown()
-        seen["child of none"] = child(names, dict(os.environ))
+        if names:
+            seen["child of none"] = child(names, dict(os.environ))
     return seen
 
 

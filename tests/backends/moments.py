@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pathlib
 
-from morph import toml
+from morph.backends.tables import table
 from morph.backends.visibility import CUDA_VARIABLE
-from morph.tables import table
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 DOCUMENT = REPOSITORY / "aliases" / "environment.md"

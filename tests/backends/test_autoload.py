@@ -67,7 +67,7 @@ def test_what_torch_is_built_for_is_known_without_importing_it(
     (tmp_path / "torch" / "__init__.py").write_text("raise AssertionError('torch is imported')\n")
     (tmp_path / "torch" / "version.py").write_text(f"hip = {hip}\n")
     program = (
-        "from morph.backends import Backend\nfrom morph.tables import table\n"
+        "from morph.backends import Backend\nfrom morph.backends.tables import table\n"
         "print(Backend(table.load('rocm')).installed)\n"
     )
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])}

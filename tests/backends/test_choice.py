@@ -8,10 +8,12 @@ import textwrap
 import pytest
 
 from morph.activation import choice
-from morph.journal import Journal
+from morph.base.journal import Journal
+from tests import origin
 from tests.platforms import Platform
 
 WHICH = "import torch, morph; print(morph.status().backend)"
+ACTIVATE = f"import morph; morph.activate(); {WHICH}"
 
 
 def vendor(folder: pathlib.Path, source: str) -> dict[str, str]:
@@ -23,23 +25,15 @@ def vendor(folder: pathlib.Path, source: str) -> dict[str, str]:
 
 
 @pytest.mark.platforms("npu")
-def test_a_vendor_whose_device_is_there_is_chosen(platform: Platform) -> None:
-    text = f"from morph import activation; activation.arm(); {WHICH}"
-    assert platform.run(text, morph=False).stdout.split() == ["npu"]
-
-
-@pytest.mark.platforms("npu")
-def test_the_environment_chooses(platform: Platform) -> None:
-    text = f"from morph import activation; activation.arm(); {WHICH}"
-    chosen = platform.run(text, morph=False, environment={"MORPH_BACKEND": "cpu"})
-    assert chosen.stdout.split() == ["cpu"]
-
-
-@pytest.mark.platforms("npu")
-def test_the_argument_overrides_the_environment(platform: Platform) -> None:
-    text = f"from morph import activation; activation.arm('npu'); {WHICH}"
-    chosen = platform.run(text, morph=False, environment={"MORPH_BACKEND": "cpu"})
-    assert chosen.stdout.split() == ["npu"]
+@pytest.mark.parametrize(
+    ("argument", "environment", "chosen"), [("", "", "npu"), ("", "cpu", "cpu"), ("'npu'", "cpu", "npu")]
+)
+def test_the_argument_overrides_the_environment_which_overrides_what_is_there(
+    platform: Platform, argument: str, environment: str, chosen: str
+) -> None:
+    text = f"import morph; morph.activate({argument}); {WHICH}"
+    done = origin.run(platform, text, environment={"MORPH_BACKEND": environment})
+    assert done.stdout.split() == [chosen]
 
 
 @pytest.mark.platforms("cpu")
@@ -55,8 +49,8 @@ def test_the_argument_overrides_the_environment(platform: Platform) -> None:
 def test_a_broken_vendor_is_one_line_and_the_next_is_tried(
     platform: Platform, tmp_path: pathlib.Path, source: str, problem: str
 ) -> None:
-    text = f"from morph import activation; activation.arm(); {WHICH}"
-    done = platform.run(text, morph=False, environment=vendor(tmp_path, source))
+    vendor(tmp_path, source)
+    done = origin.run(platform, f"import sys; sys.path.insert(0, '.')\n{ACTIVATE}", cwd=tmp_path)
     assert done.stdout.split() == ["cpu"]
     said = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
     assert len(said) == 2
@@ -90,15 +84,18 @@ def test_an_explicit_backend_that_cannot_be_used_is_an_error(
     platform: Platform, tmp_path: pathlib.Path, backend: str, source: str, error: str, message: str
 ) -> None:
     text = f"""
-        import morph, morph.errors, torch
+        import sys
+        sys.path.insert(0, '.')
+        import morph, morph.base.errors, torch
         own = torch.cuda
         try:
             morph.activate({backend!r})
-        except morph.errors.MorphError as error:
+        except morph.base.errors.MorphError as error:
             print(type(error).__name__, error)
         assert torch.cuda is own and not morph.status().active
     """
-    done = platform.run(textwrap.dedent(text), morph=False, environment=vendor(tmp_path, source))
+    vendor(tmp_path, source)
+    done = origin.run(platform, textwrap.dedent(text), cwd=tmp_path)
     assert done.stdout.startswith(error)
     assert message in done.stdout
     assert len(done.stdout.splitlines()) == 1
@@ -130,9 +127,7 @@ def test_visible_devices_are_carried_to_the_vendor(
 
 @pytest.mark.platforms("npu")
 def test_devices_that_only_nvidia_has_are_said_to_be_ignored(platform: Platform) -> None:
-    text = f"from morph import activation; activation.arm(); {WHICH}"
-    environment = {"CUDA_VISIBLE_DEVICES": "GPU-8932f937"}
-    done = platform.run(text, morph=False, environment=environment)
+    done = origin.run(platform, ACTIVATE, environment={"CUDA_VISIBLE_DEVICES": "GPU-8932f937"})
     assert done.stdout.split() == ["npu"]
     assert "GPU-8932f937 names no Huawei Ascend devices and is ignored" in done.stderr
 

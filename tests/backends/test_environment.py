@@ -10,11 +10,11 @@ from unittest import mock
 
 import pytest
 
-from morph import announcement, variables
 from morph.backends import environment
-from morph.errors import TableError
-from morph.journal import Journal
-from morph.tables import table
+from morph.backends.tables import table
+from morph.base import announcement, variables
+from morph.base.errors import TableError
+from morph.base.journal import Journal
 from tests.platforms import Platform, describe
 
 BACKEND = """[backend]

@@ -6,9 +6,10 @@ import pathlib
 
 import pytest
 
-from morph import commands, configuration
-from morph.errors import ConfigurationError, UnknownBackendError
-from morph.tables import table
+from morph.activation import configuration
+from morph.backends.tables import table
+from morph.base.errors import ConfigurationError, UnknownBackendError
+from morph.running import commands
 from tests.platforms import Platform
 
 
@@ -59,7 +60,9 @@ def test_a_file_and_a_command_get_the_hint_too(
     [
         ("npu", "(python -m pip install 'torch-npu=={torch}.*')"),
         ("mlu", "(torch_mlu comes with Cambricon's PyTorch images)"),
-        ("xpu", "(pytorch.org has the command for a torch built for XPU)"),
+        pytest.param(
+            "xpu", "(pytorch.org has the command for a torch built for XPU)", marks=pytest.mark.long
+        ),
     ],
 )
 def test_an_absent_package_is_told_with_the_ways_out(
@@ -71,7 +74,7 @@ def test_an_absent_package_is_told_with_the_ways_out(
     path = f"{tmp_path}:{platform.environment['PYTHONPATH']}"
     program = "import torch; print(torch.__version__)"
     done = platform.run(
-        "import sys; sys.argv = ['morph']; from morph.launcher.command import main; "
+        "import sys; sys.argv = ['morph']; from morph.running.launcher.command import main; "
         f"main(['--backend', {backend!r}, '-c', {program!r}])",
         morph=False,
         check=False,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import pathlib
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from morph.backends.tables import table
+from morph.backends.tables.variables import Variable
 from morph.backends.visibility import CUDA_VARIABLE
-from morph.tables import table
-from morph.tables.variables import Variable
+from tests import origin
 from tests.backends import moments
 from tests.platforms import Platform, describe
 
@@ -95,7 +95,7 @@ import ctypes, os, sys, torch
 
 home, other = torch.device("cuda"), torch.device("cuda", 1)
 assert {before}
-os.environ["CUDA_VISIBLE_DEVICES"] = sys.argv[1]
+os.environ["CUDA_VISIBLE_DEVICES"] = {mask!r}
 assert {after}
 """
 ASKED = [
@@ -113,10 +113,19 @@ except RuntimeError:
 else:
     raise AssertionError("a hidden device was used")
 """
+HIDDEN = """
+assert torch.cuda.device_count() == 0
+try:
+    torch.ones(2, device=home)
+except RuntimeError:
+    pass
+else:
+    raise AssertionError("a hidden device was used")
+"""
 PLACE = """
 place, chip = ctypes.c_int64(-1), 402  # ACL_DEV_ATTR_PHY_CHIP_ID
 ctypes.CDLL("libascendcl.so").aclrtGetDeviceInfo(0, chip, ctypes.byref(place))
-assert place.value == int(sys.argv[1])
+assert place.value == 1
 """
 
 
@@ -125,23 +134,16 @@ assert place.value == int(sys.argv[1])
 @pytest.mark.parametrize(("before", "after"), ASKED)
 def test_one_device_is_chosen_after_the_import_of_torch(platform: Platform, before: str, after: str) -> None:
     place = PLACE if platform.name == "npu" else ""
-    platform.run(DEVICES.format(before=before, after=after) + USE + place, "1")
+    program = DEVICES.format(mask="1", before=before, after=after)
+    origin.run(platform, program + USE + place, morph=True)
 
 
 @pytest.mark.platforms(*PLATFORMS)
 @pytest.mark.long_on("npu", *SIMULATED)
 @pytest.mark.parametrize("mask", ["", "-1"])
 def test_all_devices_are_hidden_after_the_import_of_torch(platform: Platform, mask: str) -> None:
-    program = DEVICES.format(before=ASKED[1][0], after="not torch.cuda.is_available()") + textwrap.dedent("""
-        assert torch.cuda.device_count() == 0
-        try:
-            torch.ones(2, device=home)
-        except RuntimeError:
-            pass
-        else:
-            raise AssertionError("a hidden device was used")
-    """)
-    platform.run(program, mask)
+    program = DEVICES.format(mask=mask, before=ASKED[1][0], after="not torch.cuda.is_available()")
+    origin.run(platform, program + HIDDEN, morph=True)
 
 
 LAUNCHER = """

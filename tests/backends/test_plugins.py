@@ -84,7 +84,7 @@ def test_its_package_and_its_device_are_looked_for(environment: FreshEnvironment
 
 def test_nobody_looks_for_it_who_names_another(environment: FreshEnvironment) -> None:
     program = (
-        "import sys; from morph.tables import plugins\n"
+        "import sys; from morph.backends.tables import plugins\n"
         "print(plugins.installed.cache_info().misses, 'morph_madeup' in sys.modules)"
     )
     assert run(environment, "--backend", "npu", "-c", program).stdout.split() == ["0", "False"]
@@ -143,7 +143,7 @@ REASONS = {
 
 def test_each_broken_one_is_one_line(outside: Outside) -> None:
     show = "print(json.dumps([table.backend_names(), table.problems()]))"
-    done = outside.python(f"import json; from morph.tables import table; {show}")
+    done = outside.python(f"import json; from morph.backends.tables import table; {show}")
     names, problems = json.loads(done.stdout)
     assert sorted(names) == sorted(path.stem for path in REPOSITORY.glob("aliases/*.toml"))
     said = dict(sorted((line.split("'")[1], line) for line in problems))
@@ -204,8 +204,8 @@ def test_the_next_is_tried_after_a_broken_one(outside: Outside) -> None:
 
 def test_a_broken_one_that_is_asked_for_is_an_error(outside: Outside) -> None:
     code = """
-from morph.tables import table
-from morph.errors import MorphError
+from morph.backends.tables import table
+from morph.base.errors import MorphError
 try:
     table.load("raising")
 except MorphError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 STAND_IN = """
@@ -25,7 +26,7 @@ assert not choice.nvidia_works()
 status = morph.activate()
 assert (status.active, status.backend, status.device_type, status.seam) == (True, "rocm", "cuda", None)
 """
-    done = platform.run(STAND_IN + program, morph=False)
+    done = origin.run(platform, STAND_IN + program)
     assert done.stderr.splitlines() == ["morph: cuda is rocm (AMD ROCm, 2 devices)"]
 
 
@@ -45,18 +46,18 @@ assert torch.device("cuda", 1).type == "cuda"
 morph.deactivate()
 assert morph.status().backend is None
 """
-    platform.run(STAND_IN + program, morph=False, environment={"CUDA_VISIBLE_DEVICES": "0,1"})
+    origin.run(platform, STAND_IN + program, environment={"CUDA_VISIBLE_DEVICES": "0,1"})
 
 
 def test_source_is_not_rewritten_for_rocm(platform: Platform) -> None:
-    program = "from morph.startup import waiting; assert waiting.literals_of('__main__') is None"
+    program = "from morph.running.startup import waiting; assert waiting.literals_of('__main__') is None"
     platform.run(program, morph=False, environment={"MORPH_BACKEND": "rocm"})
 
 
 @pytest.mark.parametrize("backend", ["rocm", "xpu"])
 def test_a_device_that_torch_is_not_built_for_is_refused(platform: Platform, backend: str) -> None:
     program = f"import morph; morph.activate({backend!r})"
-    done = platform.run(program, morph=False, check=False)
+    done = origin.run(platform, program, check=False)
     assert f"backend '{backend}' cannot be used: this torch is not built for it" in done.stderr
 
 
@@ -67,5 +68,5 @@ sys.modules["torch_npu"] = None
 import morph
 assert morph.activate().backend == "cpu"
 """
-    done = platform.run(program, morph=False)
+    done = origin.run(platform, program)
     assert done.stderr.splitlines() == ["morph: cuda is cpu (the CPU, 2 devices)"]

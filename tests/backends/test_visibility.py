@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from morph.backends import visibility
-from morph.tables import table
+from morph.backends.tables import table
 
 
 @pytest.mark.parametrize(

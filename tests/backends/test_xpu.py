@@ -12,10 +12,10 @@ torch.version.xpu = "20250302"
 torch.xpu.device_count = lambda: 2
 sys.modules["torch_npu"] = None  # as where no vendor's package is installed
 import morph
-from morph.tables import surfaces
-from morph.tables import table
-from morph.tables.table import Status
-from morph.errors import MissingNameError
+from morph.backends.tables import surfaces
+from morph.backends.tables import table
+from morph.backends.tables.table import Status
+from morph.base.errors import MissingNameError
 
 OWNERS = torch.xpu.Stream, torch.xpu.Event, torch.xpu.XPUGraph, torch.xpu.MemPool, torch.amp.GradScaler
 before = [dict(vars(owner)) for owner in OWNERS]

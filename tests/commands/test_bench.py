@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from morph.commands import bench
-from morph.measurement import Figure
-from morph.measurement.timing import summarised
+from morph.running.commands import bench
+from morph.verification.measurement import Figure
+from morph.verification.measurement.timing import summarised
 from tests.commands import screens
 
 STEADY = Figure("torch.cuda.is_available()", 212.4, 200.1, (1.05, 1.08))

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from morph import __version__, commands
-from morph.launcher.command import main
+from morph import __version__
+from morph.running import commands
+from morph.running.launcher.command import main
 from tests.commands import terminal
 from tests.platforms import REPOSITORY
 
@@ -19,8 +20,8 @@ def test_every_module_of_a_command_is_registered() -> None:
     folder = pathlib.Path(commands.__file__).parent
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(commands.COMMANDS)
     for name in commands.COMMANDS:
-        assert importlib.import_module(f"morph.commands.{name}").__doc__
-        assert importlib.import_module(f"morph.commands.{name}").EXAMPLE.split()[0] == name
+        assert importlib.import_module(f"morph.running.commands.{name}").__doc__
+        assert importlib.import_module(f"morph.running.commands.{name}").EXAMPLE.split()[0] == name
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

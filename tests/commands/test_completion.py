@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from morph import commands
+from morph.running import commands
 
 ASK = """
 COMP_WORDS=({words}) COMP_CWORD={index}

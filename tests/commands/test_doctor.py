@@ -13,19 +13,23 @@ import pytest
 import torch
 
 from morph import __version__
-from morph.diagnosis import description
+from morph.base.display import console
+from morph.running.commands import doctor as command
+from morph.running.diagnosis import description
 from tests.platforms import REPOSITORY, Platform, describe
 
 SECTIONS = ["environment", "backends", "cuda", "packages", "native parts", "settings", "variables"]
 
 
 def doctor(platform: Platform, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "morph", "doctor", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
+    started = [sys.executable, "-m", "morph", "doctor", *words]
+    return subprocess.run(started, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.platforms("cpu")
-def test_what_a_report_needs(platform: Platform, tmp_path: pathlib.Path) -> None:
+def test_what_a_report_needs(
+    platform: Platform, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "morph.toml").write_text('backend = "cpu"\n')
     variables = {"CUDA_VISIBLE_DEVICES": "0", "TORCH_SECRET_TOKEN": "hidden", "HOME": str(tmp_path)}
     done = doctor(platform, "--json", cwd=tmp_path, env={**platform.environment, **variables})
@@ -46,7 +50,8 @@ def test_what_a_report_needs(platform: Platform, tmp_path: pathlib.Path) -> None
     assert told["settings"]["backend"] == "cpu (~/morph.toml:1)"
     assert told["variables"]["CUDA_VISIBLE_DEVICES"] == "0"
     assert "hidden" not in done.stdout
-    printed = doctor(platform, cwd=tmp_path, env={**platform.environment, **variables}).stdout
+    command._print_description(told, console())
+    printed = capsys.readouterr().out
     for title, section in told.items():
         for name, text in section.items():
             assert f"  {name}: {text}\n" in printed, title
@@ -56,7 +61,7 @@ def test_what_a_report_needs(platform: Platform, tmp_path: pathlib.Path) -> None
 @pytest.mark.parametrize(
     ("backend", "remedy"),
     [
-        ("", "put that right, and run morph doctor again"),
+        pytest.param("", "put that right, and run morph doctor again", marks=pytest.mark.long),
         ("cpu", "unset MORPH_BACKEND, or repair the installation of that device"),
     ],
 )

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from morph import commands
-from morph.tables import table
+from morph.backends.tables import table
+from morph.running import commands
 
 
 def test_every_backend_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,8 +95,8 @@ def test_neither_torch_nor_a_vendor_is_imported() -> None:
     asked = """
 import sys
 sys.modules |= dict.fromkeys(["torch", "torch_npu", "torch_mlu", "torch_musa"])
-from morph import commands
-from morph.tables import table
+from morph.running import commands
+from morph.backends.tables import table
 names = "is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.Stream.cuda_stream", "gds"
 for name in names:
     assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from morph import display
-from morph.commands import info
-from morph.diagnosis import Activation, Device, Package, Presence, Survey, processes
-from morph.diagnosis.findings import Severity, findings
+from morph.base import display
+from morph.running.commands import info
+from morph.running.diagnosis import Activation, Device, Package, Presence, Survey, processes
+from morph.running.diagnosis.findings import Severity, findings
 from tests.commands import screens, terminal
 from tests.platforms import Platform, describe
 
@@ -53,7 +53,10 @@ def test_the_vendor_s_device_is_shown(
 @pytest.mark.platforms("cpu")
 @pytest.mark.parametrize(
     ("variables", "reason"),
-    [({}, "no accelerator's device is available"), ({"MORPH_BACKEND": "cpu"}, "MORPH_BACKEND selects it")],
+    [
+        pytest.param({}, "no accelerator's device is available", marks=pytest.mark.long),
+        ({"MORPH_BACKEND": "cpu"}, "MORPH_BACKEND selects it"),
+    ],
 )
 def test_why_a_machine_without_an_accelerator_gets_the_cpu(
     platform: Platform, variables: dict[str, str], reason: str

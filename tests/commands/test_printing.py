@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from morph import commands
-from morph.commands import BROKEN_PIPE, INTERRUPTED
+from morph.running import commands
+from morph.running.commands import BROKEN_PIPE, INTERRUPTED
 
 EXPLAIN = ("explain", "torch.cuda.CUDAGraph")
 
@@ -58,7 +58,7 @@ def test_an_interruption() -> None:
 
 
 def test_torch_is_not_there() -> None:
-    ask = "import sys; sys.modules['torch'] = None; from morph import commands; commands.run"
+    ask = "import sys; sys.modules['torch'] = None; from morph.running import commands; commands.run"
     for name in ("verify", "bench"):
         command = [sys.executable, "-c", f"{ask}([{name!r}])"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -19,6 +19,12 @@ def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
 
 
+@pytest.mark.parametrize("name", ["build", "build-120"])
+def test_a_build_on_a_terminal(name: str, tmp_path: pathlib.Path) -> None:
+    shown = screens.built(tmp_path, screens.width(name))
+    assert screens.steady(shown) == screens.steady(screens.recorded(name))
+
+
 @pytest.mark.parametrize("name", ["doctor", "doctor-120"])
 def test_doctor_on_a_machine_that_stays_the_same(name: str) -> None:
     assert machine.doctor_shown(screens.width(name)) == screens.recorded(name)

@@ -9,8 +9,8 @@ import sys
 import pytest
 import torch
 
-from morph.commands import verify as command_of_verify
-from morph.errors import MorphError
+from morph.base.errors import MorphError
+from morph.running.commands import verify as command_of_verify
 from morph.verification import Outcome, Result, checks, ensure_device, verify
 from morph.verification.checks import Check
 from tests.commands import screens

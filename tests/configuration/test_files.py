@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from morph.configuration import files
-from morph.errors import ConfigurationError
+from morph.activation.configuration import files
+from morph.base.errors import ConfigurationError
 
 WHOLE = """
 backend = "npu"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from morph import configuration
-from morph.configuration import files
-from morph.configuration.files import Source
+from morph.activation import configuration
+from morph.activation.configuration import files
+from morph.activation.configuration.files import Source
 
 SOURCES = ("variables", "project", "environment", "user")
 

@@ -16,7 +16,7 @@ from tests.platforms import REPOSITORY, describe
 
 OURS = ("MORPH_BACKEND", "MORPH_PACKAGES", "MORPH_SCOPE", "MORPH_ANNOUNCED")
 SETTINGS = """
-import json, morph.configuration as c
+import json, morph.activation.configuration as c
 settings = c.effective()
 names = ["mine", "declared", "other", "__main__", "__mp_main__", "torch.nn"]
 policies = [settings.scope.policy(name) for name in names]

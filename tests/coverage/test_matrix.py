@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from morph.coverage.evidence import Evidence, Rung, parse
-from morph.coverage.markdown import markdown
-from morph.coverage.matrix import Matrix, build
-from morph.launcher.command import main
-from morph.tables import interfaces, package, table
-from morph.tables.decisions import decide
-from morph.tables.table import Status
+from morph.backends.tables import interfaces, package, table
+from morph.backends.tables.decisions import decide
+from morph.backends.tables.table import Status
+from morph.evidence.coverage.evidence import Evidence, Rung, parse
+from morph.evidence.coverage.markdown import markdown
+from morph.evidence.coverage.matrix import Matrix, build
+from morph.running.launcher.command import main
 from tests import platforms
 
 

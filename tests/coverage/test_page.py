@@ -6,30 +6,17 @@ import html
 import json
 import pathlib
 import re
-import shutil
 import struct
-import subprocess
 from typing import Any
 
 import pytest
 
-from morph.coverage.matrix import Matrix, build
-from morph.coverage.page import page
-from morph.tables import interfaces, table
-from morph.tables.interfaces import is_private
+from morph.backends.tables import interfaces, table
+from morph.backends.tables.interfaces import is_private
+from morph.evidence.coverage.matrix import Matrix, build
+from morph.evidence.coverage.page import page
+from tests.browser import browse
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--allow-file-access-from-files",
-]
 # Each view is the page in a frame; once all have loaded, what a reader would see is written into the page.
 VIEWS = {
     "all": "",
@@ -113,17 +100,6 @@ def views(folder: pathlib.Path) -> dict[str, dict[str, Any]]:
     assert found, shown[-2000:]
     seen: dict[str, dict[str, Any]] = json.loads(html.unescape(found[1]))
     return seen
-
-
-def browse(folder: pathlib.Path, *arguments: str) -> str:
-    if BROWSER is None:
-        pytest.skip(
-            "no browser: neither chromium nor google-chrome is on the path (apt-get install chromium)"
-        )
-    command = [BROWSER, *OPTIONS, f"--user-data-dir={folder / 'profile'}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_all_public_names_are_there_at_first(views: dict[str, dict[str, Any]], matrix: Matrix) -> None:

@@ -126,6 +126,38 @@ def test_the_scaler_scales_and_skips() -> None:
         assert scaler.get_scale() == 2.0**15
 
 
+def test_a_scaled_step_is_the_step() -> None:
+    torch.manual_seed(0)
+    models = [torch.nn.Linear(3, 1).cuda() for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    scaler, x = torch.amp.GradScaler("cuda", init_scale=1024.0), torch.rand(4, 3, device="cuda")
+    optimizers = [torch.optim.SGD(model.parameters(), 0.1) for model in models]
+    scaler.scale(models[0](x).sum()).backward()
+    scaler.unscale_(optimizers[0])
+    torch.nn.utils.clip_grad_norm_(models[0].parameters(), 1.0)
+    scaler.step(optimizers[0])
+    scaler.update()
+    models[1](x).sum().backward()
+    torch.nn.utils.clip_grad_norm_(models[1].parameters(), 1.0)
+    optimizers[1].step()
+    assert torch.allclose(models[0].weight, models[1].weight)
+
+
+def test_a_state_saved_on_cuda_is_taken() -> None:
+    state = {"scale": 4096.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 100}
+    scaler = torch.amp.GradScaler("cuda")
+    scaler.load_state_dict({**state, "_growth_tracker": 7})
+    assert scaler.state_dict() == {**state, "_growth_tracker": 7}
+
+
+@pytest.mark.platforms("cpu")
+def test_nothing_is_said_to_be_disabled() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert torch.cuda.amp.GradScaler().is_enabled()
+    assert [str(warning.message)[:31] for warning in caught] == ["`torch.cuda.amp.GradScaler(args"]
+
+
 def test_traced_code_casts_as_running_code() -> None:
     def body(matrix: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cuda"):

@@ -143,7 +143,7 @@ def on_two_ranks(platform: Platform, program: str) -> None:
 
 
 @pytest.mark.platforms("cpu", "npu")
-@pytest.mark.parametrize("backend", ['"nccl"', '"cpu:gloo,cuda:nccl"'])
+@pytest.mark.parametrize("backend", ['"nccl"', pytest.param('"cpu:gloo,cuda:nccl"', marks=pytest.mark.long)])
 def test_collectives(platform: Platform, backend: str) -> None:
     on_two_ranks(platform, COLLECTIVES.replace("BACKEND", backend))
 

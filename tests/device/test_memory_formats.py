@@ -70,6 +70,7 @@ def test_a_network_is_trained() -> None:
 
 
 @pytest.mark.platforms("npu", "simulated-npu")
+@pytest.mark.long_on("npu")
 def test_it_is_said_once(platform: Platform) -> None:
     moves = "[x.to(memory_format=torch.channels_last) for _ in range(3)]"
     done = platform.run(f"import torch; x = torch.rand(2, 3, 4, 5, device='cuda'); {moves}")

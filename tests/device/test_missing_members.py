@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from morph.backends import active
-from morph.errors import MissingNameError
-from morph.tables.rows import Status
+from morph.backends.tables.rows import Status
+from morph.base.errors import MissingNameError
 from tests.platforms import ACCELERATORS
 
 # members that simulated classes inherit from bases whose own methods use them

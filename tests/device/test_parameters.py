@@ -11,11 +11,11 @@ import torch
 import wrapt
 
 from morph.backends import active
+from morph.base.journal import Journal
 from morph.device import parameters
 from morph.device.words import Words
 from morph.finders.scope import Scope
 from morph.finders.torch_cuda.views import Views
-from morph.journal import Journal
 from tests.platforms import ACCELERATORS
 
 

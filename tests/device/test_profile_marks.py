@@ -70,7 +70,7 @@ def test_host_memory_is_pinned_and_released() -> None:
 
 @pytest.mark.platforms("npu")
 def test_flags_of_registered_memory_are_the_vendors() -> None:
-    from morph.aliases.adapters.npu.runtime import ACL_MAPPED, ACL_PINNED, register_flags
+    from morph.aliases.adapters.npu.cuda_runtime import ACL_MAPPED, ACL_PINNED, register_flags
 
     assert register_flags(0) == register_flags(1) == ACL_PINNED
     assert register_flags(2) == register_flags(3) == ACL_PINNED | ACL_MAPPED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform
 
 CALLS = """
@@ -27,7 +28,7 @@ torch.accelerator.current_stream(1)
 torch.Generator("cuda:1").manual_seed(1)
 """
 PROGRAM = """
-import os, sys, torch
+import os, torch
 
 def outcome(first, call):
     child = os.fork()  # so that no other call has used the device
@@ -38,9 +39,10 @@ def outcome(first, call):
         os._exit(0)
     return os.waitpid(child, 0)[1]
 
-calls = sys.argv[1].strip().splitlines()
+calls = CALLS
 failed = [(first, call) for call in calls for first in ("", "torch.cuda.init()") if outcome(first, call)]
 assert not failed, failed
+print(2 * len(calls), "calls")
 """
 
 
@@ -52,13 +54,16 @@ def everywhere() -> None:
 @pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-mlu", "simulated-musa", "simulated-xpu")
 @pytest.mark.long_on("simulated-mlu", "simulated-musa", "simulated-xpu")
 def test_a_device_can_be_asked_for_before_its_first_use(platform: Platform) -> None:
-    calls = [call for call in CALLS.splitlines() if platform.backend != "xpu" or "default_stream" not in call]
-    platform.run(PROGRAM, "\n".join(calls))
+    calls = CALLS.strip().splitlines()
+    if platform.backend == "xpu":
+        calls = [call for call in calls if "default_stream" not in call]
+    done = origin.run(platform, PROGRAM.replace("CALLS", repr(calls)), morph=True)
+    assert done.stdout == f"{2 * len(calls)} calls\n"
 
 
 def test_an_array_of_cudas_shares_its_memory_with_a_tensor(platform: Platform) -> None:
     """On a vendor too, where torch makes it a CUDA tensor that no operator takes."""
-    platform.run(ARRAYS)
+    assert origin.run(platform, ARRAYS, morph=True).stdout == "shared\n"
 
 
 ARRAYS = """
@@ -85,5 +90,6 @@ assert torch.as_tensor(Array(values), device="cpu").tolist() == values.tolist()
 assert torch.as_tensor(Array(values[:0]), device="cuda").numel() == 0
 matrix = torch.as_tensor(Array(values.reshape(2, 3).t()), device="cuda")
 assert matrix.tolist() == [[14, 3], [1, 4], [2, 5]] and (matrix @ matrix.t()).shape == (3, 3)
-kept = Array(torch.ones(3, device="cuda") * 2)
+kept = Array(torch.ones(3, device="cuda") * 2)  # beyond the end of the program
+print("shared")
 """

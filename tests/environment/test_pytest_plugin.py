@@ -67,7 +67,7 @@ import sys
 
 def test_modules():
     found = {name for name in sys.modules if name.partition(".")[0] in ("morph", "torch", "wrapt", "rich")}
-    assert found <= {"morph", "morph.pytest_plugin"}
+    assert found <= {"morph", "morph.running", "morph.running.pytest_plugin"}
     assert not any("morph" in repr(finder) for finder in sys.meta_path)
 """
 
@@ -197,7 +197,8 @@ def test_an_option_that_cannot_be_meant_is_one_line(project: Project, options: l
 
 
 def test_the_marker_takes_one_number(project: Project) -> None:
-    project.write(test_cuda=TESTS.replace("cuda_devices(2)", "cuda_devices('2')"))
+    text = "import pytest\n@pytest.mark.cuda_devices('2')\ndef test_two_devices(): pass"
+    project.write(conftest="", test_cuda=text)
     done = project.pytest()
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert (
@@ -206,6 +207,7 @@ def test_the_marker_takes_one_number(project: Project) -> None:
 
 
 def test_the_marker_and_the_options_are_documented(project: Project) -> None:
+    project.write(conftest="")
     assert "@pytest.mark.cuda_devices(count): skip the test" in project.pytest("--markers").stdout
     shown = project.pytest("--morph-backend=mlu", "--help").stdout
     for name in ("--morph ", "--morph-backend=NAME", "--morph-devices=N", "--morph-device-memory=AMOUNT"):
@@ -273,7 +275,7 @@ def test_packages_that_are_configured_see_cuda_with_the_tests(project: Project) 
     project.write(
         test_cuda="""
 from morph.activation import status
-from morph.configuration import effective
+from morph.activation.configuration import effective
 
 def test_scope():
     scope = effective().scope

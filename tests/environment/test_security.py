@@ -11,8 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from morph import toml
-from morph.importing import COMPILED, DEPENDENCIES
+from morph.base import toml
+from morph.base.importing import COMPILED, DEPENDENCIES
 from tests.environment.test_starting import enable
 from tests.installation import FreshEnvironment
 from tests.platforms import REPOSITORY
@@ -160,7 +160,7 @@ def test_an_interpreter_with_other_rights_than_the_users_is_left_alone(
     environment: FreshEnvironment, hostile: pathlib.Path
 ) -> None:
     enable(environment, "--backend", "cpu")
-    code = "import os, sys, packaging; print(os.getuid() == os.geteuid(), 'morph.startup' in sys.modules)"
+    code = "import os, sys, packaging; print(os.getuid() == os.geteuid(), 'morph.running' in sys.modules)"
     assert environment.run("-c", code).stdout == "True True\n"
     done = environment.run("-c", code, rights=lambda: os.setresuid(NOBODY, 0, 0))
     assert (done.stdout, done.stderr) == ("False False\n", "")

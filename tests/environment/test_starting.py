@@ -144,7 +144,7 @@ def test_what_is_orphaned_or_damaged_is_silent(environment: FreshEnvironment, da
 
 def test_what_breaks_later_is_one_line_and_the_import_goes_on(environment: FreshEnvironment) -> None:
     enable(environment)
-    startup = environment.packages / "morph" / "startup" / "waiting.py"
+    startup = environment.packages / "morph" / "running" / "startup" / "waiting.py"
     content = startup.read_text()
     try:
         startup.write_text("import a_module_that_is_gone")

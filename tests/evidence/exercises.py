@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 import torch
 
-from morph import toml
 from morph.backends import active, resolve
-from morph.tables import interfaces, table
-from morph.tables.decisions import ROOT, decide
-from morph.tables.interfaces import is_private
-from morph.tables.table import Status
+from morph.backends.tables import interfaces, table
+from morph.backends.tables.decisions import ROOT, decide
+from morph.backends.tables.interfaces import is_private
+from morph.backends.tables.table import Status
+from morph.base import toml
 
 EXERCISES = toml.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 PASSED = ""
@@ -32,12 +32,14 @@ class Plan:
 
     Attributes:
         uses: Source code that uses a name, by name.
+        existing: The names with which nothing can be done.
         aliases: The name in the module above of the same object, by name in a submodule.
         refusals: The names that the backend's table marks as missing.
         unexplained: Public names that are not tried and have no reason for that.
     """
 
     uses: Mapping[str, str]
+    existing: tuple[str, ...]
     aliases: Mapping[str, str]
     refusals: tuple[str, ...]
     unexplained: tuple[str, ...]
@@ -53,15 +55,17 @@ def plan(platform: str) -> Plan:
     statuses = {name: decide(backend, name).status for name in interfaces.load(ROOT).names}
     served = {name for name, status in statuses.items() if status is not Status.MISSING}
     untried = _of(platform, "untried")
+    existing = served & _of(platform, "existing").keys()
     aliases = {name: above for name in served if (above := _above(name)) in served}
     sources = EXERCISES["uses"] | _of(platform, "instead")
-    uses = {name: source for name, source in sources.items() if name in served - {*untried, *aliases}}
-    left = served - {*uses, *aliases, *untried}
+    left = served - {*untried, *aliases, *existing}
+    uses = {name: source for name, source in sources.items() if name in left}
+    left -= uses.keys()
     unexplained = sorted(name for name in left if not is_private(name))
     same = {name: above for name, above in aliases.items() if above in uses}
     # where torch.cuda is torch's own, a name that its software lacks exists, and raises when it is used
     refusals = set() if backend.facts.native_cuda else statuses.keys() - served - untried.keys()
-    return Plan(uses, same, tuple(sorted(refusals)), tuple(unexplained))
+    return Plan(uses, tuple(existing), same, tuple(sorted(refusals)), tuple(unexplained))
 
 
 def run(platform: str, results: pathlib.Path) -> None:
@@ -75,6 +79,7 @@ def run(platform: str, results: pathlib.Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shown = {name: _outcome(_use, source) for name, source in sorted(planned.uses.items())}
+        shown |= {name: _outcome(resolve, name) for name in planned.existing}
         shown |= {name: _outcome(_same, name, above) for name, above in planned.aliases.items()}
         shown |= {name: _outcome(_refused, name) for name in planned.refusals}
     results.write_text(json.dumps(shown))

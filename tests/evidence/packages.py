@@ -18,11 +18,11 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from morph.backends import active
+from morph.backends.tables import interfaces, package, table
+from morph.backends.tables.decisions import ROOT
+from morph.backends.tables.interfaces import Interface
+from morph.backends.tables.table import Status
 from morph.finders.packages import folders
-from morph.tables import interfaces, package, table
-from morph.tables.decisions import ROOT
-from morph.tables.interfaces import Interface
-from morph.tables.table import Status
 from tests.evidence.exercises import PASSED
 
 TREES = str(pathlib.Path(folders.PACKAGES))

@@ -12,8 +12,8 @@ import json
 import pytest
 import torch
 
-from morph.coverage import evidence
-from morph.coverage.evidence import Evidence
+from morph.evidence.coverage import evidence
+from morph.evidence.coverage.evidence import Evidence
 from tests.evidence import packages
 from tests.evidence.exercises import PASSED, plan, run
 from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform

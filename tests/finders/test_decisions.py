@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from morph.backends.tables import package
 from morph.finders.packages import decisions
 from morph.finders.packages.decisions import Decisions
-from morph.tables import package
 
 APEX = package.load("apex")
 

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
+from morph.base.journal import Journal
 from morph.finders import finder, on_import
-from morph.journal import Journal
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ def test_names_are_told_and_the_modules_are_as_before_afterwards() -> None:
 
     import pynvml
 
+    from morph.base.journal import Journal
     from morph.finders.packages.observer import observe
-    from morph.journal import Journal
 
     asked: list[str] = []
     path, journal = list(sys.meta_path), Journal()

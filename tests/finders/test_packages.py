@@ -42,7 +42,7 @@ def test_missing_names_are_refused_with_the_reason(checkout: Checkout) -> None:
         """
         import importlib.util, pickle
         import specimen.inner.deep
-        from morph.errors import MissingImportError, MissingNameError
+        from morph.base.errors import MissingImportError, MissingNameError
         assert not hasattr(specimen, "gone") and getattr(specimen, "gone", 1) == 1
 
         def error_of(code):
@@ -199,8 +199,8 @@ def test_is_not_served_without_activation(checkout: Checkout) -> None:
 
 
 def test_every_top_level_module_comes_with_one_package() -> None:
+    from morph.backends.tables.package import load
     from morph.finders.packages import folders
-    from morph.tables.package import load
 
     trees = [load(name) for name in folders.names() if folders.has_tree(name)]
     owned = [name for package in trees for name in package.import_names]

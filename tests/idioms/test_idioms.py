@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from morph import toml
+from morph.base import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
 from tests.platforms import EVERYWHERE, SIMULATED, Platform
 

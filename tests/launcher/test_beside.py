@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from morph.startup.beside import modules_beside
+from morph.running.startup.beside import modules_beside
 
 
 def names_beside(folder: pathlib.Path, *paths: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from morph.finders.rewriting import candidates
 from tests.launcher.conftest import Folder, Outcome
 
-SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "startup" / "site"
+SITE = pathlib.Path(__file__).parent.parent.parent / "morph" / "running" / "startup" / "site"
 # In a rewritten program "npu" equals "cuda"; checking that needs no device.
 LOOK = """
 import sys
@@ -220,10 +220,10 @@ def test_isolated_interpreters_are_left_alone(folder: Folder, option: str) -> No
 
 
 def test_child_that_cannot_import_morph_says_so_and_starts(folder: Folder) -> None:
-    broken = folder.path / "morph" / "startup" / "site"
+    broken = folder.path / "morph" / "running" / "startup" / "site"
     broken.mkdir(parents=True)
     (broken / "sitecustomize.py").write_bytes((SITE / "sitecustomize.py").read_bytes())
-    (broken.parent.parent / "__init__.py").write_text("import absent")
+    (broken.parents[2] / "__init__.py").write_text("import absent")
     outcome = folder.python("-c", "print('started')", environment={"PYTHONPATH": str(broken)})
     assert outcome.output == "started\n"
     assert outcome.errors.startswith("morph: not active in this process: ")

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from morph import __version__
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 from tests.commands import terminal
 from tests.platforms import REPOSITORY
 
-CONSOLE_SCRIPT = "import sys; from morph.launcher.command import main; sys.exit(main())"
+CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'], check=True)"
 PROGRAMS = ["import torch", CHILD]
 
@@ -64,18 +64,16 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_quiet(program: str) -> None:
     line = "morph: cuda is cpu (the CPU, 1 device)\n"
-    assert run("-m", "morph", "-c", program).stderr == line
-    for option in ("--quiet", "-q"):
-        done = run("-m", "morph", option, "-c", program)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert run("-m", "morph", "-c", program, MORPH_QUIET="1").stderr == ""
     assert run("-m", "morph", "-c", program, MORPH_QUIET="0").stderr == line
+    assert run("-m", "morph", "-c", program, MORPH_QUIET="1").stderr == ""
+    done = run("-m", "morph", "--quiet", "-c", program)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_quiet_takes_no_value_and_hides_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended(["--quiet=1", "-c", ""]) == 2
     assert "error: --quiet takes no value" in capsys.readouterr().err
-    done = run("-m", "morph", "--quiet", "-c", "import torch", MORPH_BACKEND="mlu")
+    done = run("-m", "morph", "-q", "-c", "import torch", MORPH_BACKEND="mlu")
     assert (done.returncode, done.stderr.count("morph: backend 'mlu' cannot be used")) == (2, 1)
 
 

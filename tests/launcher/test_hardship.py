@@ -35,8 +35,14 @@ def shell(platform: Platform, script: str, **variables: str) -> tuple[int, str, 
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("errors", ["2>/dev/full", "2> >(exec true)", "2>&-"])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("errors", "unbuffered"),
+    [
+        *(("2>/dev/full", ""), ("2>/dev/full", "1"), ("2> >(exec true)", "1"), ("2>&-", "")),
+        pytest.param("2> >(exec true)", "", marks=pytest.mark.long),
+        pytest.param("2>&-", "1", marks=pytest.mark.long),
+    ],
+)
 def test_standard_error_that_cannot_be_written(platform: Platform, errors: str, unbuffered: str) -> None:
     done = shell(platform, f'$MORPH -c "$PROGRAM" {errors}', PYTHONUNBUFFERED=unbuffered)
     assert done == (0, "ran 2.0\n", "")
@@ -99,10 +105,10 @@ def test_a_script_of_a_deleted_folder(platform: Platform, tmp_path: pathlib.Path
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("name", ["psutil", "platformdirs", "filelock", "rich", "wrapt", "grp", "pwd"])
-def test_a_module_beside_the_program(folder: Folder, name: str) -> None:
-    folder.write(f"{name}.py", "is_mine = True\n")
-    uses = "import psutil; assert psutil.is_mine\n" if name == "psutil" else ""
+def test_modules_beside_the_program_that_are_called_as_others(folder: Folder) -> None:
+    for name in ("psutil", "platformdirs", "filelock", "rich", "wrapt", "grp", "pwd"):
+        folder.write(f"{name}.py", "is_mine = True\n")
+    uses = "import psutil; assert psutil.is_mine\n"
     program = f"{uses}{PROGRAM}"
     properties = "p = torch.cuda.get_device_properties(0); assert p.multi_processor_count > 0\n"
     file = folder.write("program.py", program + properties + uses)

@@ -65,7 +65,7 @@ def kind(x):
 """
 
 
-@pytest.mark.long_on("simulated-npu")
+@pytest.mark.long_on("npu", "simulated-npu")
 def test_modules_beside_the_program(platform: Platform, tmp_path: pathlib.Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "inner").mkdir()  # a namespace package

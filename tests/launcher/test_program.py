@@ -244,7 +244,7 @@ def _repository() -> pathlib.Path:
 
 def test_the_console_script_ends_as_python_does(folder: Folder) -> None:
     ending = "if __name__ == '__main__':\n    sys.exit(main())\n"
-    folder.write("console.py", f"import sys\nfrom morph.launcher.command import main\n{ending}")
+    folder.write("console.py", f"import sys\nfrom morph.running.launcher.command import main\n{ending}")
     for text in ("def f(:", "raise SystemExit(3)", "1 / 0", "print('done')"):
         folder.write("program.py", text)
         path = {"PYTHONPATH": str(_repository())}

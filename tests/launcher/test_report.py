@@ -15,10 +15,11 @@ import pytest
 import torch
 
 import morph
-from morph.rehearsal import Ending, Finding, Result, Use
-from morph.reporting import Circumstances
-from morph.reporting.page import page
-from morph.tables.table import Status
+from morph.backends.tables.table import Status
+from morph.evidence.rehearsal import Ending, Finding, Result, Use
+from morph.evidence.reporting import Circumstances
+from morph.evidence.reporting.page import page
+from tests import origin
 from tests.platforms import Platform, complete, describe
 
 PROGRAM = """
@@ -112,11 +113,17 @@ def test_operators_are_counted_for_a_report_only(platform: Platform) -> None:
         with morph.activated("cpu"):
             assert counts() == before and morph.status().caught == {}
     """
-    platform.run(textwrap.dedent(counted), morph=False)
+    origin.run(platform, textwrap.dedent(counted))
 
 
 @pytest.mark.platforms("cpu")
-@pytest.mark.parametrize("asked", ["", "\ntorch.cuda._lazy_init()", "\ngetattr(torch.cuda, '_lazy_init')"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("", "\ntorch.cuda._lazy_init()"),
+        pytest.param("\ngetattr(torch.cuda, '_lazy_init')", marks=pytest.mark.long),
+    ],
+)
 def test_what_torch_itself_asks_for_is_not_the_programs(
     platform: Platform, tmp_path: pathlib.Path, asked: str
 ) -> None:

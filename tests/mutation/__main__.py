@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from morph import toml
+from morph.base import toml
 from tests.mutation.mutants import Mutant, files, sample
 from tests.mutation.running import Copy, copy
 from tests.platforms import REPOSITORY

@@ -13,17 +13,12 @@ from tests.platforms import Platform
 
 pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 
-SOURCE = """
-#include <Python.h>
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "probe", nullptr, -1, nullptr};
-PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
-"""
 BUILD = """
 import pathlib, sys
-from morph import native
-from morph.native import compiling
-from morph.native.library import digest, together
-from morph.native.target import Target
+from morph.base import native
+from morph.base.native import compiling
+from morph.base.native.library import digest, together
+from morph.base.native.target import Target
 
 sys.stderr = sys.stdout
 source, target = pathlib.Path(sys.argv[1]), Target.installed()
@@ -35,14 +30,6 @@ module = native.load(library)
 print(module.__name__, module.__file__)
 """
 SLOW = '#!/bin/sh\ntouch "$0.started"\nsleep {seconds}\nexec c++ "$@"\n'
-
-
-@pytest.fixture
-def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    path = tmp_path / "source" / "probe.cpp"
-    path.parent.mkdir()
-    path.write_text(SOURCE)
-    return path
 
 
 def folders(source: pathlib.Path) -> dict[str, str]:
@@ -84,8 +71,9 @@ def slow_compiler(folder: pathlib.Path, seconds: int) -> pathlib.Path:
 
 
 def test_builds_once_and_says_so(platform: Platform, source: pathlib.Path) -> None:
-    said, ended, loaded = built(platform, source)
+    said, way_out, ended, loaded = built(platform, source)
     assert said.startswith("morph: compiling its C++ parts for torch ")
+    assert way_out.startswith("morph: `morph build` beforehand")
     assert ended.startswith("morph: compiled them in ")
     assert loaded.startswith(f"probe {source.parents[1]}/cache/native/probe-")
     assert built(platform, source, CXX="no-such-compiler") == [loaded]
@@ -93,7 +81,7 @@ def test_builds_once_and_says_so(platform: Platform, source: pathlib.Path) -> No
 
 def test_a_changed_source_is_built_again(platform: Platform, source: pathlib.Path) -> None:
     *_, first = built(platform, source)
-    source.write_text(SOURCE + "// changed\n")
+    source.write_text(f"{source.read_text()}// changed\n")
     *_, second = built(platform, source)
     assert first != second
 
@@ -103,7 +91,8 @@ def test_two_processes_at_once_build_once(platform: Platform, source: pathlib.Pa
     processes = [start(platform, source, compiler) for _ in range(2)]
     outputs = [process.communicate(timeout=60)[0].splitlines() for process in processes]
     said = sorted(" ".join(line.split()[:3]) for lines in outputs for line in lines[:-1])
-    assert said == ["morph: compiled them", "morph: compiling its", "morph: waiting for"]
+    began = ["morph: `morph build`", "morph: compiled them", "morph: compiling its"]
+    assert said == [*began, "morph: waiting for"]
     assert outputs[0][-1] == outputs[1][-1]
 
 
@@ -141,9 +130,9 @@ def test_what_others_may_write_is_not_loaded(
 def test_a_refusal_is_one_line_and_remembered(platform: Platform, source: pathlib.Path) -> None:
     source.write_text("this is no C++")
     first, second = failed(platform, source), failed(platform, source)
-    assert len(first) == 2
-    assert "the C++ part 'probe' did not build: " in first[1]
-    assert "error: " in first[1]
+    _, _, problem = first
+    assert "the C++ part 'probe' did not build: " in problem
+    assert "error: " in problem
     assert len(second) == 1
     assert second[0].startswith("an earlier build of the C++ part 'probe' failed, see ")
 

@@ -9,20 +9,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.native.test_building import SOURCE, built, failed, start
+from tests.native.test_building import built, failed, start
 from tests.platforms import Platform
 
 pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can mount, and give files away")
 NOBODY = 65534
-
-
-@pytest.fixture
-def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    path = tmp_path / "source" / "probe.cpp"
-    path.parent.mkdir()
-    path.write_text(SOURCE)
-    return path
 
 
 def kept(source: pathlib.Path) -> pathlib.Path:

@@ -13,13 +13,14 @@ from tests.installation import FreshEnvironment, build, copy_sources, create
 from tests.platforms import REPOSITORY, Platform, describe
 
 PROGRAM = "import torch; x = torch.ones(3).cuda(); assert x.is_cuda; print(int(x.sum()), torch.cuda.__name__)"
-SUFFIXES = (".py", ".pyi", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
+SUFFIXES = (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
 FOLDERS = {"morph": "morph", "finders": "morph.finders", "aliases": "morph.aliases"}
 
 
 def test_the_wheel_holds_morph_and_every_file_of_it(built_wheel: pathlib.Path) -> None:
     names = [name for name in zipfile.ZipFile(built_wheel).namelist() if ".dist-info/" not in name]
     assert {name.partition("/")[0] for name in names} == {"morph"}
+    assert "morph/aliases/packages/pynvml/__init__.pyi" in names  # which the build writes
     for folder, package in FOLDERS.items():
         for path in (REPOSITORY / folder).rglob("*"):
             if path.suffix in SUFFIXES:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import morph
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 # the older Python is played by this one: what is read before the check must be grammar of that Python
@@ -49,7 +49,7 @@ def test_one_line_says_which_python_is_needed(start: str, line: str) -> None:
     assert done.returncode == (2 if start == RUN else 1)
 
 
-@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "startup/site/sitecustomize.py"])
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "running/startup/site/sitecustomize.py"])
 def test_what_is_read_before_is_grammar_of_old_pythons(file: str) -> None:
     source = (REPOSITORY / "morph" / file).read_text()
     tree = ast.parse(source, feature_version=(3, 7))

@@ -10,10 +10,9 @@ import sys
 
 import pytest
 
-from tests.flash_attn import stub as flash_attn
 from tests.installation import FreshEnvironment
 from tests.platforms import REPOSITORY
-from tests.pynvml.stub import FILE, stub
+from tests.type_check import write_stubs
 
 README = REPOSITORY / "aliases" / "README.md"
 RIGHT = """\
@@ -72,18 +71,10 @@ def expect_errors(python: pathlib.Path, folder: pathlib.Path, *more: pathlib.Pat
 
 @pytest.mark.long
 def test_in_a_checkout(tmp_path: pathlib.Path) -> None:
+    write_stubs()
     expect_errors(pathlib.Path(sys.executable), tmp_path, REPOSITORY)
 
 
 @pytest.mark.long
 def test_of_an_installed_wheel(fresh_environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     expect_errors(fresh_environment.python, tmp_path)
-
-
-def test_the_stub_of_flash_attn_is_that_of_the_recorded_signatures() -> None:
-    message = "write it anew: python -m tests.flash_attn.stub"
-    assert flash_attn.FILE.read_text() == flash_attn.stub(), message
-
-
-def test_the_stub_of_pynvml_is_that_of_the_recorded_names() -> None:
-    assert FILE.read_text() == stub(), "write it anew: python -m tests.pynvml.stub"

@@ -1,4 +1,4 @@
-"""The workflow of the README tests a small CUDA library in a fresh clone, step by step."""
+"""The workflow of `docs/uses/ci.md` tests a small CUDA library in a fresh clone, step by step."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ dist.destroy_process_group()
 
 
 def workflow() -> list[dict[str, object]]:
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "uses" / "ci.md").read_text(encoding="utf-8")
     (written,) = re.findall(r"^```yaml\n(name: CUDA tests\n.*?)^```", text, re.DOTALL | re.MULTILINE)
     found: list[dict[str, object]] = yaml.safe_load(written)["jobs"]["cuda"]["steps"]
     return found
@@ -103,7 +103,7 @@ def clone(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.mark.long
-def test_the_workflow_of_the_readme(clone: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_the_workflow_of_the_docs(clone: pathlib.Path, tmp_path: pathlib.Path) -> None:
     environment = create(tmp_path / "environment")
     runner = Runner(clone, tmp_path, variables(environment.python))
     assert runner.run(workflow()), describe(runner.done[-1])

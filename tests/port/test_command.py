@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import os
 import pathlib
 import subprocess
 
 import pytest
 
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 
 BEFORE = "import torch\n\nx = torch.ones(2).cuda()  # here\n"
 DEVICE = 'device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")'
@@ -112,14 +111,7 @@ def test_a_file_that_cannot_be_written_stays(
     assert (folder / "package" / "model.py").read_text() == BEFORE
 
 
-def test_usage(
-    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usage(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([], ["absent.py"], ["--diff", "--write", "package"]):
         assert status(*words) == 2
     assert "morph: there is no file or folder 'absent.py' to scan" in capsys.readouterr().err
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert status("package") == 2
-    assert capsys.readouterr().err == (
-        "morph: porting needs libcst: python -m pip install 'torch-morph[port]'\n"
-    )

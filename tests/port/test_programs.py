@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from morph.port.porting import port
+from morph.source.port.porting import port
 from tests.platforms import REPOSITORY, Platform
 
 PROGRAMS = REPOSITORY / "tests" / "programs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from morph.port import stand_ins
+from morph.source.port import stand_ins
 
 
 @pytest.fixture

@@ -169,8 +169,8 @@ def kind_of(module: ModuleType, kind: type) -> Any:
 def test_every_name_has_a_status_and_each_status_holds() -> None:
     import pynvml
 
-    from morph.tables.package import load
-    from morph.tables.rows import Status
+    from morph.backends.tables.package import load
+    from morph.backends.tables.rows import Status
 
     package = load("pynvml")
     rows = {name: package.row(f"pynvml.{name}") for name in own_names()}

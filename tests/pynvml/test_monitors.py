@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform, complete, describe
 
 RECORDED = pathlib.Path(__file__).parent.parent / "sensors" / "recorded"
@@ -126,7 +127,8 @@ except AttributeError as error:
 assert cuda.list_gpu_processes(1) == "GPU:1\\nprocess    3328327 uses    50119.000 MB GPU memory"
 assert (cuda.temperature.__module__, cuda.temperature.__name__) == ("torch.cuda", "temperature")
 """
-    platform.run(program, environment=with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt"))
+    environment = with_tool(tmp_path, "npu-smi", "npu-smi-Ascend910.txt")
+    origin.run(platform, program, morph=True, environment=environment)
 
 
 @pytest.mark.platforms("cpu")
@@ -169,4 +171,4 @@ assert pynvml.nvmlDeviceGetTotalEccErrors(handle, 0, pynvml.NVML_VOLATILE_ECC) =
 assert pynvml.nvmlDeviceGetTemperatureThreshold(handle, pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN) == 100
 assert torch.cuda.__class__.__name__ == "module", "torch.cuda is torch's own on ROCm"
 """
-    platform.run(program, morph=False)
+    origin.run(platform, program)

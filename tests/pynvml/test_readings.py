@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import platform
 import textwrap
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from unittest import mock
 
 import psutil
 import pytest
 import torch
 
 from tests.platforms import Platform
+from tests.pynvml.opening import not_supported, opened
 
 pytestmark = pytest.mark.platforms("cpu", "npu", "simulated-musa", "simulated-xpu")
-
-
-@contextlib.contextmanager
-def opened() -> Iterator[Any]:
-    """Yield pynvml, initialised for the duration of a ``with`` block."""
-    import pynvml
-
-    pynvml.nvmlInit()
-    try:
-        yield pynvml
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def not_supported(function: Any, *arguments: Any) -> str:
-    """Assert that a function raises that it is not supported, and return the reason."""
-    import pynvml
-
-    with pytest.raises(pynvml.NVMLError_NotSupported) as caught:
-        function(*arguments)
-    assert str(caught.value) == "Not Supported"
-    (note,) = caught.value.__notes__
-    return str(note)
 
 
 def test_opening_is_counted() -> None:
@@ -98,9 +74,9 @@ def test_used_memory_is_what_is_in_use() -> None:
 
 
 @pytest.mark.platforms("cpu")
-def test_clocks_are_in_megahertz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(psutil, "cpu_freq", lambda: SimpleNamespace(current=2345.6, min=800.0, max=4000.4))
-    with opened() as N:
+def test_clocks_are_in_megahertz() -> None:
+    frequency = SimpleNamespace(current=2345.6, min=800.0, max=4000.4)
+    with mock.patch.object(psutil, "cpu_freq", return_value=frequency), opened() as N:
         handle = N.nvmlDeviceGetHandleByIndex(0)
         assert N.nvmlDeviceGetClockInfo(handle, N.NVML_CLOCK_SM) == 2346
         assert N.nvmlDeviceGetMaxClockInfo(handle, N.NVML_CLOCK_SM) == 4000
@@ -253,47 +229,6 @@ def test_without_a_tool_torch_npu_is_asked_and_the_tool_is_named() -> None:
         assert (N.nvmlDeviceGetP2PStatus(other, handle, 0) == N.NVML_P2P_STATUS_OK) == reachable
 
 
-def test_pointers_to_functions_fill_the_callers_buffers() -> None:
-    with opened() as N:
-        handle = N.nvmlDeviceGetHandleByIndex(0)
-        number, text = ctypes.c_uint(9), ctypes.create_string_buffer(96)
-        assert N._nvmlGetFunctionPointer("nvmlDeviceGetIndex")(handle, ctypes.byref(number)) == N.NVML_SUCCESS
-        assert number.value == 0
-        assert (
-            N._nvmlGetFunctionPointer("nvmlDeviceGetName")(handle, text, ctypes.c_uint(96)) == N.NVML_SUCCESS
-        )
-        assert text.value.decode() == N.nvmlDeviceGetName(handle)
-        for name, kind in (
-            ("nvmlDeviceGetMemoryInfo", N.c_nvmlMemory_t),
-            ("nvmlDeviceGetMemoryInfo_v2", N.c_nvmlMemory_v2_t),
-        ):
-            memory = kind()
-            if name.endswith("_v2"):
-                memory.version = N.nvmlMemory_v2
-            assert N._nvmlGetFunctionPointer(name)(handle, ctypes.byref(memory)) == N.NVML_SUCCESS
-            assert memory.total == N.nvmlDeviceGetMemoryInfo(handle).total
-        fan = N._nvmlGetFunctionPointer("nvmlDeviceGetFanSpeed")(handle, ctypes.byref(number))
-        assert fan == N.NVML_ERROR_NOT_SUPPORTED
-        assert N._nvmlGetFunctionPointer("nvmlDeviceGetName")(None, text, 96) == N.NVML_ERROR_INVALID_ARGUMENT
-        with pytest.raises(N.NVMLError_FunctionNotFound):
-            N._nvmlGetFunctionPointer("nvmlDeviceGetNothing")
-    with pytest.raises(N.NVMLError_Uninitialized):
-        N._nvmlGetFunctionPointer("nvmlDeviceGetName")
-
-
-def test_a_pointer_leads_to_the_library_though_a_program_replaces_the_function(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """gpustat replaces it with one of fewer parameters, and nvitop asks through the pointer."""
-    with opened() as N:
-        handle, memory = N.nvmlDeviceGetHandleByIndex(0), N.c_nvmlMemory_v2_t()
-        total = N.nvmlDeviceGetMemoryInfo(handle).total
-        monkeypatch.setattr(N, "nvmlDeviceGetMemoryInfo", lambda handle: pytest.fail("was called"))
-        memory.version = N.nvmlMemory_v2
-        ask = N._nvmlGetFunctionPointer("nvmlDeviceGetMemoryInfo_v2")
-        assert (ask(handle, ctypes.byref(memory)), memory.total) == (N.NVML_SUCCESS, total)
-
-
 @pytest.mark.platforms("simulated-xpu")
 def test_intels_units_are_turned_into_nvmls() -> None:
     with opened() as N:
@@ -304,26 +239,6 @@ def test_intels_units_are_turned_into_nvmls() -> None:
         assert N.nvmlDeviceGetUtilizationRates(handle).memory == round(torch.xpu.memory_usage(0))
         (value,) = N.nvmlDeviceGetFieldValues(handle, [N.NVML_FI_DEV_POWER_INSTANT])
         assert (value.nvmlReturn, value.value.ullVal) == (0, N.nvmlDeviceGetPowerUsage(handle))
-
-
-@pytest.mark.platforms("cpu")
-def test_a_pointer_to_the_processes_tells_how_many_there_are_first() -> None:
-    with opened() as N:
-        handle, kept = N.nvmlDeviceGetHandleByIndex(0), torch.ones(1 << 20, device="cuda")
-        ask = N._nvmlGetFunctionPointer("nvmlDeviceGetComputeRunningProcesses_v3")
-        count = ctypes.c_uint(0)
-        assert ask(handle, ctypes.byref(count), None) == N.NVML_ERROR_INSUFFICIENT_SIZE
-        room = (N.c_nvmlProcessInfo_t * (count.value + 20))()
-        count.value = len(room)
-        assert ask(handle, ctypes.byref(count), room) == N.NVML_SUCCESS
-        found = {process.pid: process for process in room[: count.value]}
-        assert found[os.getpid()].usedGpuMemory >= kept.nbytes
-        assert found[os.getpid()].gpuInstanceId == 0xFFFFFFFF
-        values = (N.c_nvmlFieldValue_t * 1)()
-        values[0].fieldId = N.NVML_FI_DEV_POWER_INSTANT
-        fields = N._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")
-        assert fields(handle, ctypes.c_int32(1), ctypes.byref(values)) == N.NVML_SUCCESS
-        assert values[0].nvmlReturn == N.NVML_ERROR_NOT_SUPPORTED
 
 
 @pytest.mark.platforms("cpu")

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 FILE = pathlib.Path(__file__).parent / "releases.toml"

@@ -1,4 +1,6 @@
-"""The signatures of what morph hooks in torch, kept in ``signatures.json`` for each release.
+"""What each release of torch has: the signatures of what morph hooks, and the names of NCCL's process groups.
+
+They are kept in ``signatures.json`` and ``nccl.json``; the latter has releases that were built for CUDA only.
 
 python -m tests.releases.signatures              # those of the installed torch
 python -m tests.releases.signatures 2.8.0 ...    # installs these releases one after the other
@@ -20,17 +22,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 HERE = pathlib.Path(__file__).parent
 FILE, HOOKS, ROWS = HERE / "signatures.json", HERE / "hooks.toml", REPOSITORY / "morph/device/parameters.toml"
+NCCL = HERE / "nccl.json"
+CLASSES = "ProcessGroupNCCL", "ProcessGroupNCCL.Options", "ProcessGroupNCCL.NCCLConfig"
 COMMAND = "python -m tests.releases.signatures"
 PLAIN = "attribute"  # no function, or one in C that does not tell its parameters
 UNRECORDED = "unrecorded"
 
 Releases = dict[str, "str | None"]  # by release: "(a, b)", or None where torch has nothing of that name
+Classes = dict[str, list[str]]  # by class: its names that its base, which every build has, lacks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +101,7 @@ def releases() -> list[str]:
 
 def save(recorded: Mapping[str, Mapping[str, str | None]], known: Iterable[str]) -> None:
     """Write the file, in which a signature stands once, with the first release that has it."""
-    ordered = sorted(known, key=lambda release: [int(part) for part in release.split(".")])
+    ordered = sorted(known, key=_age)
     rows = [
         f"  {json.dumps(name)}: {json.dumps(_compress(recorded[name], ordered))}" for name in sorted(recorded)
     ]
@@ -129,25 +135,52 @@ def _bare(own: inspect.Signature) -> str:
     return str(inspect.Signature(bare))
 
 
+def load_nccl() -> dict[str, Classes]:
+    """Return the names of NCCL's process groups, by release."""
+    found: dict[str, Classes] = json.loads(NCCL.read_text("utf-8")) if NCCL.exists() else {}
+    return found
+
+
+def record_nccl(release: str) -> None:
+    """Record the names of the installed torch, if it was built for CUDA."""
+    built: Any = importlib.import_module("torch._C._distributed_c10d")
+    if not hasattr(built, "ProcessGroupNCCL"):
+        return
+    own = operator.attrgetter(*CLASSES)(built)
+    bases = built.Backend, built.Backend.Options, object
+    names = {
+        name: sorted(each for each in {*dir(kind)} - {*dir(base)} if not each.startswith("__"))
+        for name, kind, base in zip(CLASSES, own, bases, strict=True)
+    }
+    recorded = {**load_nccl(), release: names}
+    ordered = {each: recorded[each] for each in sorted(recorded, key=_age)}
+    NCCL.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+
+
+def _age(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
+
+
 def record() -> None:
-    """Record the signatures of the installed torch."""
+    """Record what the installed torch has."""
     import torch
 
     release = torch.__version__.partition("+")[0]
     recorded = load() if FILE.exists() else {}
     saved = {name: {**recorded.get(name, {}), release: signature(name)} for name in hooks()}
     save(saved, {*releases(), release})
+    record_nccl(release)
 
 
-def record_another(release: str, module: str = "tests.releases.signatures") -> None:
-    """Install a release of torch into an environment that lasts no longer than what ``module`` records."""
+def record_another(release: str) -> None:
+    """Install a release of torch into an environment that lasts no longer than what is recorded."""
     with tempfile.TemporaryDirectory() as folder:
         uv = [sys.executable, "-m", "uv", "--quiet"]
         subprocess.run([*uv, "venv", "--clear", "--python", sys.executable, folder], check=True)
         python = str(pathlib.Path(folder, "bin", "python"))
         torch = [f"torch=={release}", "numpy", "setuptools"]
         subprocess.run([*uv, "pip", "install", "--python", python, *torch], check=True)
-        subprocess.run([python, "-m", module], cwd=REPOSITORY, check=True)
+        subprocess.run([python, *COMMAND.split()[1:]], cwd=REPOSITORY, check=True)
 
 
 def _expand(changes: list[tuple[str, str | None]], known: list[str]) -> Releases:

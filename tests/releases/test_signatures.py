@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 
-from morph import toml
+from morph.base import toml
 from tests.platforms import Platform
 from tests.releases.signatures import COMMAND, PLAIN, UNRECORDED, Hook, hooks, load, releases, signature
 

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from morph import toml
 from morph.backends import torch_release
+from morph.base import toml
 from tests.platforms import REPOSITORY
 
 SAID = "torch 2.6.0+cpu is too old: morph needs torch 2.7 or newer"
@@ -47,7 +47,7 @@ def test_the_launcher(old_torch: dict[str, str]) -> None:
 
 def test_code(old_torch: dict[str, str]) -> None:
     done = run(old_torch, "-c", "import morph; morph.activate('cpu')")
-    assert done.stderr.splitlines()[-1] == f"morph.errors.ActivationError: {SAID}"
+    assert done.stderr.splitlines()[-1] == f"morph.base.errors.ActivationError: {SAID}"
 
 
 def test_an_enabled_environment(old_torch: dict[str, str]) -> None:

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from morph.scan.names import ROOTS
-from morph.scan.rules import rules
-from morph.scan.uses import Kind, Use
-from morph.tables import table
+from morph.backends.tables import table
+from morph.source.scan.names import ROOTS
+from morph.source.scan.rules import rules
+from morph.source.scan.uses import Kind, Use
 
 FOLDER = pathlib.Path(__file__).parent / "samples"
 FILES = sorted(FOLDER.glob("*.py"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from morph.launcher.command import main
-from morph.tables import table
+from morph.backends.tables import table
+from morph.running.launcher.command import main
 from tests.commands import terminal
 
 SERVED = "import torch\ntorch.cuda.synchronize()\nx = torch.ones(2).cuda()\n"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from morph import toml
-from morph.scan.report import DIFFERENT, MISSING
-from morph.scan.rules import rules
+from morph.base import toml
+from morph.source.scan.report import DIFFERENT, MISSING
+from morph.source.scan.rules import rules
 from tests.commands import screens
 from tests.platforms import REPOSITORY, describe
 
@@ -30,7 +30,7 @@ class Absent:
             raise ModuleNotFoundError(f"no {{name}} here", name=name)
 sys.meta_path.insert(0, Absent())
 sys.argv[0] = "morph"
-from morph.launcher.command import main
+from morph.running.launcher.command import main
 main(sys.argv[1:])
 """
 ACTION = REPOSITORY / ".github" / "actions" / "check"
@@ -188,19 +188,19 @@ def test_what_there_is_to_look_at_need_not_fail(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_readme_names_every_rule() -> None:
-    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
     [listed] = re.findall(r"`ignore` takes these rules: (.*?)\.\n", text, re.DOTALL)
     assert re.findall(r"`([\w-]+)`", listed) == sorted({MISSING, DIFFERENT, *rules()})
 
 
 def test_the_readme_shows_the_recorded_screen() -> None:
-    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^\$ morph check train.py\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert screens.recorded("check").startswith(shown)
 
 
 def test_the_workflow_of_the_readme_takes_inputs_of_the_action() -> None:
-    text = (REPOSITORY / "morph" / "scan" / "README.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     workflow, hooks = map(yaml.safe_load, shown)
     _, step = workflow["jobs"]["check"]["steps"]

@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 
-from morph import configuration
-from morph.launcher.command import main
-from morph.scan.exclusion import Pattern
+from morph.activation import configuration
+from morph.running.launcher.command import main
+from morph.source.scan.exclusion import Pattern
 
 SOURCE = "import torch\ntorch.cuda.gds.GdsFile\n"
 FILES = (

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from morph.display import printable
-from morph.launcher.command import main
-from morph.scan import files
-from morph.scan.scanning import scan
+from morph.base.display import printable
+from morph.running.launcher.command import main
+from morph.source.scan import files
+from morph.source.scan.scanning import scan
 from tests.commands import terminal
 
 GOOD = "import torch\ntorch.cuda.init()\n"

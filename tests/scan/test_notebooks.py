@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from morph.scan.scanning import uses_of_file
+from morph.source.scan.scanning import uses_of_file
 
 CELLS = [
     ("markdown", ["`torch.cuda`\n"]),

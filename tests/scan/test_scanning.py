@@ -12,14 +12,14 @@ import time
 
 import pytest
 
-from morph.scan.causes import causes
-from morph.scan.files import NothingToScanError, files, locate
-from morph.scan.report import Report
-from morph.scan.resolution import Resolution
-from morph.scan.rules import rules
-from morph.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file, uses_of_tree
-from morph.scan.uses import Use
-from morph.tables import table
+from morph.backends.tables import table
+from morph.source.resolution import Resolution
+from morph.source.scan.causes import causes
+from morph.source.scan.files import NothingToScanError, files, locate
+from morph.source.scan.report import Report
+from morph.source.scan.rules import rules
+from morph.source.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file
+from morph.source.scan.uses import Use
 from tests.platforms import Platform, describe
 from tests.scan import samples
 
@@ -69,7 +69,7 @@ OF_TORCH = {
 
 def uses(source: str) -> list[Use]:
     text = textwrap.dedent(source)
-    return uses_of_tree(ast.parse(text), text)
+    return uses_of(Resolution(ast.parse(text)), text)
 
 
 def scanned(*paths: pathlib.Path) -> Report:
@@ -157,7 +157,7 @@ def test_a_name_bound_in_many_ways_is_all_of_them() -> None:
 
 def test_very_deep_source() -> None:
     text = "import torch\nx = " + " + ".join(["torch.cuda.device_count()"] * 400)
-    assert len(uses_of_tree(ast.parse(text), text)) == 400
+    assert len(uses_of(Resolution(ast.parse(text)), text)) == 400
 
 
 def test_what_is_no_python_is_told_with_its_line(tmp_path: pathlib.Path) -> None:
@@ -214,3 +214,15 @@ def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
 
     seconds(10)  # loads the tables
     assert seconds(4000) < 10 * seconds(1000)
+
+
+@pytest.mark.parametrize(("text", "element"), [("x = {%s}", '"cuda": 1, '), ("x = ['é', %s]", '"cuda", ')])
+def test_time_grows_with_one_display(text: str, element: str) -> None:
+    def seconds(number: int) -> float:
+        source = text % (element * number)
+        began = time.process_time()
+        assert len(uses(source)) == number
+        return time.process_time() - began
+
+    seconds(10)  # loads the tables
+    assert seconds(20000) < 10 * seconds(5000)

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from morph.kernels.extensions import headers
-from morph.scan.report import Finding
+from morph.source.scan.report import Finding
 from tests.scan.test_scanning import scanned
 
 KERNEL = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from morph.seam import Seam, open_seam
+from morph.device.seam import Seam, open_seam
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from morph.seam.small import PythonSeam
+from morph.device.seam.small import PythonSeam
 
 pytestmark = [
     pytest.mark.platforms("simulated-npu", "npu", "simulated-xpu"),

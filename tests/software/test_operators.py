@@ -103,31 +103,6 @@ def test_gradients_go_through_moves() -> None:
     assert weight.grad.tolist() == [2, 2, 2]
 
 
-MIXING: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "add": lambda here, there: here + there,
-    "matmul": lambda here, there: here @ there,
-    "cat": lambda here, there: torch.cat([here, there]),
-    "into the device": lambda here, there: here.add_(there),
-    "into the other": lambda here, there: there.add_(here),
-    "linear": F.linear,
-    "where": lambda here, there: torch.where(here > 0, there, here),
-}
-
-
-@own.only_simulated  # the real wheel runs on CPU kernels here, which accept such a mix
-@pytest.mark.parametrize("name", MIXING)
-def test_tensors_of_two_devices_do_not_meet(name: str) -> None:
-    for other in ("cpu", own.device(1)):
-        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
-            MIXING[name](torch.ones(2, 2, device=own.device(0)), torch.ones(2, 2, device=other))
-
-
-def test_numbers_of_the_host_meet_any_device() -> None:
-    tensor = torch.ones(2, device=own.device()) + torch.tensor(1.0)
-    tensor[torch.tensor([True, False])] = torch.tensor(7.0)
-    assert tensor.tolist() == [7, 2]
-
-
 @own.only_simulated
 def test_operator_without_a_kernel_for_the_device_is_refused() -> None:
     with torch.library._scoped_library("software_test", "DEF") as library:
@@ -147,6 +122,11 @@ def test_sparse_tensors_live_on_the_device() -> None:
         warnings.simplefilter("ignore")  # torch warns that they are in beta
         assert torch.equal(dense.to_sparse_csr().to_dense(), dense)
     assert torch.equal(torch.eye(3).to_sparse().to(own.device()).cpu().to_dense(), torch.eye(3))
+
+
+def test_host_libraries_need_a_copy() -> None:
+    with pytest.raises(TypeError, match=f"can't convert {own.device(0)} device type tensor to numpy"):
+        torch.ones(2, device=own.device()).numpy()
 
 
 @own.as_an_npu

@@ -9,7 +9,8 @@ import pathlib
 import pytest
 import torch
 
-from morph.tables import table
+from morph.backends.tables import table
+from tests import origin
 from tests.platforms import Platform, describe
 
 COLLECTIVES = """
@@ -112,6 +113,12 @@ BACKENDS = "hccl", "cpu:gloo,npu:hccl"
 alone = pytest.mark.skipif(torch.version.cuda is not None, reason="only morph's seam makes way for XPU")
 XCCL = pytest.param("simulated-xpu", "xccl", marks=alone)
 VISIBLE = ("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)
+HIDING = [
+    *(("simulated-npu", *case) for case in VISIBLE[1:]),
+    *(("npu", "1", 1), ("simulated-xpu", "1", 1)),
+    *(pytest.param("npu", *case, marks=pytest.mark.long) for case in (VISIBLE[0], *VISIBLE[2:])),
+    pytest.param("simulated-npu", *VISIBLE[0], marks=pytest.mark.long),
+]
 
 
 @pytest.mark.long
@@ -142,7 +149,7 @@ def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pat
 
 
 def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
-    before, after, message, *_, state = machine.run(FORKING, morph=False).stdout.splitlines()
+    before, after, message, *_, state = origin.run(machine, FORKING).stdout.splitlines()
     assert (before, after) == ("False", "True")
     title = machine.device_type.upper()
     assert message.startswith(f"Cannot re-initialize {title} in forked subprocess")
@@ -157,23 +164,18 @@ x = torch.ones(2, device="npu", requires_grad=True)
 x.register_hook(lambda gradient: print(threading.current_thread() is threading.main_thread()))
 x.sum().backward()
 """
-    assert machine.run(program, morph=False).stdout == "True\n"
+    assert origin.run(machine, program).stdout == "True\n"
 
 
 # on the real package torch's threads can outlive the interpreter, which aborts one process in fifty
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
-    done = machine.run(
-        "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()", morph=False
-    )
+    program = "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()"
+    done = origin.run(machine, program)
     assert "terminate" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("machine", "visible", "count"),
-    [*((machine, *case) for machine in MACHINES for case in VISIBLE), ("simulated-xpu", "1", 1)],
-    indirect=["machine"],
-)
+@pytest.mark.parametrize(("machine", "visible", "count"), HIDING, indirect=["machine"])
 def test_the_vendors_variable_hides_devices(machine: Platform, visible: str, count: int) -> None:
     own = machine.device_type
     program = f"import torch; print(torch.{own}.device_count(), torch.ones(1, device='{own}').device)"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from morph.rehearsal import Ending, Result, ending, records, result
-from morph.rehearsal.printing import print_result, print_results
-from morph.tables import table
+from morph.backends.tables import table
+from morph.evidence.rehearsal import Ending, Result, ending, records, result
+from morph.evidence.rehearsal.printing import print_result, print_results
 from tests import platforms
 from tests.platforms import describe
 
@@ -214,7 +214,7 @@ def test_a_column_for_each_vendor() -> None:
 def test_the_record_of_a_process(tmp_path: pathlib.Path) -> None:
     program = """
         import pathlib
-        from morph.rehearsal import Rehearsal
+        from morph.evidence.rehearsal import Rehearsal
 
         rehearsal = Rehearsal(pathlib.Path("."), lambda: {"aten::to": 4})
         def served(name):  # stands for the served module, whose caller is the program

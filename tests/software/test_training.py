@@ -104,22 +104,6 @@ def test_vendors_own_autocast_is_torchs() -> None:
     assert x.grad.dtype is torch.float32
 
 
-def test_scaler_skips_a_step_that_overflowed() -> None:
-    model = nn.Linear(2, 1).to(own.device())
-    optimizer, scaler = (
-        torch.optim.SGD(model.parameters(), 0.1),
-        torch.amp.GradScaler(own.device(), init_scale=8.0),
-    )
-    before = model.weight.detach().clone()
-    for factor, moves, scale in ((float("inf"), False, 4.0), (1.0, True, 4.0)):
-        optimizer.zero_grad()
-        scaler.scale((model(torch.ones(1, 2, device=own.device())) * factor).sum()).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        assert torch.equal(model.weight, before) is not moves
-        assert scaler.get_scale() == scale
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_code_has_no_graph_break(backend: str) -> None:
     def step(x: Tensor) -> Tensor:

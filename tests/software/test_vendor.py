@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from morph import software
+from morph.backends.tables import surfaces
+from morph.backends.tables.surfaces import Surface
 from morph.software.vendors.stand_ins import RefusingValue, parse_signature
-from morph.tables import surfaces
-from morph.tables.surfaces import Surface
 
 pytestmark = pytest.mark.usefixtures("vendor_worker")
 every_vendor = pytest.mark.parametrize(

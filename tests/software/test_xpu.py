@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from morph import software
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
 from tests.platforms import Platform
 
 on_xpu = pytest.mark.parametrize("machine", ["simulated-xpu"], indirect=True)

@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 
-from morph.launcher.command import main
-from morph.surfaces.comparison import compare
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
+from morph.evidence.surfaces.comparison import compare
+from morph.running.launcher.command import main
 
 OLD = {
     "package": "torch_specimen",

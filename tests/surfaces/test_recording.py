@@ -10,10 +10,10 @@ import textwrap
 
 import pytest
 
-from morph.launcher.command import main
-from morph.surfaces.comparison import compare
-from morph.surfaces.recording import record
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
+from morph.evidence.surfaces.comparison import compare
+from morph.evidence.surfaces.recording import record
+from morph.running.launcher.command import main
 from tests.platforms import Platform, describe
 
 SHIPPED = importlib.resources.files("morph.aliases.surfaces")

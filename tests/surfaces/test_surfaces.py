@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from morph.backends import resolve
-from morph.tables import surfaces
+from morph.backends.tables import surfaces
 
 
 def test_names_and_signatures_are_found() -> None:

@@ -12,21 +12,21 @@ import zipfile
 import pytest
 import torch
 
-from morph.native.parts import parts
-from morph.native.target import Target, release
-from morph.wheels import headers, packing, serving
-from morph.wheels.building import Builder, Library, WheelError, compiler
+from morph.base.native.parts import parts
+from morph.base.native.target import Target, release
+from morph.running.wheels import headers, packing, serving
+from morph.running.wheels.building import Builder, Library, WheelError, compiler
 from tests.installation import FreshEnvironment, create
 from tests.platforms import REPOSITORY
 
 pytestmark = pytest.mark.long
 
 LOAD = """
-from morph import native
+from morph.base import native
 print(native.load(native.part("seam")).__file__)
 """
 SERVED = """
-from morph import native
+from morph.base import native
 from morph.kernels.libraries.loading import every
 print(*map(native.provide, every("cpu", ["libnvToolsExt"])))
 """
@@ -80,13 +80,13 @@ def test_an_installed_library_is_loaded_without_a_compiler(
     environment: FreshEnvironment, tmp_path: pathlib.Path
 ) -> None:
     loaded = pathlib.Path(load(environment, tmp_path).strip())
-    assert loaded.parent == environment.packages / "morph" / "native" / "libraries"
+    assert loaded.parent == environment.packages / "morph" / "base" / "native" / "libraries"
     assert not (tmp_path / "cache").exists()
 
 
 def test_a_served_library_needs_no_compiler(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
     loaded = pathlib.Path(load(environment, tmp_path, SERVED).strip())
-    assert loaded.is_relative_to(environment.packages / "morph" / "native" / "libraries" / "shared")
+    assert loaded.is_relative_to(environment.packages / "morph" / "base" / "native" / "libraries" / "shared")
     assert not (tmp_path / "cache").exists()
 
 
@@ -98,7 +98,7 @@ def test_a_library_of_another_torch_is_not_loaded() -> None:
 
 
 def test_a_truncated_library_is_not_loaded(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
-    (library,) = (environment.packages / "morph" / "native" / "libraries").glob("*.so")
+    (library,) = (environment.packages / "morph" / "base" / "native" / "libraries").glob("*.so")
     library.write_bytes(library.read_bytes()[:1000])
     assert "no C++ compiler: no-such-compiler" in load(environment, tmp_path)
 
@@ -107,8 +107,8 @@ def test_the_wheel_is_tagged_for_its_python_and_records_what_it_holds(platform_w
     python = headers.of_python(sys.executable)
     assert platform_wheel.name.endswith(f"-{python.tag}-{python.tag}-manylinux_2_34_{MACHINE}.whl")
     with zipfile.ZipFile(platform_wheel) as archive:
-        record = json.loads(archive.read("morph/native/libraries/record.json"))
-        sizes = {name: archive.getinfo(f"morph/native/libraries/{name}").file_size for name in record}
+        record = json.loads(archive.read("morph/base/native/libraries/record.json"))
+        sizes = {name: archive.getinfo(f"morph/base/native/libraries/{name}").file_size for name in record}
     assert sizes == {name: built["size"] for name, built in record.items()}
     assert {built["part"] for built in record.values()} == {"seam", "libnvToolsExt.so.1"}
     built = next(built for built in record.values() if built["part"] == "seam")
@@ -133,7 +133,7 @@ def test_a_machine_without_its_compiler_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_bad_input_ends_in_one_line(tmp_path: pathlib.Path) -> None:
     def command(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "morph.wheels", *map(str, words)]
+        command = [sys.executable, "-m", "morph.running.wheels", *map(str, words)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     (tmp_path / "x.whl").write_text("no archive")

@@ -27,7 +27,7 @@ def range_push(msg: str) -> int:
         The depth of the range, from 0.
     """
     mstx = vendor_module().mstx
-    if hasattr(mstx, "range_push"):
+    if hasattr(mstx, "range_push"):  # torch_npu 2.8.0 and 2.9.1 have none
         return int(mstx.range_push(msg or " "))
     _open.numbers.append(mstx.range_start(msg or " "))
     return len(_open.numbers) - 1

@@ -31,7 +31,7 @@ def _with_streams(call: Callable[[], Result], device: Any) -> Result:
     try:
         return call()
     except RuntimeError as error:
-        if "Uninitialized default NPU stream" not in str(error):
+        if "Uninitialized default NPU stream" not in str(error):  # of libtorch_npu, as of 2.13.0
             raise
     with vendor_module().device(device):
         vendor_module().current_stream()  # makes the device's streams

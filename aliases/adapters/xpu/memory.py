@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import collections
-import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from morph.aliases.adapters import memory
 from morph.backends import vendor_module
 from morph.backends.refusal import lacks
 
+_HISTORY = ("context", "stacks", "max_entries", "clear_history", "skip_actions")
 _UNCOUNTED = "its allocator counts allocated, reserved, active and requested bytes"
 _METRICS = {"Allocated": "allocated", "Active": "active", "Requested": "requested", "Reserved": "reserved"}
 _COLUMNS = {"Cur Usage": "current", "Peak Usage": "peak", "Tot Alloc": "allocated", "Tot Freed": "freed"}
@@ -60,52 +60,19 @@ def _row(label: str, cells: Any) -> str:
 
 
 def record_memory_history(
-    target: Callable[..., None],
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: Any = None,
-    clear_history: bool = False,
-    compile_context: bool = False,
-    global_record_annotations: bool = False,
-    skip_actions: list[str] | None = None,
+    target: Callable[..., None], enabled: str | None = "all", *args: Any, **kwargs: Any
 ) -> None:
-    """Implement ``torch.cuda.memory._record_memory_history``.
+    """Implement ``torch.cuda.memory._record_memory_history``; what Intel's lacks only gives a warning.
 
     Args:
         target: Intel's function, which records events of all devices.
         enabled: None, ``"state"`` or ``"all"``.
-        context: The events for which traces are recorded.
-        stacks: The kinds of frames in a trace.
-        max_entries: The number of events to keep.
-        device: Any device: the history covers all.
-        clear_history: Whether earlier events are dropped.
-        compile_context: Not recorded, with a warning.
-        global_record_annotations: Not recorded, with a warning.
-        skip_actions: Kinds of events to leave out.
+        *args: The others of CUDA's arguments, by their places.
+        **kwargs: They by name.
     """
-    extras = {"compile_context": compile_context, "global_record_annotations": global_record_annotations}
-    for name in (name for name, value in extras.items() if value):
-        warnings.warn(f"_record_memory_history({name}=True) changes nothing on this device", stacklevel=2)
-    target(enabled, context, stacks, max_entries, clear_history, skip_actions)
-
-
-def initialise_pool(
-    target: Callable[..., None],
-    pool: Any,
-    allocator: Any = None,
-    use_on_oom: bool = False,
-    no_split: bool = False,
-) -> None:
-    """Initialise a ``torch.cuda.MemPool``.
-
-    Raises:
-        MissingNameError: If ``no_split`` is requested.
-    """
-    if no_split:
-        raise lacks("torch.cuda.MemPool(no_split=True)", "its allocator splits the blocks of every pool")
-    target(pool, allocator, use_on_oom)
+    given = memory.history_arguments(args, kwargs)
+    given.pop("device", None)
+    memory.record(target, enabled, given, _HISTORY)
 
 
 def initialise_allocator(

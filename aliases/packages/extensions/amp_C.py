@@ -1,21 +1,15 @@
 """The functions of apex's extension ``amp_C``."""
 
-from apex.kernels.adagrad import multi_tensor_adagrad
 from apex.kernels.adam import (
     multi_tensor_adam,
     multi_tensor_adam_capturable,
     multi_tensor_adam_capturable_master,
 )
-from apex.kernels.lamb import (
-    multi_tensor_lamb,
-    multi_tensor_lamb_mp,
-)
-from apex.kernels.novograd import multi_tensor_novograd
+from apex.kernels.lamb import multi_tensor_lamb
 from apex.kernels.scaling import (
     multi_tensor_axpby,
     multi_tensor_l2norm,
     multi_tensor_l2norm_mp,
-    multi_tensor_l2norm_scale,
     multi_tensor_scale,
     multi_tensor_unscale_l2norm,
     update_scale_hysteresis,
@@ -23,17 +17,13 @@ from apex.kernels.scaling import (
 from apex.kernels.sgd import multi_tensor_sgd
 
 __all__ = [
-    "multi_tensor_adagrad",
     "multi_tensor_adam",
     "multi_tensor_adam_capturable",
     "multi_tensor_adam_capturable_master",
     "multi_tensor_axpby",
     "multi_tensor_l2norm",
     "multi_tensor_l2norm_mp",
-    "multi_tensor_l2norm_scale",
     "multi_tensor_lamb",
-    "multi_tensor_lamb_mp",
-    "multi_tensor_novograd",
     "multi_tensor_scale",
     "multi_tensor_sgd",
     "multi_tensor_unscale_l2norm",

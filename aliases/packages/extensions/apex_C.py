@@ -1,5 +1,5 @@
 """The functions of apex's extension ``apex_C``."""
 
-from apex.kernels.flattening import flatten, unflatten
+from apex.parallel.distributed import flatten, unflatten
 
 __all__ = ["flatten", "unflatten"]

@@ -1,13 +1,11 @@
 """The functions of apex's extension ``fused_layer_norm_cuda``."""
 
-from apex.kernels.layer_norm import (
+from apex.kernels.norms import (
     backward,
     backward_affine,
     forward,
     forward_affine,
     forward_affine_mixed_dtypes,
-)
-from apex.kernels.rms_norm import (
     rms_backward,
     rms_backward_affine,
     rms_forward,

@@ -1,23 +1,8 @@
 """The functions of apex's extension ``fused_rotary_positional_embedding``."""
 
-from apex.kernels.rope import (
-    backward,
-    backward_2d,
-    backward_cached,
-    backward_thd,
-    forward,
-    forward_2d,
-    forward_cached,
-    forward_thd,
-)
+from apex.transformer.functional.fused_rope import backward, backward_cached, backward_thd
+from apex.transformer.functional.fused_rope import fused_apply_rotary_pos_emb as forward
+from apex.transformer.functional.fused_rope import fused_apply_rotary_pos_emb_cached as forward_cached
+from apex.transformer.functional.fused_rope import fused_apply_rotary_pos_emb_thd as forward_thd
 
-__all__ = [
-    "backward",
-    "backward_2d",
-    "backward_cached",
-    "backward_thd",
-    "forward",
-    "forward_2d",
-    "forward_cached",
-    "forward_thd",
-]
+__all__ = ["backward", "backward_cached", "backward_thd", "forward", "forward_cached", "forward_thd"]

@@ -1,6 +1,6 @@
 """The functions of apex's extension ``xentropy_cuda``."""
 
-from apex.kernels.xentropy import backward, forward
+from apex.contrib.xentropy.softmax_xentropy import backward, forward
 
 __all__ = ["backward", "forward"]
 

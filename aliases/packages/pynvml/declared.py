@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
-from morph.tables.package import load
+from morph.backends.tables.package import load
 
 from .constants import read
 from .errors import fail

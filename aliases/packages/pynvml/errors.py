@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import Any, NoReturn
 
-from morph.errors import add_note
+from morph.base.errors import add_note
 
 from .constants import CONSTANTS
 

@@ -15,7 +15,7 @@ from morph import backends
 from morph.aliases import sensors
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Device, UnknownReadingError
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 from .errors import fail
 from .structures import STRUCTURES, TYPES
@@ -135,14 +135,14 @@ def of_device(function: Function) -> Function:
             arguments = (devices()[index_of(arguments[0])], *arguments[1:])
         elif first in named:
             named[first] = devices()[index_of(named[first])]
-        with told():
+        with unsupported_if_unknown():
             return function(*arguments, **named)
 
     return answer  # type: ignore[return-value]  # it has the function's signature
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def unsupported_if_unknown() -> Iterator[None]:
     """Convert the error of a missing reading to ``NVMLError_NotSupported``, with the reason as a note."""
     try:
         yield

@@ -9,7 +9,7 @@ from typing import Any
 
 from .constants import CONSTANTS
 from .errors import fail
-from .library import devices, index_of, of_device, source, told, torch_index_of
+from .library import devices, index_of, of_device, source, torch_index_of, unsupported_if_unknown
 from .structures import TYPES
 
 _NODES = pathlib.Path("/sys/devices/system/node")
@@ -74,7 +74,7 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
 def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
     """Return the kernel's distance of two devices on the PCI bus, one of ``NVML_TOPOLOGY_...``."""
     first, second = (devices()[index_of(handle)] for handle in (device1, device2))
-    with told():
+    with unsupported_if_unknown():
         ways = (device.pci_folder().resolve().parts for device in (first, second))
         nearness = _nearness(*ways, same_node=first.numa_node() == second.numa_node())
         return int(CONSTANTS[f"NVML_TOPOLOGY_{nearness}"])
@@ -143,7 +143,7 @@ def _processors(node: int) -> set[int]:
     if node < 0:
         return set(range(os.cpu_count() or 1))
     source()
-    with told():
+    with unsupported_if_unknown():
         file = _NODES / f"node{node}" / "cpulist"
         if not file.exists():
             fail("NOT_SUPPORTED", f"the system does not tell the processors of NUMA node {node}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from morph.importing import own_imports
+from morph.base.importing import own_imports
 
 from .errors import fail
-from .library import source, told
+from .library import source, unsupported_if_unknown
 
 with own_imports:
     import psutil
@@ -15,7 +15,7 @@ NVML_VERSION = "13.615.71"
 
 def nvmlSystemGetDriverVersion() -> str:
     """Return the version of the vendor's driver."""
-    with told():
+    with unsupported_if_unknown():
         return source().driver_version()
 
 
@@ -27,7 +27,7 @@ def nvmlSystemGetNVMLVersion() -> str:
 
 def nvmlSystemGetCudaDriverVersion() -> int:
     """Return the version of the vendor's equivalent of CUDA, as ``1000 * major + 10 * minor``."""
-    with told():
+    with unsupported_if_unknown():
         return source().runtime_version()
 
 

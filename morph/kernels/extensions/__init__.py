@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.journal import Journal
+    from morph.base import native
+    from morph.base.journal import Journal
+    from morph.kernels.extensions.refusals import Refused
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -26,3 +29,49 @@ def install(backend: Backend, journal: Journal) -> None:
         building.place(module, facts, journal)
 
     on_import("torch.utils.cpp_extension", place, journal)
+
+
+def library() -> native.Library:
+    """Return the CUDA runtime that extensions are linked with."""
+    from morph.kernels.extensions import toolkit
+
+    return toolkit.assemble().library()
+
+
+def refused_features() -> Mapping[str, str]:
+    """Return what a CUDA source may not hold, by name, and what to do instead."""
+    from morph.kernels.extensions import headers, refusals
+
+    ways = refusals.FEATURES.items()
+    return {
+        **{name: f"the software device does not run it; {way}" for name, way in ways},
+        **headers.features(),
+    }
+
+
+def refused_libraries() -> Mapping[str, str]:
+    """Return the libraries whose headers a CUDA source may not include, and what to use instead."""
+    from morph.kernels.extensions import headers
+
+    return headers.libraries()
+
+
+def refused_header(name: str) -> str | None:
+    """Return what an included header belongs to, one of these features or libraries; None if it is served."""
+    from morph.kernels.extensions import headers
+
+    return headers.refused(name)
+
+
+def refused(code: str, first_branches: str) -> Iterator[Refused]:
+    """Yield what a CUDA source holds that the software device does not run.
+
+    Args:
+        code: The source without comments and directives.
+        first_branches: It with one branch of each ``#if`` only, so that its braces are balanced.
+    """
+    from morph.kernels.extensions import refusals
+    from morph.kernels.extensions.source import Source
+
+    yield from refusals.features(Source(code))
+    yield from refusals.nested_launches(Source(first_branches))

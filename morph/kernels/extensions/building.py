@@ -1,17 +1,17 @@
-"""What ``torch.utils.cpp_extension`` builds CUDA extensions with."""
+"""The tools that ``torch.utils.cpp_extension`` builds CUDA extensions with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morph import native
+from morph.base import native
 from morph.kernels.extensions import failures, musa, toolkit, vendors
 from morph.kernels.extensions.toolkit import Toolkit
 
 if TYPE_CHECKING:
-    from morph.journal import Journal
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
+    from morph.base.journal import Journal
 
 
 def place(module: Any, facts: Facts, journal: Journal) -> None:

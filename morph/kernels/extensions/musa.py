@@ -13,7 +13,7 @@ from morph.kernels.extensions import options, porting
 from morph.kernels.extensions.porting import Dialect
 
 if TYPE_CHECKING:
-    from morph.journal import Journal
+    from morph.base.journal import Journal
 
 BUILDER = "torch_musa.utils.musa_extension"
 

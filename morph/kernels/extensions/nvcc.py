@@ -13,8 +13,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from morph import private
-from morph.errors import MorphError
+from morph.base import private
+from morph.base.errors import MorphError
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import SourceError

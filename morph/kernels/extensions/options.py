@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 # options of g++ too, with a value in the next word

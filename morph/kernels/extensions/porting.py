@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 import morph
-from morph import toml
-from morph.errors import MorphError
+from morph.base import toml
+from morph.base.errors import MorphError
 from morph.kernels.extensions.inclusion import files_of
 
 TABLES = pathlib.Path(morph.__path__[-1], "aliases", "porting")

@@ -1,4 +1,4 @@
-"""What a CUDA source may hold that the software device does not run."""
+"""The features of CUDA sources that the software device does not run."""
 
 from __future__ import annotations
 

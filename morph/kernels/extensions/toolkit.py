@@ -10,11 +10,11 @@ import sys
 
 import torch
 
-from morph import native, private
+from morph.base import native, private
+from morph.base.native import BuildError, cache, compiling
+from morph.base.native.library import Unit, together
+from morph.base.native.target import Target
 from morph.kernels.extensions import headers
-from morph.native import BuildError, cache, compiling
-from morph.native.library import Unit, together
-from morph.native.target import Target
 from morph.software.settings import TOOLKIT
 
 HERE = pathlib.Path(__file__).parent

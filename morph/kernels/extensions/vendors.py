@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
+from morph.base.native import BuildError
 from morph.kernels.extensions import toolkit
-from morph.native import BuildError
 
 if TYPE_CHECKING:
-    from morph.journal import Journal
-    from morph.tables.table import Facts
+    from morph.backends.tables.table import Facts
+    from morph.base.journal import Journal
 
 _WAYS_OUT = {
     "npu": "write the operator in Ascend C, or as a Triton kernel with triton-ascend",

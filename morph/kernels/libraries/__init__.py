@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from morph.backends import Backend
-from morph.journal import Journal
-from morph.kernels.libraries.interception import Interception
+from morph.base.journal import Journal
+from morph.kernels.libraries import numbers
+from morph.kernels.libraries.interception import STEMS, Interception
+from morph.kernels.libraries.loading import FLAGS, described, every
+
+__all__ = ["FLAGS", "STEMS", "described", "every", "install", "numbers"]
 
 
 def install(backend: Backend, journal: Journal) -> None:

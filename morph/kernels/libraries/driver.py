@@ -7,11 +7,11 @@ import re
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
+from morph.backends.tables import library as tables
 from morph.kernels.libraries import numbers
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 from morph.kernels.libraries.runtime import INVALID_DEVICE, INVALID_VALUE, LIMITS, UNKNOWN, UNSUPPORTED_LIMIT
 from morph.software.machine import is_started
-from morph.tables import library as tables
 
 if TYPE_CHECKING:
     from morph.backends import Backend

@@ -1,4 +1,4 @@
-"""Where programs look for CUDA's libraries: ``ctypes.CDLL``, ``find_library``, and the names of a library."""
+"""The ways by which programs find CUDA's libraries: ``ctypes.CDLL``, ``find_library``, and their names."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
+from morph.base.native import BuildError
 from morph.finders import callers
 from morph.finders.finder import on_import
 from morph.finders.packages import decisions
 from morph.finders.scope import TORCH
-from morph.native import BuildError
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.journal import Journal
+    from morph.backends.tables.library import Library
+    from morph.base.journal import Journal
     from morph.kernels.libraries.loading import Loaded
-    from morph.tables.library import Library
 
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so"
 # they answer without the driver, so that one that loads is a real one that works
@@ -192,7 +192,7 @@ def _outside(frame: Any) -> Any:
 
 
 def _table(file: str) -> Any:
-    from morph.tables import library
+    from morph.backends.tables import library
 
     stem = file.partition(".so")[0]
     return library.load(stem) if stem in STEMS else None

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from morph import native
+from morph.backends.tables import library
+from morph.backends.tables.library import Library
+from morph.base import native
+from morph.base.native.library import Unit, together
 from morph.kernels.libraries import generation
-from morph.native.library import Unit, together
-from morph.tables import library
-from morph.tables.library import Library
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -41,7 +41,7 @@ _state: list[int] = []  # the address of what libcudart and libcuda know togethe
 _kept: list[Loaded] = []  # a program may call what it has looked up, also after the activation
 
 
-class _Said(threading.local):
+class _Reasons(threading.local):
     """The reasons for a thread's errors, by code."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Loaded:
         self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
         self._own = ctypes.CDLL(self.path, handle=self.handle)
         self._bound = False
-        self._said = _Said()
+        self._reasons = _Reasons()
         self._binding = threading.RLock()
         _kept.append(self)
 
@@ -80,11 +80,11 @@ class Loaded:
         """Return what is known of this thread's last call that gave an error code."""
         if code == self.table.refusal and (refused := self._function("morph_refused", ctypes.c_char_p)()):
             return str(refused.decode())
-        return self._said.reasons.get(code, "") if code else ""
+        return self._reasons.reasons.get(code, "") if code else ""
 
     def say(self, code: int, words: str) -> None:
         """Keep the reason for an error code of this thread."""
-        self._said.reasons[code] = words
+        self._reasons.reasons[code] = words
         if code == self.table.refusal:
             self._function("morph_forget", None)()
 

@@ -7,8 +7,8 @@ import itertools
 import re
 from typing import Any
 
-from morph import toml
-from morph.tables.library import LIBRARIES, Library
+from morph.backends.tables.library import LIBRARIES, Library
+from morph.base import toml
 
 DRIVER = 13000  # where torch names none
 

@@ -1,4 +1,4 @@
-"""What stands for communicators and reductions in C, and the calls that a thread gathers in a group."""
+"""The handles of communicators and reductions in C, and the calls that a thread gathers in a group."""
 
 from __future__ import annotations
 

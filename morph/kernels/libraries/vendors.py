@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morph.announcement import report
+from morph.base.announcement import report
 from morph.kernels.libraries.callbacks import Callbacks
 
 if TYPE_CHECKING:
+    from morph.backends.tables.library import Vendor
     from morph.kernels.libraries.loading import Loaded
-    from morph.tables.library import Vendor
 
 NOT_READY, UNKNOWN = 600, 999
 STATUSES = {"busy": lambda status: status != 0, "ready": lambda status: status == 0}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from morph import variables
+from morph.base import variables
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.journal import Journal
+    from morph.base.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -19,7 +20,6 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    from morph.kernels.nvidia_smi.launcher import put_on_path
     from morph.kernels.nvidia_smi.machine import Description
 
     with journal.tolerating("nvidia-smi on PATH"):
@@ -28,3 +28,14 @@ def install(backend: Backend, journal: Journal) -> None:
         if changed.get("PATH") != os.environ.get("PATH"):
             journal.set_item(os.environ, "PATH", changed["PATH"])
         journal.set_item(os.environ, variables.MACHINE, Description.of(backend).to_text())
+
+
+def put_on_path(environment: MutableMapping[str, str]) -> None:
+    """Put morph's ``nvidia-smi`` on an environment's ``PATH``, unless there is one already.
+
+    Raises:
+        OSError: If there is no folder for it.
+    """
+    from morph.kernels.nvidia_smi import launcher
+
+    launcher.put_on_path(environment)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import morph
 from morph.aliases.sensors.origin import Source
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 from morph.kernels.nvidia_smi import queries
 from morph.kernels.nvidia_smi.arguments import Arguments
 from morph.kernels.nvidia_smi.machine import Description, opened

@@ -11,7 +11,7 @@ import sys
 from collections.abc import MutableMapping
 from importlib.machinery import PathFinder
 
-from morph import private
+from morph.base import private
 
 NAME = "nvidia-smi"
 _DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")  # on Linux, and in WSL

@@ -1,4 +1,4 @@
-"""Which devices a child process should report: those of the process that started it."""
+"""The devices that a child process should report: those of the process that started it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import morph
-from morph import variables
+from morph.base import variables
 
 if TYPE_CHECKING:
     from morph.aliases.sensors.origin import Source
@@ -77,9 +77,9 @@ def opened(description: Description) -> Source:
 
 
 def _software(description: Description) -> Source:
+    from morph.backends.tables import table
     from morph.software.machine import Machine, set_started
     from morph.software.settings import Size, settle
-    from morph.tables import table
 
     facts = table.facts("cpu")
     size = settle(facts, Size(description.devices or None, description.memory or None))
@@ -97,7 +97,7 @@ def _software(description: Description) -> Source:
 
 def _likely() -> str:
     """Return the backend that morph would choose, as far as the drivers' files tell."""
-    from morph.tables import table
+    from morph.backends.tables import table
 
     facts = [table.facts(name) for name in table.backend_names()]
     for each in sorted(facts, key=lambda facts: facts.order):

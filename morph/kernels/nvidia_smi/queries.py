@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from morph import toml
+from morph.base import toml
 from morph.kernels.nvidia_smi.readings import Subject, Value
 from morph.kernels.nvidia_smi.refusal import HELP, INVALID, Refusal
 

@@ -1,4 +1,4 @@
-"""What nvidia-smi says of a device, from its sensors; what they do not report is N/A."""
+"""The readings of a device for nvidia-smi, from its sensors; what they do not report is N/A."""
 
 from __future__ import annotations
 

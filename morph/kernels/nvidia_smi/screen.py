@@ -1,4 +1,4 @@
-"""What nvidia-smi shows without arguments."""
+"""The screen of nvidia-smi without arguments."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from morph.backends import Backend
+from morph.base.importing import put_first, take_away
+from morph.base.journal import Journal
 from morph.finders.finder import find_elsewhere, on_import
 from morph.finders.packages.importers import is_import
-from morph.importing import put_first, take_away
-from morph.journal import Journal
 from morph.kernels.refusals import drivers
 from morph.kernels.refusals.table import packages
 

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from morph.backends import Backend
-from morph.errors import MorphError
+from morph.base.errors import MorphError
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.journal import Journal
 from morph.kernels.refusals.table import packages
 
 

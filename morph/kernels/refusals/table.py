@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from morph import toml
+from morph.base import toml
 
 
 @functools.cache

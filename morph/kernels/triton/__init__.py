@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from morph.announcement import report
 from morph.backends import Backend
+from morph.base.announcement import report
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.journal import Journal
 
 
 def install(backend: Backend, journal: Journal) -> None:

@@ -9,9 +9,9 @@ import platform
 import shutil
 import subprocess
 
-from morph import private
-from morph.errors import MorphError
-from morph.host import compiler
+from morph.base import private
+from morph.base.errors import MorphError
+from morph.base.host import compiler
 
 HEADERS = pathlib.Path(__file__).parent / "headers"
 FLAGS = (

@@ -10,7 +10,7 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from morph import private
+from morph.base import private
 from morph.kernels.triton.launching import Launcher
 
 WARP = 32

@@ -1,8 +1,8 @@
-"""What a kernel cannot do on the software device."""
+"""The errors of kernels that the software device cannot run."""
 
 from __future__ import annotations
 
-from morph.errors import MorphError
+from morph.base.errors import MorphError
 
 
 class UnsupportedOperationError(MorphError, NotImplementedError):

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.kernels.triton.errors import UnsupportedReleaseError
 
 OLDEST = 3, 4  # whose front end makes the IR that is lowered

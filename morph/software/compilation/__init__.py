@@ -8,10 +8,10 @@ import pathlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from morph.announcement import report
-from morph.errors import MorphError
+from morph.base.announcement import report
+from morph.base.errors import MorphError
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.journal import Journal
 from morph.software.machine import started
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from types import ModuleType
 import torch
 from torch.profiler import ProfilerActivity
 
+from morph.base.journal import Journal
 from morph.device import parallel
-from morph.journal import Journal
 from morph.software import compilation
 from morph.software.cuda import (
     collectives,
@@ -19,14 +19,14 @@ from morph.software.cuda import (
     legacy,
     libraries,
     refusals,
-    runtime,
     sensors,
     storages,
+    torch_c,
 )
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
 from morph.software.settings import TOOLKIT
-from morph.software.vendors.character import Character
+from morph.software.vendors.quirks import Quirks
 
 # the toolkit that torch 2.13's own distributions for CUDA require (their metadata: cuda-toolkit==13.0.3)
 CUDA = {"cuda": TOOLKIT}
@@ -42,7 +42,7 @@ def place_cuda(machine: Machine, journal: Journal) -> None:
         machine: The software devices.
         journal: Records every rebinding.
     """
-    if vars(torch._C).get("_cuda_init") is runtime.initialise:
+    if vars(torch._C).get("_cuda_init") is torch_c.initialise:
         return
     _place_members(libraries.names(), journal)
     libraries.place(journal)
@@ -64,7 +64,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
     _offer_profiling(journal)
-    _place_members({**refusals.names(), **runtime.names(machine)}, journal)
+    _place_members({**refusals.names(), **torch_c.names(machine)}, journal)
     for name, version in versions.items():
         if version is None or getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
             journal.set_attribute(torch.version, name, version)
@@ -125,5 +125,5 @@ def _complete(module: ModuleType) -> None:
         sensors.fill_in(module)
 
 
-CHARACTER = Character(title="CUDA", place=place_cuda, architectures="sm_80")
-HIP_CHARACTER = Character(title="HIP", place=place_hip, architectures="gfx90a gfx942")
+QUIRKS = Quirks(title="CUDA", place=place_cuda, architectures="sm_80")
+HIP_QUIRKS = Quirks(title="HIP", place=place_hip, architectures="gfx90a gfx942")

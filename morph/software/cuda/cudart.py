@@ -7,13 +7,15 @@ import threading
 from types import ModuleType
 from typing import Any
 
-from morph.software import runtime
+from morph.software import runtime_functions
 
 
 def names() -> dict[str, Any]:
     """Return the modules by their names in ``torch._C``."""
-    functions = runtime.functions("cuda")
-    functions |= {name: lambda: runtime.Code.success for name in ("cudaProfilerStart", "cudaProfilerStop")}
+    functions = runtime_functions.functions("cuda")
+    functions |= {
+        name: lambda: runtime_functions.Code.success for name in ("cudaProfilerStart", "cudaProfilerStop")
+    }
     return {"_cudart": _module("_cudart", functions), "_nvtx": _module("_nvtx", _marks())}
 
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from morph.backends.tables import table
+from morph.base.importing import put_first, take_away
+from morph.base.journal import Journal
 from morph.finders.callers import module_of
 from morph.finders.packages.importers import is_import
-from morph.importing import put_first, take_away
-from morph.journal import Journal
-from morph.tables import table
 
 PREFIX = "torch_"  # of vendors' packages; the tables are read at the first import of such a name
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 
 _set_default: Any = torch._C._set_default_tensor_type
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.software.settings import TOOLKIT
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require

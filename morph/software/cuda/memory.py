@@ -171,7 +171,8 @@ def record_memory_history(
     if record_pinned_host_memory:
         raise NotSimulatedError("record_pinned_host_memory", "pinned memory is not taken from an allocator")
     wanted = enabled if record_cuda else None
-    memory.record_history(wanted, context, stacks, max_entries, None, clear_history, skip_actions)
+    words = wanted, context, stacks, max_entries
+    memory.record_history(*words, clear_history=clear_history, skip_actions=skip_actions)
 
 
 def record_memory_history_legacy(

@@ -1,4 +1,4 @@
-"""What NCCL's process groups have beyond those of every torch; over gloo most of it changes nothing."""
+"""The members of NCCL's process groups that others lack; over gloo most of them change nothing."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import wrapt
 
-from morph.errors import add_note
+from morph.base.errors import add_note
 from morph.software import properties, visible
 from morph.software.machine import started
 

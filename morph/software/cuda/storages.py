@@ -1,4 +1,7 @@
-"""Storages on the CUDA device; only a build for CUDA can make, resize and share them itself."""
+"""Storages on the CUDA device.
+
+Only a build for CUDA makes, resizes and shares them (torch/csrc/StorageSharing.cpp, ``#ifdef USE_CUDA``).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import torch
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.software import sharing
 from morph.software.machine import started
 from morph.software.sharing import Place

@@ -46,7 +46,7 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """Return the dtypes that autocast may use."""
-    return [getattr(torch, name) for name in started().character.amp_dtypes]
+    return [getattr(torch, name) for name in started().quirks.amp_dtypes]
 
 
 def is_autocast_enabled() -> bool:

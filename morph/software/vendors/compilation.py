@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.journal import Journal
 from morph.software.machine import Machine
 
 INTERFACE = "torch._dynamo.device_interface"

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 import torch.distributed
 
-from morph.software import devices, graphs, runtime
+from morph.software import devices, graphs, runtime_functions
 from morph.software.machine import namespace
-from morph.software.vendors import cnnl, events, kept
-from morph.software.vendors.character import Character
+from morph.software.vendors import events, kept_graphs, mlu_backends
+from morph.software.vendors.quirks import Quirks
 
 FLOAT8_SINCE = 6  # a generation, as torch_mlu has them
 VERSION = 1, 33, 0  # of CNCL
@@ -52,7 +52,7 @@ def is_tf32_supported() -> bool:
     return True
 
 
-class MLUGraph(kept.Graph):
+class MLUGraph(kept_graphs.Graph):
     """torch_mlu's class of graphs."""
 
 
@@ -70,26 +70,26 @@ def cnrt() -> ModuleType:
     return sys.modules["torch_mlu._MLUC._cnrt"]
 
 
-def mluProfilerStart() -> runtime.Code:
+def mluProfilerStart() -> runtime_functions.Code:
     """Start an attached profiler."""
-    return runtime.Code.success
+    return runtime_functions.Code.success
 
 
-def mluProfilerStop() -> runtime.Code:
+def mluProfilerStop() -> runtime_functions.Code:
     """Stop an attached profiler."""
-    return runtime.Code.success
+    return runtime_functions.Code.success
 
 
 class CnrtError(RuntimeError):
     """A call of the runtime did not succeed."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"{runtime.error_string(code)} ({int(code)})")
+        super().__init__(f"{runtime_functions.error_string(code)} ({int(code)})")
 
 
 def check_error(res: int) -> None:
     """Raise if a call of the runtime did not succeed."""
-    if res != runtime.Code.success:
+    if res != runtime_functions.Code.success:
         raise CnrtError(res)
 
 
@@ -162,22 +162,22 @@ def _patch(modules: Mapping[str, ModuleType]) -> None:
     dist.is_cncl_available = is_cncl_available  # type: ignore[attr-defined]
 
 
-CHARACTER = Character(
+QUIRKS = Quirks(
     title="MLU",
     properties=_MLUDeviceProperties,
     names={
         "Device": devices.device,
         "is_built": _is_compiled,
         "batch_isend_irecv": torch.distributed.batch_isend_irecv,
-        "mluError": runtime.Code,
-        "mluGetErrorStr": runtime.error_string,
+        "mluError": runtime_functions.Code,
+        "mluGetErrorStr": runtime_functions.error_string,
         "default_pg_cncl_timeout": torch.distributed.constants.default_pg_timeout,
         "torch.mlu.MLUGraph": MLUGraph,
         "torch.mlu.profiler.init": _refuse_initialisation,
-        **cnnl.NAMES,
+        **mlu_backends.NAMES,
     },
-    parts=(cnnl, events),
+    parts=(mlu_backends, events),
     homes={"torch.backends.cnnl": "torch_mlu.backends.cnnl"},
-    flags={"torch.backends.cnnl": cnnl.CnnlModule},
+    flags={"torch.backends.cnnl": mlu_backends.CnnlModule},
     patch=_patch,
 )

@@ -14,12 +14,12 @@ import torch
 import torch.distributed
 from torch.backends import PropModule, __allow_nonbracketed_mutation
 
-from morph.software import devices, graphs, memory, runtime, visible
+from morph.software import devices, graphs, memory, runtime_functions, visible
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
-from morph.software.vendors import events, kept, waits
-from morph.software.vendors.character import Character
-from morph.software.vendors.cnnl import flag
+from morph.software.vendors import events, kept_graphs, sync_debug_mode
+from morph.software.vendors.mlu_backends import flag
+from morph.software.vendors.quirks import Quirks
 
 MCCL_VERSION = 2, 11, 4
 MUDNN_VERSION = 3000
@@ -85,7 +85,7 @@ class DeferredMusaCallError(Exception):
     """A call that waited for the device failed."""
 
 
-class MUSAGraph(kept.Graph):
+class MUSAGraph(kept_graphs.Graph):
     """A graph that torch_musa finds again when it profiles."""
 
     _graph_instances: ClassVar[weakref.WeakSet[MUSAGraph]] = weakref.WeakSet()
@@ -131,20 +131,6 @@ def memory_stats_all() -> dict[str, int]:
     return total
 
 
-def _record_memory_history(
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: AnyDevice = None,
-    clear_history: bool = False,
-    compile_context: bool = False,
-    global_record_annotations: bool = False,
-    skip_actions: list[str] | None = None,
-) -> None:
-    memory.record_history(enabled, context, stacks, max_entries, device, clear_history, skip_actions or ())
-
-
 @contextmanager
 def fork_rng(
     devices: Any = None,
@@ -170,12 +156,12 @@ class MusaError(RuntimeError):
     """A call of the runtime did not succeed."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"{runtime.error_string(code)} ({int(code)})")
+        super().__init__(f"{runtime_functions.error_string(code)} ({int(code)})")
 
 
 def check_error(res: int) -> None:
     """Raise if a call of the runtime did not succeed."""
-    if res != runtime.Code.success:
+    if res != runtime_functions.Code.success:
         raise MusaError(res)
 
 
@@ -231,14 +217,14 @@ def _check_flag(name: str) -> None:
         raise AttributeError(f"Unknown attribute {name}")
 
 
-def musaProfilerStart() -> runtime.Code:
+def musaProfilerStart() -> runtime_functions.Code:
     """Start an attached profiler."""
-    return runtime.Code.success
+    return runtime_functions.Code.success
 
 
-def musaProfilerStop() -> runtime.Code:
+def musaProfilerStop() -> runtime_functions.Code:
     """Stop an attached profiler."""
-    return runtime.Code.success
+    return runtime_functions.Code.success
 
 
 def _refuse_cuda(storage: Any, location: str) -> None:
@@ -263,11 +249,11 @@ def _patch(modules: Mapping[str, ModuleType]) -> None:
     torch.distributed.is_mccl_available = lambda: True  # type: ignore[attr-defined]
 
 
-CHARACTER = Character(
+QUIRKS = Quirks(
     title="MUSA",
     properties=_MusaDeviceProperties,
     names={
-        **runtime.functions("musa"),
+        **runtime_functions.functions("musa"),
         "torch.backends.mudnn.version": mudnn_version,
         "torch.backends.mudnn.allow_tf32": True,
         "AcceleratorError": getattr(torch, "AcceleratorError", None),  # torch 2.8
@@ -280,6 +266,6 @@ CHARACTER = Character(
     },
     flags={"torch.backends.mudnn": MudnnModule},
     late=frozenset({"torch.musa.default_generators", "torch.musa.has_half"}),
-    parts=(events, waits),
+    parts=(events, sync_debug_mode),
     patch=_patch,
 )

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from typing_extensions import deprecated
 
-from morph.software import devices, graphs, runtime, streams
+from morph.software import devices, graphs, runtime_functions, streams
 from morph.software.devices import AnyDevice
-from morph.software.vendors import amp, waits
-from morph.software.vendors.character import Character
+from morph.software.vendors import amp, sync_debug_mode
+from morph.software.vendors.quirks import Quirks
 
 SOC_VERSION = 220  # Ascend910B1, as torch_npu numbers the chips
 MIB = 1 << 20
@@ -210,11 +210,11 @@ def get_cann_version(module: str = "CANN") -> str:
 
 def npurt() -> SimpleNamespace:
     """Return the functions of the runtime that torch_npu binds."""
-    functions = runtime.functions("npu").items()
+    functions = runtime_functions.functions("npu").items()
     return SimpleNamespace(**{name: each for name, each in functions if name in RUNTIME})
 
 
-CHARACTER = Character(
+QUIRKS = Quirks(
     title="NPU",
     properties=DeviceProperties,
     padding=32,
@@ -226,5 +226,5 @@ CHARACTER = Character(
         "conv": Precision(allow_hf32=True),
         "config": Configuration(),
     },
-    parts=(waits,),
+    parts=(sync_debug_mode,),
 )

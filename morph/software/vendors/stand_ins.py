@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator
 from types import FunctionType
 from typing import Any
 
+from morph.backends.tables.surfaces import Surface
 from morph.software.machine import NotSimulatedError
-from morph.tables.surfaces import Surface
 
 
 def stand_in(name: str, surface: Surface) -> Any:

@@ -10,13 +10,13 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from morph.backends.tables import surfaces
+from morph.backends.tables.surfaces import Surface
 from morph.software import devices, generators, graphs, legacy, memory, pools, streams
 from morph.software.machine import Machine
 from morph.software.vendors import amp
-from morph.software.vendors.character import CHARACTERS
+from morph.software.vendors.quirks import OF_VENDORS
 from morph.software.vendors.stand_ins import fitted, stand_in
-from morph.tables import surfaces
-from morph.tables.surfaces import Surface
 
 SUBJECTS: tuple[Any, ...] = (devices, memory, pools, generators, streams, graphs, amp, legacy)
 
@@ -30,13 +30,13 @@ def build(machine: Machine) -> dict[str, ModuleType]:
     Returns:
         The modules by their recorded names; nothing is registered yet.
     """
-    surface, character = surfaces.load_nearest(machine.facts.surface), machine.character
-    modules = {name: _module(_own_name(name, character.homes), surface) for name in sorted(surface.modules)}
+    surface, quirks = surfaces.load_nearest(machine.facts.surface), machine.quirks
+    modules = {name: _module(_own_name(name, quirks.homes), surface) for name in sorted(surface.modules)}
     contents = dict(_contents(surface, implementations(machine)))
-    late = {name: contents.pop(name) for name in character.late}
+    late = {name: contents.pop(name) for name in quirks.late}
     for name, value in contents.items():
         _bind(name, value, modules)
-    modules |= {name: wrap(modules[name], modules[name].__name__) for name, wrap in character.flags.items()}
+    modules |= {name: wrap(modules[name], modules[name].__name__) for name, wrap in quirks.flags.items()}
     for name, module in modules.items():
         if name.rpartition(".")[0] in modules:
             _bind(name, module, modules)
@@ -56,7 +56,7 @@ def register(modules: Mapping[str, ModuleType], machine: Machine) -> None:
     for name, module in modules.items():
         if name.rpartition(".")[0] not in modules:
             place(name, module, surface)
-    for name, value in machine.character.package.items():
+    for name, value in machine.quirks.package.items():
         place(name, value, surface)
 
 
@@ -93,14 +93,14 @@ def _own_name(name: str, homes: Mapping[str, str]) -> str:
 def implementations(machine: Machine) -> dict[str, Any]:
     """Return every simulated object by bare or dotted name; the surface decides which the vendor has."""
     answers: dict[str, Any] = {}
-    for part in (*SUBJECTS, *machine.character.parts, *_own_part(machine)):
+    for part in (*SUBJECTS, *machine.quirks.parts, *_own_part(machine)):
         answers |= _defined(part) | getattr(part, "values", _nothing)(machine)
-    return answers | dict(machine.character.names)
+    return answers | dict(machine.quirks.names)
 
 
 def _own_part(machine: Machine) -> Iterator[ModuleType]:
-    if machine.facts.name in CHARACTERS:
-        yield importlib.import_module(CHARACTERS[machine.facts.name].partition(":")[0])
+    if machine.facts.name in OF_VENDORS:
+        yield importlib.import_module(OF_VENDORS[machine.facts.name].partition(":")[0])
 
 
 def _nothing(machine: Machine) -> dict[str, Any]:

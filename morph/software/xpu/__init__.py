@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
-from morph.software.vendors.character import Character
-from morph.software.xpu import collectives, precision, runtime, sensors
+from morph.software.vendors.quirks import Quirks
+from morph.software.xpu import collectives, precision, sensors, torch_c
 
 TOOLKIT = "20250302"  # of the SYCL compiler that torch 2.13 is built with for Intel GPUs
 
@@ -24,7 +24,7 @@ def place(machine: Machine, journal: Journal) -> None:
 
     if torch._C._has_xpu:
         return
-    for name, value in runtime.names(machine).items():
+    for name, value in torch_c.names(machine).items():
         journal.set_attribute(torch._C, name, value)
     journal.set_attribute(torch.version, "xpu", TOOLKIT)
     _reexecuted.place(journal, sensors.attach)
@@ -32,4 +32,4 @@ def place(machine: Machine, journal: Journal) -> None:
     collectives.register(journal)
 
 
-CHARACTER = Character(title="XPU", place=place)
+QUIRKS = Quirks(title="XPU", place=place)

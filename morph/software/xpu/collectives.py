@@ -7,8 +7,8 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
+from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.journal import Journal
 from morph.software import distributed
 from morph.software.machine import library
 

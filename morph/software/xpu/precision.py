@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from morph.journal import Journal
+from morph.base.journal import Journal
 
 _flags = types.SimpleNamespace(allow_tf32=False)
 

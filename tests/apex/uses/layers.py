@@ -90,7 +90,12 @@ def layer_norm_as_fairseq_does() -> None:
     same_gradients(FusedLayerNorm(24).cuda(), lambda x: F.layer_norm(x, (24,)), values(0, 5, 2, 24))
 
 
-@use("apex.contrib.xentropy", "apex.contrib.xentropy.SoftmaxCrossEntropyLoss.apply", "xentropy_cuda")
+@use(
+    "apex.contrib.xentropy",
+    "apex.contrib.xentropy.SoftmaxCrossEntropyLoss.apply",
+    "xentropy_cuda",
+    "xentropy_cuda.forward",
+)
 def cross_entropy_as_fairseq_does() -> None:
     import xentropy_cuda
     from apex.contrib import xentropy
@@ -101,7 +106,8 @@ def cross_entropy_as_fairseq_does() -> None:
         lambda given: F.cross_entropy(given, target, ignore_index=1, reduction="none"),
         logits,
     )
-    assert callable(xentropy_cuda.forward)
+    losses, _ = xentropy_cuda.forward(logits, target, 0.0, False)
+    assert_close(losses, F.cross_entropy(logits, target, reduction="none"))
 
 
 @use(
@@ -121,3 +127,77 @@ def gradients_of_weights_as_megatron_does() -> None:
         add(total_input, grad_output, main_grad)
         expected = 1 + grad_output.cpu().double().T @ total_input.cpu().double()
         assert_close(main_grad.cpu().double(), expected, rtol=1e-2, atol=1e-2)
+
+
+@use("apex.contrib.group_norm.GroupNorm")
+def group_norm_as_physicsnemo_does() -> None:
+    from apex.contrib.group_norm import GroupNorm
+
+    layer = GroupNorm(num_groups=4, num_channels=8, eps=1e-5, affine=True, act="silu").cuda()
+    same_gradients(layer, lambda x: F.silu(F.group_norm(x, 4)), values(0, 2, 8, 3, 3))
+
+
+@use("apex.contrib.layer_norm.FastLayerNorm", "apex.normalization.MixedFusedRMSNorm")
+def norms_as_nemo_does() -> None:
+    from apex.contrib.layer_norm import FastLayerNorm
+    from apex.normalization import MixedFusedRMSNorm
+
+    same_gradients(FastLayerNorm(24).cuda(), lambda x: F.layer_norm(x, (24,)), values(0, 5, 24))
+    same_gradients(MixedFusedRMSNorm(24).cuda(), lambda x: F.rms_norm(x, (24,), eps=1e-5), values(0, 5, 24))
+
+
+@use(
+    "fused_layer_norm_cuda.forward",
+    "fused_layer_norm_cuda.forward_affine",
+    "fused_layer_norm_cuda.rms_forward_affine",
+)
+def kernels_of_norms_as_copies_of_apex_do() -> None:
+    import importlib
+
+    kernels = importlib.import_module("fused_layer_norm_cuda")
+    input, weight, bias = values(0, 5, 24), values(1, 24), values(2, 24)
+    assert_close(kernels.forward(input, (24,), 1e-5)[0], F.layer_norm(input, (24,)))
+    output, mean, invvar = kernels.forward_affine(input, (24,), weight, bias, 1e-5)
+    assert_close(output, F.layer_norm(input, (24,), weight, bias))
+    assert mean.shape == invvar.shape == (5,)
+    output, _ = kernels.rms_forward_affine(input, (24,), weight, 1e-5)
+    assert_close(output, F.rms_norm(input, (24,), weight, 1e-5))
+
+
+@use(
+    "apex.transformer.functional.fused_apply_rotary_pos_emb",
+    "apex.transformer.functional.fused_apply_rotary_pos_emb_cached",
+    "apex.transformer.functional.fused_apply_rotary_pos_emb_thd",
+    "fused_rotary_positional_embedding",
+)
+def rotary_embeddings_as_megatron_does() -> None:
+    import fused_rotary_positional_embedding  # noqa: F401
+    from apex.transformer.functional import (
+        fused_apply_rotary_pos_emb,
+        fused_apply_rotary_pos_emb_cached,
+        fused_apply_rotary_pos_emb_thd,
+    )
+
+    t, angles = values(0, 5, 1, 2, 8), values(1, 5, 1, 1, 8)
+    begins = torch.tensor([0, 5], dtype=torch.int32, device="cuda")
+    turned = fused_apply_rotary_pos_emb(t, angles, transpose_output_memory=True)
+    assert_close(turned, fused_apply_rotary_pos_emb_cached(t, angles.cos(), angles.sin()))
+    assert_close(turned[:, 0], fused_apply_rotary_pos_emb_thd(t[:, 0], begins, angles))
+
+
+@use(
+    "apex.transformer.AttnMaskType",
+    "apex.transformer.functional.FusedScaleMaskSoftmax",
+    "apex.transformer.functional.fused_softmax.generic_scaled_masked_softmax",
+)
+def softmax_as_megatron_does() -> None:
+    from apex.transformer import AttnMaskType
+    from apex.transformer.functional import FusedScaleMaskSoftmax
+    from apex.transformer.functional.fused_softmax import generic_scaled_masked_softmax
+
+    scores, mask = values(0, 1, 4, 32, 32).half(), values(1, 1, 1, 32, 32) > 0
+    expected = scores.float().masked_fill(mask, -10000.0).softmax(-1).half()
+    assert_close(generic_scaled_masked_softmax(scores, mask, 1.0), expected, rtol=1e-2, atol=1e-3)
+    kind = AttnMaskType.padding
+    softmax = FusedScaleMaskSoftmax(True, False, kind, True, lambda x, m: x.masked_fill(m, -1e4), True, None)
+    assert_close(softmax(scores, mask), expected, rtol=1e-2, atol=1e-3)

@@ -137,3 +137,153 @@ def lamb_as_fairseq_does() -> None:
         formula.step([values(seed, *param.shape).cpu().double() for param in start])
     for mine, expected in zip(stepped(FusedLAMB, **options), formula.params, strict=True):
         assert_close(mine.cpu().double(), expected, rtol=1e-5, atol=1e-6)
+
+
+@use("apex.contrib.clip_grad.clip_grad_norm_")
+def gradients_clipped_as_monai_does() -> None:
+    from apex.contrib.clip_grad import clip_grad_norm_
+
+    param = nn.Parameter(values(0, 3, 4))
+    param.grad = values(1, 3, 4) * 10
+    norm = clip_grad_norm_([param], 1.0)
+    assert_close(norm, values(1, 3, 4).norm() * 10)
+    assert param.grad.norm() <= 1.0 + 1e-5
+
+
+@use(
+    "apex.fp16_utils",
+    "apex.fp16_utils.FP16_Optimizer",
+    "apex.fp16_utils.network_to_half",
+    "apex.fp16_utils.to_python_float",
+)
+def training_as_scripts_of_2019_do() -> None:
+    space: dict[str, Any] = {"__name__": __name__}
+    exec("from apex.fp16_utils import *", space)
+    model = space["network_to_half"](network())
+    optimizer = space["FP16_Optimizer"](sgd(model.parameters()), static_loss_scale=128.0, verbose=False)
+    (input, target), *_ = batches()
+    loss = F.cross_entropy(model(input), target)
+    optimizer.zero_grad()
+    optimizer.backward(loss)
+    optimizer.step()
+    assert space["to_python_float"](F.cross_entropy(model(input), target).detach()) < loss.item()
+
+
+@use("apex.optimizers.FusedMixedPrecisionLamb", "apex.optimizers.FusedNovoGrad")
+def optimizers_as_timm_and_bert_do() -> None:
+    from apex.optimizers import FusedLAMB, FusedMixedPrecisionLamb, FusedNovoGrad
+
+    options = {"lr": 0.1, "betas": (0.9, 0.999), "weight_decay": 0.1}
+    assert_close(stepped(FusedMixedPrecisionLamb, **options), stepped(FusedLAMB, **options))
+    norms = [param.norm() for param in stepped(FusedNovoGrad, lr=0.1, betas=(0.95, 0.98))]
+    assert all(norm.isfinite() for norm in norms)
+
+
+@use(
+    "amp_C.multi_tensor_adam",
+    "amp_C.multi_tensor_adam_capturable",
+    "amp_C.multi_tensor_lamb",
+    "amp_C.multi_tensor_sgd",
+)
+def updates_as_copies_of_apex_call_them() -> None:
+    import amp_C
+    from apex.multi_tensor_apply import multi_tensor_applier
+
+    flag, param = torch.zeros(1, dtype=torch.int, device="cuda"), nn.Parameter(values(0, 5))
+    param.grad = values(1, 5)
+    expected = stepped_once(torch.optim.AdamW, param)
+    rates, modes = (0.1, 0.9, 0.999, 1e-8), (1, True, 0.01)
+    for capturable in (False, True):
+        lists = [[param.grad], [param.detach().clone()], *([torch.zeros_like(param)] for _ in range(2))]
+        if capturable:
+            one = torch.ones(1, device="cuda")
+            given = (one * 0.1, *rates[1:], one.int(), *modes, one)
+            multi_tensor_applier(amp_C.multi_tensor_adam_capturable, flag, lists, *given)
+        else:
+            multi_tensor_applier(amp_C.multi_tensor_adam, flag, lists, *rates, 1, *modes)
+        assert_close(lists[1][0], expected)
+    lists = [[param.grad], [param.detach().clone()], [torch.zeros_like(param)]]
+    multi_tensor_applier(amp_C.multi_tensor_sgd, flag, lists, 0.0, 0.9, 0.0, 0.1, False, True, False, 1.0)
+    assert_close(lists[1][0], stepped_once(torch.optim.SGD, param))
+    lists = [[param.grad], [param.detach().clone()], *([torch.zeros_like(param)] for _ in range(2))]
+    norm = param.grad.norm().reshape(1)
+    multi_tensor_applier(amp_C.multi_tensor_lamb, flag, lists, *rates, 1, 1, 0.0, 1, 1, norm, 1e6, False)
+    assert_close(lists[1][0], param.detach() - 0.1 * param.grad.sign(), rtol=1e-4, atol=1e-4)
+
+
+def stepped_once(optimizer: Callable[..., Any], param: nn.Parameter) -> Tensor:
+    """Returns a parameter after one step of an optimizer at rate 0.1."""
+    copied = nn.Parameter(param.detach().clone())
+    copied.grad = param.grad
+    optimizer([copied], lr=0.1).step()
+    return copied.detach()
+
+
+@use("amp_C.multi_tensor_axpby", "amp_C.update_scale_hysteresis", "apex.amp.scaler.LossScaler")
+def scaling_as_nemo_and_copies_of_apex_do() -> None:
+    import amp_C
+    from apex.amp.scaler import LossScaler
+
+    flag, ones = torch.zeros(1, dtype=torch.int, device="cuda"), torch.ones(3, device="cuda")
+    amp_C.multi_tensor_axpby(65536, flag, [[ones], [ones * 2], [ones]], 3.0, 0.5, -1)
+    assert ones.tolist() == [4.0] * 3
+    scale, growth, kept = torch.full((1,), 16.0, device="cuda"), flag.clone(), flag + 1
+    amp_C.update_scale_hysteresis(scale, growth, kept, torch.ones(1, device="cuda"), 2.0, 0.5, 1000, 1)
+    assert scale.item() == 8.0
+    scaler = LossScaler(loss_scale="dynamic", min_loss_scale=1.0)
+    scaler.clear_overflow_state()
+    scaler.unscale([ones], [ones], None)
+    assert (scaler.update_scale(), ones[0].item()) == (False, 4.0 / 2**16)
+
+
+@use(
+    "apex.amp._amp_state",
+    "apex.amp.amp.initialize",
+    "apex.amp.register_float_function",
+    "apex.amp.register_half_function",
+)
+def casts_as_scripts_register_them() -> None:
+    from apex import amp
+    from apex.amp import _amp_state
+    from apex.amp import amp as same
+
+    assert same.initialize is amp.initialize
+    amp.register_float_function(torch, "sigmoid")
+    amp.register_half_function(torch, "addmm")
+    half = values(0, 3, 3).half()
+    with initialized(network(), opt_level="O1"):
+        assert torch.sigmoid(half).dtype == torch.float32
+        assert torch.addmm(half.float(), half, half).dtype == torch.float16
+        assert _amp_state.loss_scalers[0].loss_scale() == 2**16
+    assert torch.sigmoid(half).dtype == torch.float16
+
+
+@use(
+    "apex.parallel.DistributedDataParallel",
+    "apex.parallel.LARC.LARC",
+    "apex.parallel.Reducer",
+    "apex.parallel.convert_syncbn_model",
+    "apex.parallel.distributed.flat_dist_call",
+    "apex.parallel.optimized_sync_batchnorm.SyncBatchNorm",
+)
+def parallel_training_as_scripts_do() -> None:
+    """The rest of it is in two processes: see programs/two_processes.py."""
+    from apex import parallel
+    from apex.parallel.distributed import flat_dist_call
+    from apex.parallel.LARC import LARC
+    from apex.parallel.optimized_sync_batchnorm import SyncBatchNorm
+
+    model = parallel.convert_syncbn_model(network())
+    assert isinstance(model.norm, SyncBatchNorm)
+    optimizer = LARC(sgd(model.parameters()), trust_coefficient=0.001, clip=False)
+    (input, target), *_ = batches()
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        losses.append(F.cross_entropy(model(input), target))
+        losses[-1].backward()
+        optimizer.step()
+    assert losses[-1] < losses[0]
+    assert issubclass(parallel.DistributedDataParallel, nn.parallel.DistributedDataParallel)
+    assert callable(parallel.Reducer)
+    assert callable(flat_dist_call)

@@ -7,8 +7,8 @@ import re
 
 from rich.console import Console
 
-from morph.commands import doctor
-from morph.diagnosis.findings import Finding, Severity
+from morph.running.commands import doctor
+from morph.running.diagnosis.findings import Finding, Severity
 
 DESCRIPTION = {
     "environment": {
@@ -39,7 +39,7 @@ DESCRIPTION = {
     "native parts": {
         "seam": "none",
         "loaded": "software_device-1e4a28da5ae3d64e2114.cpython-311-x86_64-linux-gnu.so",
-        "wheel": "~/venv/lib/python3.11/site-packages/morph/native/libraries: none, no such folder",
+        "wheel": "~/venv/lib/python3.11/site-packages/morph/base/native/libraries: none, no such folder",
         "cache": "~/.cache/morph/native: 3 files, 19 MiB: seam, software_collective, software_device",
         "instead of it": "/tmp/morph-native-1000: none, no such folder",
     },

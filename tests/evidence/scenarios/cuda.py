@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 import morph
-from morph.tables import interfaces
+from morph.backends.tables import interfaces
 
 
 def run() -> Iterator[str]:

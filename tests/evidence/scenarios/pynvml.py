@@ -10,7 +10,7 @@ from typing import Any
 
 import pynvml
 
-from morph.tables import package
+from morph.backends.tables import package
 
 ARGUMENTS: dict[str, Any] = {
     "index": 0,

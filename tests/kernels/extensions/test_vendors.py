@@ -26,7 +26,12 @@ assert cpp_extension.CppExtension("host", ["host.cpp"]).name == "host"
 
 @pytest.mark.parametrize(
     ("vendor", "way"),
-    [("npu", "Ascend C"), ("mlu", "BANG C"), ("musa", "torch_musa.utils.simple_porting"), ("xpu", "SYCL")],
+    [
+        ("npu", "Ascend C"),
+        pytest.param("mlu", "BANG C", marks=pytest.mark.long),
+        pytest.param("musa", "torch_musa.utils.simple_porting", marks=pytest.mark.long),
+        pytest.param("xpu", "SYCL", marks=pytest.mark.long),
+    ],
 )
 def test_a_cuda_extension_is_refused_at_the_call(vendor, way):
     command = [sys.executable, "-m", "morph", "--rehearse", vendor, "-c", PROGRAM]

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.platforms("cpu")
 NOTHING = """
 import ctypes, sys
 import torch
-from morph.tables import library
+from morph.backends.tables import library
 
 file = sys.argv[1]
 table, served = library.load(file.partition(".so")[0]), ctypes.CDLL(file)
@@ -22,8 +22,8 @@ for name in names:
 WILD = """
 import ctypes, random, sys
 import torch
-from morph import toml
-from morph.tables.package import PACKAGES
+from morph.base import toml
+from morph.backends.tables.package import PACKAGES
 
 file, section = sys.argv[1:]
 signatures = toml.loads((PACKAGES / "cuda" / "_morph" / "signatures.toml").read_text())[section]

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from morph.tables import library
+from morph.backends.tables import library
 
 FILES = [(name, file) for name in library.names() for file in library.load(name).releases]
 

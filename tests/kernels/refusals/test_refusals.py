@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("native_parts")
+from tests import origin
+from tests.platforms import Platform
+
+pytestmark = pytest.mark.platforms("cpu")
 
 
-def run(code: str, *paths: pathlib.Path, **variables: str) -> str:
-    """Return what a program prints under morph on the CPU."""
-    path = os.pathsep.join([*map(str, paths), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, **variables}
-    words = [sys.executable, "-m", "morph", "--backend", "cpu", "-c", f"import torch\n{code}"]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def run(platform: Platform, code: str, folder: pathlib.Path | None = None, **variables: str) -> str:
+    """Return what a program prints under morph, in a folder with its modules."""
+    code = f"import sys, torch\nsys.path.insert(0, {str(folder)!r})\n{code}"
+    return origin.run(platform, code, morph=True, environment=variables).stdout.strip()
 
 
 CAUGHT = """
@@ -33,8 +29,8 @@ for name in ("cupy", "cupyx", "pycuda"):
 """
 
 
-def test_not_installed():
-    lines = run(CAUGHT).splitlines()
+def test_not_installed(platform: Platform):
+    lines = run(platform, CAUGHT).splitlines()
     assert [line.startswith("ModuleNotFoundError No module named") for line in lines[::2]] == [True] * 3
     assert "use torch's tensors" in lines[0]
     assert "use torch, or SciPy" in lines[2]
@@ -42,26 +38,26 @@ def test_not_installed():
     assert lines[1::2] == ["False"] * 3
 
 
-def test_installed(tmp_path: pathlib.Path):
+def test_installed(platform: Platform, tmp_path: pathlib.Path):
     for file in ("cupy/_core/core.so", "cupyx/scipy/__init__.py", "pycuda/_driver.so"):
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).touch()
         (tmp_path / file.split("/")[0] / "__init__.py").touch()
-    lines = run(CAUGHT, tmp_path).splitlines()
+    lines = run(platform, CAUGHT, folder=tmp_path).splitlines()
     assert [line.partition(":")[0] for line in lines[::2]] == [
         f"ImportError {name} is installed but cannot be used" for name in ("cupy", "cupyx", "pycuda")
     ]
     assert lines[1::2] == ["True"] * 3
 
 
-def test_a_programs_own_module_of_this_name_is_imported(tmp_path: pathlib.Path):
+def test_a_programs_own_module_of_this_name_is_imported(platform: Platform, tmp_path: pathlib.Path):
     (tmp_path / "cupy.py").write_text("zeros = 'its own'")
-    assert run("import cupy; print(cupy.zeros)", tmp_path) == "its own"
+    assert run(platform, "import cupy; print(cupy.zeros)", folder=tmp_path) == "its own"
 
 
-def test_deactivated_it_is_python_that_refuses():
+def test_deactivated_it_is_python_that_refuses(platform: Platform):
     code = "import morph\nmorph.deactivate()\ntry: import cupy\nexcept ImportError as error: print(error)"
-    assert run(code) == "No module named 'cupy'"
+    assert run(platform, code) == "No module named 'cupy'"
 
 
 NUMBA = """
@@ -84,13 +80,13 @@ print(x)
 """
 
 
-def test_numba_is_imported_and_a_launch_is_refused():
+def test_numba_is_imported_and_a_launch_is_refused(platform: Platform):
     pytest.importorskip("numba")
-    available, *said, x = run(NUMBA).splitlines()
+    available, *said, x = run(platform, NUMBA).splitlines()
     assert (available, x) == ("False", "[0. 0. 0. 0.]")
     assert "write the kernel in Triton or with torch's operators; NUMBA_ENABLE_CUDASIM=1" in " ".join(said)
 
 
-def test_numbas_simulator_is_left_alone():
+def test_numbas_simulator_is_left_alone(platform: Platform):
     pytest.importorskip("numba")
-    assert run(NUMBA, NUMBA_ENABLE_CUDASIM="1").splitlines() == ["True", "[1. 1. 1. 1.]"]
+    assert run(platform, NUMBA, NUMBA_ENABLE_CUDASIM="1").splitlines() == ["True", "[1. 1. 1. 1.]"]

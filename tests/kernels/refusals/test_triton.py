@@ -44,6 +44,7 @@ ADVICE = {
 
 
 @needs_triton
+@pytest.mark.long_on("simulated-mlu")
 def test_a_launch_says_which_triton_to_install(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "kernels.py"  # triton reads the source
     program.write_text(KERNELS)

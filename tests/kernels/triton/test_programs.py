@@ -6,6 +6,7 @@ import pathlib
 
 import pytest
 
+from tests import origin
 from tests.platforms import Platform, complete
 
 pytest.importorskip("triton")
@@ -59,4 +60,4 @@ def test_deactivation_restores_triton(platform: Platform) -> None:
         "morph.deactivate()\n"
         "assert backends['nvidia'].driver.__module__.startswith('triton.')"
     )
-    platform.run(code)
+    origin.run(platform, code, morph=True)

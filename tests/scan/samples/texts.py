@@ -23,14 +23,14 @@ elif device.startswith("cuda") or dist.get_backend() != "nccl":  #: == "cuda", =
 match device:
     case "cuda" | "cpu":  #: == "cuda"
         pass
-str(device) == f"cuda:{0}"  #: == f"cuda:{}" computed-comparison
-(device, 1) == ("cuda", 1)  #: == "cuda" whole-comparison
-device is "cuda"  #: == "cuda" identity-comparison
-workers = {"cuda": 4, "cpu": 0}  #: == "cuda" dictionary-key
-known = {"cuda": 4, "npu": 4}  #: == "cuda" dictionary-key
+str(device) == f"cuda:{0}"  #: == f"cuda:{}"
+(device, 1) == ("cuda", 1)  #: == "cuda"
+device is "cuda"  #: == "cuda"
+workers = {"cuda": 4, "cpu": 0}  #: == "cuda"
+known = {"cuda": 4, "npu": 4}  #: == "cuda"
 torch.load("model.pt", {"cuda:0": "cpu"})  #: "cuda:0"
 torch.load("model.pt", {"cuda": "cpu"})  #: "cuda"
-dict.update(workers, {"cuda": 8})  #: == "cuda" dictionary-key
+dict.update(workers, {"cuda": 8})  #: == "cuda"
 
 hasattr(torch, "cuda")  #: torch.cuda
 workers["cuda"]

@@ -1,22 +1,9 @@
 """torch.cuda.FloatTensor and the like are torch's own types, construct tensors, and can be the default."""
 
-import functools
-import warnings
-
 import pytest
 import torch
 
-
-def ignoring_deprecation(test):
-    """Ignores torch's deprecation warnings about the old types during a test."""
-
-    @functools.wraps(test)
-    def run(**arguments):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            test(**arguments)
-
-    return run
+from tests.software.cuda.deprecation import ignoring_deprecation
 
 
 @ignoring_deprecation

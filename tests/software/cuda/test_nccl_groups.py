@@ -13,8 +13,7 @@ import torch
 import torch.distributed as dist
 
 from tests.platforms import Platform
-from tests.releases.nccl import CLASSES, COMMAND, load
-from tests.releases.signatures import releases
+from tests.releases.signatures import CLASSES, COMMAND, load_nccl, releases
 
 pytestmark = pytest.mark.platforms("cpu")
 OF_PYBIND11 = {"_pybind11_conduit_v1_"}
@@ -29,7 +28,7 @@ def group_of_one(folder: pathlib.Path) -> Iterator[Any]:
 
 
 def test_every_release_is_recorded() -> None:
-    missing = set(releases()) - set(load())
+    missing = set(releases()) - set(load_nccl())
     assert not missing, f"to record them: {COMMAND} {' '.join(sorted(missing))}"
 
 
@@ -38,7 +37,7 @@ def test_names_are_those_of_every_release(tmp_path: pathlib.Path) -> None:
     with group_of_one(tmp_path) as group:
         assert isinstance(group, dist.ProcessGroupNCCL)
         own = dict(zip(CLASSES, map(dir, (group, options, options.config)), strict=True))
-    for release, names in load().items():
+    for release, names in load_nccl().items():
         lacking = {name: set(names[name]) - set(own[name]) - OF_PYBIND11 for name in CLASSES}
         assert lacking == dict.fromkeys(CLASSES, set()), release
 
@@ -98,6 +97,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.long
 def test_compiled_code_is_found_again_in_a_process_group(platform: Platform, tmp_path: pathlib.Path) -> None:
     caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
     outputs = []

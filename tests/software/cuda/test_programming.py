@@ -1,11 +1,9 @@
 """Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast."""
 
-import functools
 import io
 import pathlib
 import subprocess
 import sys
-import warnings
 
 import pytest
 import torch
@@ -14,17 +12,7 @@ from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.func import functional_call, grad, jacrev, jvp, vmap
 
-
-def ignoring_deprecation(test):
-    """Ignores torch's deprecation warnings about TorchScript during a test."""
-
-    @functools.wraps(test)
-    def run(**arguments):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            test(**arguments)
-
-    return run
+from tests.software.cuda.deprecation import ignoring_deprecation
 
 
 def saved(value, **options):

@@ -1,24 +1,12 @@
 """Quantized tensors work on the device as far as CUDA supports them."""
 
 import copy
-import functools
 import io
-import warnings
 
 import pytest
 import torch
 
-
-def ignoring_deprecation(test):
-    """Ignores torch's warnings that quantized tensors will be removed during a test."""
-
-    @functools.wraps(test)
-    def run(**arguments):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            test(**arguments)
-
-    return run
+from tests.software.cuda.deprecation import ignoring_deprecation
 
 
 def per_tensor(x):

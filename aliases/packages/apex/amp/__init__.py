@@ -2,13 +2,13 @@
 
 from ._amp_state import _amp_state as _amp_state
 from ._amp_state import master_params as master_params
-from .amp import float_function as float_function
-from .amp import half_function as half_function
-from .amp import init as init
-from .amp import promote_function as promote_function
-from .amp import register_float_function as register_float_function
-from .amp import register_half_function as register_half_function
-from .amp import register_promote_function as register_promote_function
+from .casts import float_function as float_function
+from .casts import half_function as half_function
+from .casts import init as init
+from .casts import promote_function as promote_function
+from .casts import register_float_function as register_float_function
+from .casts import register_half_function as register_half_function
+from .casts import register_promote_function as register_promote_function
 from .frontend import initialize as initialize
 from .frontend import load_state_dict as load_state_dict
 from .frontend import state_dict as state_dict

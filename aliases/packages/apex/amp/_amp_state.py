@@ -9,22 +9,16 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from ..kernels.loss_scaler import LossScaler
     from .properties import Properties
-    from .scaler import LossScaler
-
-TORCH_MAJOR, TORCH_MINOR = (int(part) for part in torch.__version__.split(".")[:2])
 
 
 class AmpState:
-    """The state of amp in this process.
+    """The state of amp in this process; ``initialize`` sets what has no value here.
 
     Attributes:
         hard_override: Whether errors are only printed.
         allow_incoming_model_not_fp32: Whether ``initialize`` accepts models that are not in float32.
-        verbosity: How much is printed: 0 nothing, 1 the options, 2 every cast.
-        opt_properties: The options; set by ``initialize``.
-        loss_scalers: One for each loss; set by ``initialize``.
-        handle: The casts of O1; set when they are enabled.
     """
 
     opt_properties: Properties
@@ -43,11 +37,7 @@ _amp_state = AmpState()
 
 
 def warn_or_err(msg: str) -> None:
-    """Raise ``RuntimeError(msg)``, or print a warning if ``hard_override`` is set.
-
-    Raises:
-        RuntimeError: If it is not set.
-    """
+    """Raise ``RuntimeError(msg)``, or print a warning if ``hard_override`` is set."""
     if not _amp_state.hard_override:
         raise RuntimeError(msg)
     print(f"Warning:  {msg}")
@@ -55,13 +45,10 @@ def warn_or_err(msg: str) -> None:
 
 def maybe_print(msg: str, rank0: bool = False) -> None:
     """Print ``msg`` unless the verbosity is 0; with ``rank0``, only in the first process."""
-    if _amp_state.verbosity > 0 and not (rank0 and _is_another_rank()):
-        print(msg)
-
-
-def _is_another_rank() -> bool:
     distributed = torch.distributed
-    return distributed.is_available() and distributed.is_initialized() and distributed.get_rank() > 0
+    another = distributed.is_available() and distributed.is_initialized() and distributed.get_rank() > 0
+    if _amp_state.verbosity > 0 and not (rank0 and another):
+        print(msg)
 
 
 def master_params(optimizer: Any) -> Iterator[Tensor]:

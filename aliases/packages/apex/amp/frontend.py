@@ -12,10 +12,6 @@ from ._amp_state import _amp_state
 from ._amp_state import maybe_print as maybe_print
 from ._amp_state import warn_or_err as warn_or_err
 from ._initialize import _initialize
-from .properties import O0 as O0
-from .properties import O1 as O1
-from .properties import O2 as O2
-from .properties import O3 as O3
 from .properties import Properties as Properties
 from .properties import opt_levels as opt_levels
 
@@ -51,8 +47,7 @@ def initialize(
         cast_model_outputs: The dtype to which the model's outputs are cast; float32 if the model is cast.
         num_losses: The number of losses with a scaler of their own.
         verbosity: 0 to print nothing.
-        min_loss_scale: The minimum of a dynamic loss scale.
-        max_loss_scale: The maximum of a dynamic loss scale.
+        min_loss_scale: The minimum of a dynamic loss scale, as ``max_loss_scale`` is its maximum.
 
     Returns:
         Models and optimizers in the form in which they were passed; only the models without optimizers.
@@ -62,39 +57,23 @@ def initialize(
             optimizer is not in the required state.
         TypeError: If there are no models, or an optimizer has another type.
     """
-    _amp_state.opt_properties = Properties()
+    properties = _amp_state.opt_properties = Properties()
     _amp_state.verbosity = verbosity
     if not enabled:
         return models if optimizers is None else (models, optimizers)
-    if not torch.backends.cudnn.enabled:
-        raise RuntimeError("Amp requires torch.backends.cudnn.enabled = True")
     if opt_level not in opt_levels:
         raise RuntimeError(
             f"Unexpected optimization level {opt_level}. Options are 'O0', 'O1', 'O2', 'O3', "
             "with the letter O."
         )
-    properties = _amp_state.opt_properties = opt_levels[opt_level](_amp_state.opt_properties)
-    _print_options(f"Selected optimization level {opt_levels[opt_level].brief}", properties)
-    _amp_state.min_loss_scale = min_loss_scale
-    _amp_state.max_loss_scale = max_loss_scale
-    overrides = {
-        "cast_model_type": cast_model_type,
-        "patch_torch_functions": patch_torch_functions,
-        "keep_batchnorm_fp32": keep_batchnorm_fp32,
-        "master_weights": master_weights,
-        "loss_scale": loss_scale,
-    }
-    for name, value in overrides.items():
-        if value is not None:
-            setattr(properties, name, value)
-    _print_options("After processing overrides, optimization options are:", properties)
-    return _initialize(models, optimizers, properties, num_losses, cast_model_outputs)
-
-
-def _print_options(title: str, properties: Properties) -> None:
-    maybe_print(title, True)
-    for name, value in properties.options.items():
+    _amp_state.min_loss_scale, _amp_state.max_loss_scale = min_loss_scale, max_loss_scale
+    casts = {"cast_model_type": cast_model_type, "patch_torch_functions": patch_torch_functions}
+    rest = {"keep_batchnorm_fp32": keep_batchnorm_fp32, "master_weights": master_weights}
+    properties.choose(opt_level, **casts, **rest, loss_scale=loss_scale)
+    maybe_print(f"Selected optimization level {opt_level}, with these options:", True)
+    for name, value in vars(properties).items():
         maybe_print(f"{name:22} : {value}", True)
+    return _initialize(models, optimizers, properties, num_losses, cast_model_outputs)
 
 
 def state_dict(destination: Any = None) -> Any:
@@ -118,10 +97,8 @@ def load_state_dict(state_dict: Mapping[str, Any]) -> None:
     """
     scalers = _amp_state.loss_scalers
     if len(state_dict) != len(scalers):
-        print(
-            f"Warning: state_dict contains {len(state_dict)} entries, "
-            f"while {len(scalers)} loss_scalers are used"
-        )
+        counts = f"{len(state_dict)} entries, while {len(scalers)} loss_scalers are used"
+        print(f"Warning: state_dict contains {counts}")
     known = [key for key in state_dict if "loss_scaler" in key]
     for scaler, key in zip(scalers, known, strict=False):
         scaler._loss_scale = state_dict[key]["loss_scale"]

@@ -2,161 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import torch
 
 from ._amp_state import warn_or_err
 
-
-class Properties:
-    """The options, each an attribute; setting one checks that it is compatible with the level."""
-
-    options: dict[str, Any]
-
-    def __init__(self) -> None:
-        self.__dict__["options"] = {
-            "enabled": False,
-            "opt_level": None,
-            "cast_model_type": None,
-            "patch_torch_functions": False,
-            "keep_batchnorm_fp32": None,
-            "master_weights": None,
-            "loss_scale": 1.0,
-        }
-
-    def _update_options_dict(self, new_options: Iterable[tuple[str, Any]]) -> None:
-        for name, value in new_options:
-            if name not in self.options:
-                raise ValueError(f"Tried to set unexpected option {name}")
-            self.options[name] = value
-
-    def __getattr__(self, name: str) -> Any:
-        options = self.__dict__.get("options", {})
-        if name in options:
-            return options[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.options:
-            super().__setattr__(name, value)
-            return
-        check: Callable[[Any, Any], Any] = _CHECKS.get(name, lambda level, value: value)
-        self.options[name] = check(self.opt_level, value)
-
-
-def _checked_cast(level: Any, value: Any) -> Any:
-    if level == "O1" and value not in (None, False, torch.float32):
-        warn_or_err(
-            "With O1 the casts are around functions, and the model's weights stay in float32: to cast the "
-            f"model, use opt_level O2 or O3. cast_model_type was {value}"
-        )
-    return value
-
-
-def _checked_patching(level: Any, value: Any) -> Any:
-    if level != "O1" and value:
-        warn_or_err("patch_torch_functions=True goes with opt_level='O1' only.")
-    return value
-
-
-def _checked_batchnorm(level: Any, value: Any) -> Any:
-    if level == "O1" and value is not None:
-        warn_or_err(
-            "With O1 batch normalisation computes in float32 by itself: keep_batchnorm_fp32 should be None. "
-            f"keep_batchnorm_fp32 was {value}"
-        )
-    value = {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
-    assert value in (True, False, None), (
-        "keep_batchnorm_fp32 must be a boolean, the string 'True' or 'False', or None, "
-        f"found keep_batchnorm_fp32={value}"
+opt_levels: dict[str, dict[str, Any]] = {
+    level: {
+        "cast_model_type": cast,
+        "patch_torch_functions": patch,
+        "keep_batchnorm_fp32": batchnorm,
+        "master_weights": masters,
+        "loss_scale": scale,
+    }
+    for level, cast, patch, batchnorm, masters, scale in (
+        ("O3", torch.float16, False, False, False, 1.0),
+        ("O2", torch.float16, False, True, True, "dynamic"),
+        ("O1", None, True, None, None, "dynamic"),
+        ("O0", torch.float32, False, None, False, 1.0),
     )
-    return value
-
-
-def _checked_masters(level: Any, value: Any) -> Any:
-    if level == "O1" and value is not None:
-        warn_or_err("master_weights makes no sense with O1, whose model weights are in float32 themselves.")
-    return value
-
-
-def _checked_scale(level: Any, value: Any) -> Any:
-    return value if value == "dynamic" else float(value)
-
-
-_CHECKS: dict[str, Callable[[Any, Any], Any]] = {
-    "cast_model_type": _checked_cast,
-    "patch_torch_functions": _checked_patching,
-    "keep_batchnorm_fp32": _checked_batchnorm,
-    "master_weights": _checked_masters,
-    "loss_scale": _checked_scale,
 }
 
 
-class _Level:
-    """A set of defaults; calling it writes them to properties."""
+class Properties(SimpleNamespace):
+    """The options, each an attribute; without a level, amp is not enabled."""
 
-    brief: ClassVar[str]
-    more: ClassVar[str] = ""
-    defaults: ClassVar[dict[str, Any]]
+    def __init__(self) -> None:
+        super().__init__(enabled=False, opt_level=None, **opt_levels["O0"])
 
-    def __call__(self, properties: Properties) -> Properties:
-        level = {"enabled": True, "opt_level": type(self).__name__}
-        properties._update_options_dict({**level, **self.defaults}.items())
-        return properties
+    def choose(self, level: str, **overrides: Any) -> None:
+        """Set the level, and other options than its own.
 
-
-class O3(_Level):
-    """All of the model in float16."""
-
-    brief = "O3:  float16 throughout."
-    defaults: ClassVar[dict[str, Any]] = {
-        "cast_model_type": torch.float16,
-        "patch_torch_functions": False,
-        "keep_batchnorm_fp32": False,
-        "master_weights": False,
-        "loss_scale": 1.0,
-    }
+        Raises:
+            RuntimeError: If one is incompatible with the level, unless ``hard_override`` is set.
+        """
+        vars(self).update(enabled=True, opt_level=level, **opt_levels[level])
+        for name, value in overrides.items():
+            if value is not None:
+                setattr(self, name, _checked(level, name, value))
 
 
-class O2(_Level):
-    """The model in float16 except for batch normalisation, with float32 masters of its weights."""
-
-    brief = "O2:  float16, with batch normalisation and master weights in float32.\n"
-    defaults: ClassVar[dict[str, Any]] = {
-        "cast_model_type": torch.float16,
-        "patch_torch_functions": False,
-        "keep_batchnorm_fp32": True,
-        "master_weights": True,
-        "loss_scale": "dynamic",
-    }
-
-
-class O1(_Level):
-    """The model in float32, with casts around the functions that gain from float16 or need float32."""
-
-    brief = "O1:  casts around functions, by torch.autocast.\n"
-    defaults: ClassVar[dict[str, Any]] = {
-        "cast_model_type": None,
-        "patch_torch_functions": True,
-        "keep_batchnorm_fp32": None,
-        "master_weights": None,
-        "loss_scale": "dynamic",
-    }
+def _checked(level: str, name: str, value: Any) -> Any:
+    if name == "loss_scale":
+        return value if value == "dynamic" else float(value)
+    if name == "patch_torch_functions" and value and level != "O1":
+        warn_or_err("patch_torch_functions=True goes with opt_level='O1' only.")
+    if name in _WITH_O1 and level == "O1" and value not in _HARMLESS.get(name, ()):
+        warn_or_err(f"{_WITH_O1[name]} {name} was {value}")
+    if name == "keep_batchnorm_fp32":
+        value = {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
+        assert value in (True, False), (
+            "keep_batchnorm_fp32 must be a boolean, the string 'True' or 'False', or None, "
+            f"found keep_batchnorm_fp32={value}"
+        )
+    return value
 
 
-class O0(_Level):
-    """All of the model in float32."""
-
-    brief = "O0:  float32 throughout.\n"
-    defaults: ClassVar[dict[str, Any]] = {
-        "cast_model_type": torch.float32,
-        "patch_torch_functions": False,
-        "keep_batchnorm_fp32": None,
-        "master_weights": False,
-        "loss_scale": 1.0,
-    }
-
-
-opt_levels = {"O3": O3(), "O2": O2(), "O1": O1(), "O0": O0()}
+_WITH_O1 = {
+    "cast_model_type": "With O1 the casts are around functions, and the model's weights stay in float32: to "
+    "cast the model, use opt_level O2 or O3.",
+    "keep_batchnorm_fp32": "With O1 batch normalisation computes in float32 by itself: it should be None.",
+    "master_weights": "It makes no sense with O1, whose model weights are in float32 themselves.",
+}
+_HARMLESS: dict[str, tuple[Any, ...]] = {"cast_model_type": (False, torch.float32)}

@@ -1,4 +1,4 @@
-"""Softmax of scaled scores, masked or causal, computed in float32."""
+"""Softmax of scaled scores, masked or causal, computed in float32; torch differentiates all of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,7 @@ WARP, WARPS = 32, 4
 
 
 def forward(input: Tensor, scale: float | Tensor, /) -> Tensor:
-    """Return the softmax over the last dimension.
-
-    Args:
-        input: The scores, of shape (batch, heads, queries, keys), float16 or bfloat16.
-        scale: The factor of the scores.
-
-    Raises:
-        RuntimeError: If the shape or dtype differs.
-    """
+    """Return the softmax of scaled scores of shape (batch, heads, queries, keys), float16 or bfloat16."""
     _check(input, 4)
     return (input.float() * float(scale)).softmax(-1).to(input.dtype)
 

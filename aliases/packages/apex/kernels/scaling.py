@@ -10,45 +10,31 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .tensor_lists import (
-    FLOAT_AND_HALF,
-    FLOATS,
-    LOW_PRECISION,
-    Lists,
-    check,
-    check_dtype,
-    each_at_full_precision,
-)
+from .tensor_lists import FLOAT_AND_HALF, FLOATS, LOW_PRECISION, Lists, check, full_precision
 
 _LARGE, _ROW = 1 << 18, 1 << 10  # elements
 
 
 def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, /) -> None:
     """Write ``input * scale`` to each output, computed in float32; they may be the same tensors."""
-    check(lists, 2)
-    for tensors in lists:
-        check_dtype(tensors[0], FLOATS, "multi_tensor_scale_cuda")
+    check(lists, 2, FLOATS, "multi_tensor_scale_cuda")
     inputs, outputs = lists
     scale_into(inputs, outputs, scale, noop_flag)
 
 
 def scale_into(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scale: float, noop_flag: Tensor) -> None:
     """Do what ``multi_tensor_scale`` does, without its checks."""
-    if inputs[0].dtype in LOW_PRECISION or outputs[0].dtype not in LOW_PRECISION:
-        if inputs[0] is not outputs[0]:
-            torch._foreach_copy_(list(outputs), list(inputs))
-        _scale_and_check(outputs, scale, noop_flag)
-        return
-    results = [tensor.clone() for tensor in inputs]
-    _scale_and_check(results, scale, noop_flag)
-    torch._foreach_copy_(list(outputs), results)
-
-
-def _scale_and_check(tensors: Sequence[Tensor], scale: float, noop_flag: Tensor) -> None:
-    found = torch.zeros((), device=tensors[0].device)
-    factor = torch.full((), scale, device=tensors[0].device)
-    torch._amp_foreach_non_finite_check_and_unscale_(list(tensors), found, factor)
+    results = list(outputs)
+    if inputs[0].dtype not in LOW_PRECISION and outputs[0].dtype in LOW_PRECISION:
+        results = [tensor.clone() for tensor in inputs]
+    elif inputs[0] is not outputs[0]:
+        torch._foreach_copy_(results, list(inputs))
+    found = torch.zeros((), device=results[0].device)
+    factor = torch.full((), scale, device=results[0].device)
+    torch._amp_foreach_non_finite_check_and_unscale_(results, found, factor)
     raise_flag(noop_flag, found != 0)
+    if results[0] is not outputs[0]:
+        torch._foreach_copy_(list(outputs), results)
 
 
 def raise_flag(noop_flag: Tensor, condition: Tensor) -> None:
@@ -63,20 +49,26 @@ def multi_tensor_axpby(
 
     ``arg_to_check`` selects what is checked for the flag: 0 x, 1 y, -1 both.
     """
-    check(lists, 3)
-    for tensors in lists:
-        check_dtype(tensors[0], FLOAT_AND_HALF, "multi_tensor_axpby_cuda")
+    check(lists, 3, FLOAT_AND_HALF, "multi_tensor_axpby_cuda")
     x, y, outputs = lists
-    finite = all_finite([*(x if arg_to_check in (-1, 0) else ()), *(y if arg_to_check in (-1, 1) else ())])
-    results = torch._foreach_mul(each_at_full_precision(x), a)
-    torch._foreach_add_(results, each_at_full_precision(y), alpha=b)
+    checked = {0: x, 1: y}.get(arg_to_check, [*x, *y])
+    add_scaled(x, y, outputs, a, b, noop_flag, checked)
+
+
+def add_scaled(
+    x: Sequence[Tensor],
+    y: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    a: float,
+    b: float,
+    noop_flag: Tensor,
+    checked: Sequence[Tensor],
+) -> None:
+    """Do what ``multi_tensor_axpby`` does, without its checks; ``checked`` are the tensors for the flag."""
+    raise_flag(noop_flag, ~torch.stack([tensor.isfinite().all() for tensor in checked]).all())
+    results = torch._foreach_mul(full_precision(x), a)
+    torch._foreach_add_(results, full_precision(y), alpha=b)
     torch._foreach_copy_(list(outputs), results)
-    raise_flag(noop_flag, ~finite)
-
-
-def all_finite(tensors: Sequence[Tensor]) -> Tensor:
-    """Return whether every element is finite, as a tensor without dimensions on the tensors' device."""
-    return torch.stack([tensor.isfinite().all() for tensor in tensors]).all()
 
 
 def multi_tensor_l2norm(
@@ -86,8 +78,7 @@ def multi_tensor_l2norm(
 
     The second is of shape (0,) unless ``per_tensor``; the flag reports on the first.
     """
-    check(lists, 1)
-    check_dtype(lists[0][0], FLOATS, "multi_tensor_l2norm_cuda")
+    check(lists, 1, FLOATS, "multi_tensor_l2norm_cuda")
     total, each = norms(lists[0])
     raise_flag(noop_flag, ~total.isfinite())
     return total, each if per_tensor else each.new_empty(0)
@@ -98,7 +89,7 @@ multi_tensor_l2norm_mp = multi_tensor_l2norm
 
 def norms(tensors: Sequence[Tensor], order: float = 2.0) -> tuple[Tensor, Tensor]:
     """Return the norm of all tensors together, of shape (1,), and of each, of shape (n,), in float32."""
-    rows = [_rows(x, order) for x in each_at_full_precision(tensors)]
+    rows = [_rows(x, order) for x in full_precision(tensors)]
     each = torch.stack(torch._foreach_norm(rows, order)).float()
     return torch.linalg.vector_norm(each, order).reshape(1), each
 
@@ -113,17 +104,7 @@ def _rows(tensor: Tensor, order: float) -> Tensor:
     whole = tensor.numel() // _ROW * _ROW
     elements = tensor.reshape(-1)
     rows = torch.linalg.vector_norm(elements[:whole].view(-1, _ROW), order, dim=1)
-    return rows if whole == len(elements) else torch.cat([rows, elements[whole:]])
-
-
-def multi_tensor_l2norm_scale(
-    chunk_size: int, noop_flag: Tensor, lists: Lists, scale: float, per_tensor: bool | None = None, /
-) -> tuple[Tensor, Tensor]:
-    """Do what ``multi_tensor_l2norm`` does to the inputs, and write ``input * scale`` to the outputs."""
-    check(lists, 2)
-    result = multi_tensor_l2norm(chunk_size, noop_flag, lists[:1], per_tensor)
-    torch._foreach_copy_(list(lists[1]), torch._foreach_mul(each_at_full_precision(lists[0]), scale))
-    return result
+    return torch.cat([rows, elements[whole:]])
 
 
 def multi_tensor_unscale_l2norm(
@@ -146,20 +127,9 @@ def update_scale_hysteresis(
     hysteresis: int,
     /,
 ) -> Tensor:
-    """Update a loss scale that shrinks only after ``hysteresis`` steps with infinities in a row.
+    """Do what ``torch._amp_update_scale_`` does, but shrink only after ``hysteresis`` overflows in a row.
 
-    Args:
-        current_scale: float32, of one element; changed in place, like the two trackers.
-        growth_tracker: int32: the number of consecutive steps without infinities.
-        hysteresis_tracker: int32: the number of further steps with infinities to tolerate.
-        found_inf: float32: above 0 if this step found infinities.
-        growth_factor: The factor of the scale after ``growth_interval`` good steps.
-        backoff_factor: The factor of the scale when it shrinks.
-        growth_interval: The number of consecutive good steps after which the scale grows.
-        hysteresis: The value of the hysteresis tracker after a good step.
-
-    Returns:
-        ``current_scale``.
+    The hysteresis tracker, int32, holds how many further overflows to tolerate. Returns the scale.
     """
     found = found_inf > 0
     hysteresis_tracker.copy_(torch.where(found, hysteresis_tracker - 1, hysteresis))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from .adam import round_into
-from .tensor_lists import Lists, at_full_precision, check, full_precision, has_kernel, require, same_layout
+from .tensor_lists import (
+    FLOATS,
+    Lists,
+    at_full_precision,
+    check,
+    full_precision,
+    has_kernel,
+    require,
+    same_layout,
+)
 
-# dtypes of gradients and of weights, and the number of lists, for which apex has a kernel
-COMBINATIONS = {
-    (torch.float16, torch.float16, 3),
-    (torch.float32, torch.float32, 3),
-    (torch.float16, torch.float32, 4),
-    (torch.float32, torch.float32, 4),
-}
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SGD:
+class SGD(NamedTuple):
     """The options of an update, like those of ``FusedSGD``.
 
     ``first_run``: whether the momenta start as the gradients; ``decay_after_momentum``: whether the decay is
@@ -39,52 +37,36 @@ class SGD:
     scale: float
 
 
-def update(
-    grads: Sequence[Tensor],
-    params: Sequence[Tensor],
-    momenta: Sequence[Tensor],
-    options: SGD,
-    found_inf: Tensor | None = None,
-) -> None:
-    """Update parameters and momenta in place.
+def update(lists: Lists, options: SGD, found_inf: Tensor | None = None) -> None:
+    """Update parameters and momenta in place; low precision is computed in float32.
 
     Args:
-        grads: The gradients, which are not changed.
-        params: The parameters, of one dtype; the computation uses float32.
-        momenta: The momenta, of the parameters' dtype.
+        lists: Gradients, parameters and momenta, each of one dtype.
         options: The options.
         found_inf: Above 0 if nothing should be done; a float32 tensor of one element.
     """
+    grads, params, momenta = lists
     with at_full_precision(params, momenta) as (full_params, full_momenta):
         full_grads = full_precision(grads)
         if options.scale != 1.0:
             full_grads = list(torch._foreach_mul(full_grads, options.scale))
-        lists = (full_params, full_grads, full_momenta)
-        fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(lists)
+        full, dtype = (full_params, full_grads, full_momenta), params[0].dtype
+        fused = has_kernel("_fused_sgd_", params[0].device.type) and same_layout(full)
         simple = not (options.decay_after_momentum and options.weight_decay)
-        dtype = params[0].dtype
         if fused and simple and dtype == torch.float32:
-            _apply_fused(*lists, options, found_inf)
+            _apply_fused(*full, options, found_inf)
         elif found_inf is None or not found_inf:
-            _apply_foreach(*lists, options, dtype)
+            _apply_foreach(*full, options, dtype)
 
 
 def _apply_fused(
     params: list[Tensor], grads: list[Tensor], momenta: list[Tensor], options: SGD, found_inf: Tensor | None
 ) -> None:
-    torch._fused_sgd_(
-        params,
-        grads,
-        momenta if options.momentum else [],
-        weight_decay=options.weight_decay,
-        momentum=options.momentum,
-        lr=options.lr,
-        dampening=options.dampening,
-        nesterov=options.nesterov and options.momentum != 0,
-        maximize=False,
-        is_first_step=options.first_run,
-        found_inf=found_inf,
-    )
+    rates: dict[str, Any] = {name: getattr(options, name) for name in ("weight_decay", "momentum", "lr")}
+    modes: dict[str, Any] = {"nesterov": options.nesterov and options.momentum != 0, "maximize": False}
+    rest: dict[str, Any] = {"dampening": options.dampening, "is_first_step": options.first_run}
+    kept = momenta if options.momentum else []
+    torch._fused_sgd_(params, grads, kept, **rates, **modes, **rest, found_inf=found_inf)
 
 
 def _apply_foreach(
@@ -123,18 +105,10 @@ def multi_tensor_sgd(chunk_size: int, noop_flag: Tensor, lists: Lists, *options:
     is done.
     """
     copies = lists[3] if len(lists) == 4 else []
-    require(
-        all(tensor.dtype == torch.float16 for tensor in copies),
-        "Additional output tensors should always be fp16.",
-    )
-    grad, weight, number = lists[0][0].dtype, lists[1][0].dtype, len(lists)
-    require(
-        (grad, weight, number) in COMBINATIONS,
-        "multi_tensor_sgd only supports some combinations of gradient & weight types. Given: "
-        f"gradient: {grad}, weight: {weight}, num_lists: {number}",
-    )
-    check(lists, number)
+    half = all(tensor.dtype == torch.float16 for tensor in copies)
+    require(half, "Additional output tensors should always be fp16.")
+    check(lists, 4 if copies else 3, FLOATS, "sgd")
     skipped = (noop_flag != 0).float()
-    update(lists[0], lists[1], lists[2], SGD(*options), skipped)
+    update(lists[:3], SGD(*options), skipped)
     if copies:
         round_into(copies, lists[1], skipped)

@@ -1,8 +1,9 @@
 """Lists of tensors: the checks that apex's extensions make, and the precision of the computation.
 
 The operations ``multi_tensor_...`` take ``chunk_size``, a parameter of apex's kernels without effect here;
-``noop_flag``, an int32 tensor of one element, ignored unless stated; and the fields of the optimizer's
-dataclass, in order. Lists that do not match, or hold a dtype without a kernel, raise ``RuntimeError``.
+``noop_flag``, an int32 tensor of one element, ignored unless stated; lists of tensors; and the fields of the
+optimizer's options, in order. Lists that do not match, or hold a dtype without a kernel, raise
+``RuntimeError``.
 """
 
 from __future__ import annotations
@@ -19,43 +20,34 @@ DENSE_FORMATS = (torch.contiguous_format, torch.channels_last, torch.channels_la
 LOW_PRECISION = (torch.float16, torch.bfloat16)
 FLOAT_AND_HALF = (torch.float32, torch.float16)
 FLOATS = (*FLOAT_AND_HALF, torch.bfloat16)
-TYPE_NAMES = {
-    torch.float64: "Double",
-    torch.float32: "Float",
-    torch.float16: "Half",
-    torch.bfloat16: "BFloat16",
-    torch.int32: "Int",
-    torch.int64: "Long",
-}
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise ``RuntimeError(message)`` unless the condition holds.
-
-    Raises:
-        RuntimeError: If it does not hold.
-    """
+    """Raise ``RuntimeError(message)`` unless the condition holds."""
     if not condition:
         raise RuntimeError(message)
 
 
-def check(lists: Lists, depth: int) -> None:
-    """Check lists of tensors as apex's extension does: numbers, lengths, sizes, layouts and devices.
+def check(lists: Lists, depth: int, supported: Sequence[torch.dtype], operation: str) -> None:
+    """Check lists of tensors as apex's extension does: numbers, lengths, sizes, layouts, devices and dtypes.
 
     Args:
         lists: Lists of equal length, whose tensors at the same place have the same size.
         depth: The number of lists that the operation takes.
+        supported: The dtypes of the first list.
+        operation: The operation's name, for the error.
     """
     require(len(lists) == depth, "tensor_lists.size() != depth")
     require(len(lists[0]) > 0, "tensor_lists[0].size() is not > 0")
-    device, sizes = lists[0][0].device, [tensor.numel() for tensor in lists[0]]
-    require(lists[0][0].is_cuda, "expected input to be on cuda")
+    first, sizes = lists[0][0], [tensor.numel() for tensor in lists[0]]
+    require(first.is_cuda, "expected input to be on cuda")
     for tensors in lists:
         require(len(tensors) == len(sizes), "Size mismatch among tensor lists")
         check_dense(tensors)
-        same = all(tensor.device == device for tensor in tensors)
+        same = all(tensor.device == first.device for tensor in tensors)
         require(same, "A tensor was not on the same device as the first tensor")
         require([tensor.numel() for tensor in tensors] == sizes, "Size mismatch")
+    require(first.dtype in supported, f"\"{operation}\" not implemented for '{_type_name(first)}'")
 
 
 def check_dense(tensors: Sequence[Tensor]) -> None:
@@ -65,12 +57,6 @@ def check_dense(tensors: Sequence[Tensor]) -> None:
             formats = DENSE_FORMATS[tensor.dim() - 3 : tensor.dim() - 2] if tensor.dim() in (4, 5) else ()
             dense = any(tensor.is_contiguous(memory_format=kind) for kind in formats)
             require(dense, "A tensor was not contiguous.")
-
-
-def check_dtype(tensor: Tensor, supported: Sequence[torch.dtype], operation: str) -> None:
-    """Check that ``operation`` has a kernel for a tensor's dtype."""
-    name = TYPE_NAMES.get(tensor.dtype, str(tensor.dtype))
-    require(tensor.dtype in supported, f"\"{operation}\" not implemented for '{name}'")
 
 
 def check_inputs(**tensors: Tensor) -> None:
@@ -84,8 +70,11 @@ def check_same_dtype(first: Tensor, *others: Tensor) -> None:
     """Check that tensors have the dtype of the first."""
     for other in others:
         if other.dtype != first.dtype:
-            wanted, found = (TYPE_NAMES.get(each.dtype, str(each.dtype)) for each in (first, other))
-            raise RuntimeError(f"expected scalar type {wanted} but found {found}")
+            raise RuntimeError(f"expected scalar type {_type_name(first)} but found {_type_name(other)}")
+
+
+def _type_name(tensor: Tensor) -> str:
+    return str(tensor.type()).rpartition(".")[2].removesuffix("Tensor")
 
 
 def same_layout(lists: Lists) -> bool:
@@ -97,15 +86,9 @@ def same_layout(lists: Lists) -> bool:
     return all(other == strides[0] for other in strides[1:])
 
 
-def each_at_full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
+def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return the tensors, in float32 where they are of lower precision."""
     return [tensor.float() if tensor.dtype in LOW_PRECISION else tensor for tensor in tensors]
-
-
-def full_precision(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors of one dtype, in float32 if that is of lower precision."""
-    low = bool(tensors) and tensors[0].dtype in LOW_PRECISION
-    return each_at_full_precision(tensors) if low else list(tensors)
 
 
 @contextmanager

@@ -9,11 +9,7 @@ from torch import Tensor
 
 
 class MultiTensorApply:
-    """Calls operations on lists of tensors.
-
-    Args:
-        chunk_size: The number of elements per block of apex's kernels; without effect here.
-    """
+    """Calls operations on lists of tensors; apex's kernels work by chunks, torch's do not."""
 
     available = True
     warned = False
@@ -21,15 +17,8 @@ class MultiTensorApply:
     def __init__(self, chunk_size: int) -> None:
         self.chunk_size = chunk_size
 
-    def check_avail(self) -> None:
-        """Do nothing: the operations are always available."""
-
     def __call__(
-        self,
-        op: Callable[..., Any],
-        noop_flag_buffer: Tensor,
-        tensor_lists: Sequence[Sequence[Tensor]],
-        *args: Any,
+        self, op: Callable[..., Any], noop_flag_buffer: Tensor, tensor_lists: Sequence[Any], *args: Any
     ) -> Any:
         """Return ``op(chunk_size, noop_flag_buffer, tensor_lists, *args)``."""
         return op(self.chunk_size, noop_flag_buffer, tensor_lists, *args)

@@ -1,173 +1,206 @@
-"""The modules, and the other names of apex's module."""
+"""The modules, and the functions, by torch's kernels or the device's own.
+
+``memory_efficient`` changes nothing: torch's kernels keep the input for the backward pass.
+"""
 
 from __future__ import annotations
 
-import numbers
+import inspect
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .functional import fused_layer_norm as fused_layer_norm
-from .functional import fused_layer_norm_affine as fused_layer_norm_affine
-from .functional import fused_rms_norm as fused_rms_norm
-from .functional import fused_rms_norm_affine as fused_rms_norm_affine
-from .functional import manual_rms_norm as manual_rms_norm
-from .functional import mixed_dtype_fused_layer_norm_affine as mixed_dtype_fused_layer_norm_affine
-from .functional import mixed_dtype_fused_rms_norm_affine as mixed_dtype_fused_rms_norm_affine
-from .functions import FusedLayerNormAffineFunction as FusedLayerNormAffineFunction
-from .functions import FusedLayerNormAffineMixedDtypesFunction as FusedLayerNormAffineMixedDtypesFunction
-from .functions import FusedLayerNormFunction as FusedLayerNormFunction
-from .functions import FusedRMSNormAffineFunction as FusedRMSNormAffineFunction
-from .functions import FusedRMSNormAffineMixedDtypesFunction as FusedRMSNormAffineMixedDtypesFunction
-from .functions import FusedRMSNormFunction as FusedRMSNormFunction
+from .._autocast_utils import cast_by_autocast
+from ..kernels.norms import layer_norm, rms_norm
+from ..kernels.tensor_lists import LOW_PRECISION, check_same_dtype
+
+Shape = Sequence[int]
 
 
-class _Norm(nn.Module):
-    """The common parts of the modules: shape, options and parameters.
+@cast_by_autocast
+def fused_layer_norm(
+    input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise the trailing dimensions ``normalized_shape``, in the input's dtype, or in autocast's."""
+    return layer_norm(input, normalized_shape, None, None, eps)
 
-    Args:
-        normalized_shape: The trailing dimensions that are normalised together, or the size of the last.
-        eps: Added to the variance or the mean square.
-        elementwise_affine: Whether there are parameters.
-        memory_efficient: Whether the output is saved for the backward pass instead of the input.
+
+@cast_by_autocast
+def fused_layer_norm_affine(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> Tensor:
+    """Normalise, scale by ``weight`` and shift by ``bias`` of the input's dtype.
+
+    Raises:
+        RuntimeError: If dtypes differ.
     """
+    check_same_dtype(input, weight, bias)
+    return layer_norm(input, normalized_shape, weight, bias, eps)
 
-    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
-    parameter_names: tuple[str, ...]
+
+@cast_by_autocast
+def mixed_dtype_fused_layer_norm_affine(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> Tensor:
+    """Do what ``fused_layer_norm_affine`` does, with an output of the parameters' dtype."""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@cast_by_autocast
+def fused_rms_norm(
+    input: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise by the root mean square; otherwise like ``fused_layer_norm``."""
+    return rms_norm(input, normalized_shape, None, eps)
+
+
+@cast_by_autocast
+def fused_rms_norm_affine(
+    input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Normalise by the root mean square, and scale; otherwise like ``fused_layer_norm_affine``."""
+    check_same_dtype(input, weight)
+    return rms_norm(input, normalized_shape, weight, eps)
+
+
+@cast_by_autocast
+def mixed_dtype_fused_rms_norm_affine(
+    input: Tensor, weight: Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> Tensor:
+    """Do what ``fused_rms_norm_affine`` does, with an output of the weight's dtype."""
+    return rms_norm(input, normalized_shape, weight, eps)
+
+
+def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:
+    """Normalise by the root mean square with separate operations, and scale if there is a weight."""
+    dimensions = list(range(-len(normalized_shape), 0))
+    output = input * torch.rsqrt(input.float().square().mean(dimensions, keepdim=True) + eps)
+    if weight is None:
+        return output
+    return weight * (output.to(weight.dtype) if weight.dtype in LOW_PRECISION else output)
+
+
+class FusedLayerNormFunction:
+    """Layer normalisation without parameters, which torch differentiates."""
+
+    apply: Any = staticmethod(inspect.unwrap(fused_layer_norm))
+
+
+class FusedLayerNormAffineFunction:
+    """Layer normalisation, which torch differentiates; the output has the parameters' dtype."""
+
+    apply: Any = staticmethod(inspect.unwrap(mixed_dtype_fused_layer_norm_affine))
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        normalized_shape: Shape,
+        eps: float,
+        memory_efficient: bool = False,
+    ) -> Tensor:
+        """Return the normalised input, scaled and shifted; Megatron reads the signature."""
+        return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+class FusedRMSNormFunction:
+    """Normalisation by the root mean square without a weight, which torch differentiates."""
+
+    apply: Any = staticmethod(inspect.unwrap(fused_rms_norm))
+
+
+class FusedRMSNormAffineFunction:
+    """Normalisation by the root mean square, which torch differentiates; in the weight's dtype."""
+
+    apply: Any = staticmethod(inspect.unwrap(mixed_dtype_fused_rms_norm_affine))
+
+
+FusedLayerNormAffineMixedDtypesFunction = FusedLayerNormAffineFunction
+FusedRMSNormAffineMixedDtypesFunction = FusedRMSNormAffineFunction
+
+
+class _Norm:
+    """The arguments of torch's modules, and ``memory_efficient``, which is accepted without effect."""
 
     def __init__(
         self,
-        normalized_shape: int | Sequence[int],
+        normalized_shape: Any,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         memory_efficient: bool = False,
     ) -> None:
-        super().__init__()
-        sizes: Any = (
-            (normalized_shape,) if isinstance(normalized_shape, numbers.Integral) else normalized_shape
-        )
-        self.normalized_shape = torch.Size(sizes)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
+        super().__init__(normalized_shape, eps, elementwise_affine)  # type: ignore[call-arg]
         self.memory_efficient = memory_efficient
-        for name in self.parameter_names:
-            parameter = nn.Parameter(torch.empty(self.normalized_shape)) if elementwise_affine else None
-            self.register_parameter(name, parameter)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to one and the bias, if there is one, to zero."""
-        if self.elementwise_affine:
-            for name, value in zip(self.parameter_names, (1.0, 0.0), strict=False):
-                nn.init.constant_(self.get_parameter(name), value)
-
-    def extra_repr(self) -> str:
-        """Return the shape and the options for ``repr``."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class FusedLayerNorm(_Norm):
-    """Layer normalisation, like ``torch.nn.LayerNorm``, with the arguments of its base."""
-
-    parameter_names = ("weight", "bias")
-    if TYPE_CHECKING:  # TorchScript reads annotations at run time
-        weight: Any
-        bias: Any
+class FusedLayerNorm(_Norm, nn.LayerNorm):
+    """torch's module, which casts as autocast would."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
-        if torch.jit.is_scripting() or not input.is_cuda:  # type: ignore[attr-defined]
+        if torch.jit.is_scripting():  # type: ignore[attr-defined]
             return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-        options = self.normalized_shape, self.eps, self.memory_efficient
         if not self.elementwise_affine:
-            return fused_layer_norm(input, *options)
-        return fused_layer_norm_affine(input, self.weight, self.bias, *options)
+            return fused_layer_norm(input, self.normalized_shape, self.eps)
+        return fused_layer_norm_affine(input, self.weight, self.bias, self.normalized_shape, self.eps)
 
 
-class FusedRMSNorm(_Norm):
-    """Normalisation by the root mean square, like ``torch.nn.RMSNorm``, with the arguments of its base."""
+class FusedRMSNorm(_Norm, nn.RMSNorm):
+    """torch's module, which casts as autocast would."""
 
-    parameter_names = ("weight",)
-    if TYPE_CHECKING:
-        weight: Any
+    eps: float
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in its dtype."""
-        if not input.is_cuda:
-            return manual_rms_norm(input, self.normalized_shape, self.weight, self.eps)
-        options = self.normalized_shape, self.eps, self.memory_efficient
         if not self.elementwise_affine:
-            return fused_rms_norm(input, *options)
-        return fused_rms_norm_affine(input, self.weight, *options)
+            return fused_rms_norm(input, self.normalized_shape, self.eps)
+        return fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)
 
 
-class MixedFusedLayerNorm(FusedLayerNorm):
-    """Layer normalisation whose output has the parameters' dtype.
-
-    Arguments as its base; ``elementwise_affine`` must be true.
-
-    Raises:
-        RuntimeError: If it is not.
-    """
+class _Mixed:
+    """The arguments of the modules below; ``elementwise_affine`` must be true."""
 
     def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float = 1e-5,
-        *,
-        memory_efficient: bool = False,
-        **kwargs: Any,
+        self, normalized_shape: Any, eps: float = 1e-5, *, memory_efficient: bool = False, **kwargs: Any
     ) -> None:
-        _check_affine(type(self).__name__, kwargs)
-        super().__init__(normalized_shape, eps, True, memory_efficient)
+        if "elementwise_affine" in kwargs:
+            name = type(self).__name__
+            warnings.warn(f"{name} does not support `elementwise_affine` argument", stacklevel=2)
+            if not kwargs["elementwise_affine"]:
+                raise RuntimeError(f"{name} does not support `elementwise_affine = False`")
+        super().__init__(normalized_shape, eps, True, memory_efficient)  # type: ignore[call-arg]
+
+
+class MixedFusedLayerNorm(_Mixed, FusedLayerNorm):
+    """Layer normalisation whose output has the parameters' dtype."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the parameters' dtype."""
-        if torch.jit.is_scripting() or not input.is_cuda:  # type: ignore[attr-defined]
+        if torch.jit.is_scripting():  # type: ignore[attr-defined]
             return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-        options = self.normalized_shape, self.eps, self.memory_efficient
-        return mixed_dtype_fused_layer_norm_affine(input, self.weight, self.bias, *options)
+        shape, eps = self.normalized_shape, self.eps
+        return mixed_dtype_fused_layer_norm_affine(input, self.weight, self.bias, shape, eps)
 
 
-class MixedFusedRMSNorm(FusedRMSNorm):
-    """Normalisation by the root mean square whose output has the weight's dtype.
-
-    Arguments as its base; ``elementwise_affine`` must be true.
-
-    Raises:
-        RuntimeError: If it is not.
-    """
-
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float = 1e-5,
-        *,
-        memory_efficient: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        _check_affine(type(self).__name__, kwargs)
-        super().__init__(normalized_shape, eps, True, memory_efficient)
+class MixedFusedRMSNorm(_Mixed, FusedRMSNorm):
+    """Normalisation by the root mean square whose output has the weight's dtype."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input, in the weight's dtype."""
-        if not input.is_cuda:
-            return manual_rms_norm(input, self.normalized_shape, self.weight, self.eps)
-        options = self.normalized_shape, self.eps, self.memory_efficient
-        return mixed_dtype_fused_rms_norm_affine(input, self.weight, *options)
-
-
-def _check_affine(name: str, kwargs: dict[str, Any]) -> None:
-    if "elementwise_affine" in kwargs:
-        warnings.warn(f"{name} does not support `elementwise_affine` argument", stacklevel=3)
-        if not kwargs["elementwise_affine"]:
-            raise RuntimeError(f"{name} does not support `elementwise_affine = False`")
-
-
-def supports_custom_op() -> bool:
-    """Return whether torch can register operators written in Python; it can."""
-    return True
+        return mixed_dtype_fused_rms_norm_affine(input, self.weight, self.normalized_shape, self.eps)

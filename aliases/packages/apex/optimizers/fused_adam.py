@@ -8,35 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels import adam
 from ..kernels.adam import Adam, update
-from .fused_optimizer import (
-    Averages,
-    Closure,
-    FusedOptimizer,
-    Group,
-    evaluated,
-    gradients,
-    next_step,
-    refuse_amsgrad,
-    scale_of,
-)
+from .fused_optimizer import Closure, FusedOptimizer, Group, gradients, make_tensors, next_step, scale_of
 
 # only these have masters, as in apex
 WITH_MASTERS = (torch.float16, torch.float32)
 
 
 class FusedAdam(FusedOptimizer):
-    """Adam with decoupled weight decay (AdamW), or with L2 regularisation.
+    """``torch.optim.AdamW``, or ``torch.optim.Adam``, of float16, bfloat16 and float32.
 
-    Args:
-        params: Parameters, float16, bfloat16 or float32, or dicts that define parameter groups.
-        lr: The learning rate.
+    Args (the others are torch's):
         bias_correction: Whether the averages are corrected for their initial zeros.
-        betas: The decays of the averages of gradients and of their squares.
-        eps: Added to the denominator.
         adam_w_mode: Whether the weight decay is decoupled.
-        weight_decay: The factor of the weight decay.
         amsgrad: Not supported.
         set_grad_none: Whether ``zero_grad()`` sets gradients to None.
         capturable: Whether steps may be captured in a graph: the learning rate and the number of the step
@@ -48,9 +32,6 @@ class FusedAdam(FusedOptimizer):
     """
 
     supported = (torch.float16, torch.bfloat16, torch.float32)
-    multi_tensor_adam = staticmethod(adam.multi_tensor_adam)
-    multi_tensor_adam_capturable = staticmethod(adam.multi_tensor_adam_capturable)
-    multi_tensor_adam_capturable_master = staticmethod(adam.multi_tensor_adam_capturable_master)
 
     def __init__(
         self,
@@ -66,18 +47,14 @@ class FusedAdam(FusedOptimizer):
         capturable: bool = False,
         master_weights: bool = False,
     ) -> None:
-        refuse_amsgrad("FusedAdam", amsgrad)
         if master_weights and not capturable:
             raise RuntimeError("Master weights is currently only supported with the capturable version.")
         self.adam_w_mode = 1 if adam_w_mode else 0
-        self.set_grad_none = set_grad_none
         self.capturable = capturable
         self.master_weights = master_weights
         self.param_groups_master: list[dict[str, list[Tensor | None]]] = []
-        rate = torch.tensor(lr, dtype=torch.float32) if capturable else lr
-        defaults = {"lr": rate, "bias_correction": bias_correction, "betas": betas, "eps": eps}
-        super().__init__(params, {**defaults, "weight_decay": weight_decay})
-        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device="cuda")
+        defaults = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
+        super().__init__(params, {**defaults, "weight_decay": weight_decay}, set_grad_none, amsgrad)
         if capturable:
             self._step_supports_amp_scaling = True
 
@@ -86,8 +63,7 @@ class FusedAdam(FusedOptimizer):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         if self.capturable and group["params"]:
-            lr = torch.as_tensor(group["lr"], dtype=torch.float32)
-            group["lr"] = lr.clone().to(group["params"][0].device)
+            make_tensors(group, step=0)
         masters = [
             param.detach().clone().float() if self.master_weights else None for param in group["params"]
         ]
@@ -97,6 +73,8 @@ class FusedAdam(FusedOptimizer):
         """Load a state dict of this optimizer or of apex's; averages stay float32."""
         super().load_state_dict(dict(state_dict))
         self._restore_precision(state_dict)
+        for group in self.param_groups if self.capturable else ():
+            make_tensors(group, step=0)  # a state saved without ``capturable`` has numbers
 
     def step(
         self,
@@ -107,25 +85,19 @@ class FusedAdam(FusedOptimizer):
         grad_norms: Any = None,
         grad_scaler: Any = None,
     ) -> Any:
-        """Update the parameters; otherwise like ``FusedOptimizer.step``.
+        """Update the parameters, and return the loss if there is a closure.
 
-        Args:
-            closure: Re-evaluates the model and returns the loss.
-            grads: No longer supported, like ``output_params``, ``scale`` and ``grad_norms``.
-            output_params: No longer supported.
-            scale: No longer supported.
-            grad_norms: No longer supported.
-            grad_scaler: With ``capturable``: unscales the gradients, and decides whether to skip the step.
+        With ``capturable``, ``grad_scaler`` unscales the gradients, and decides whether to skip the step.
 
         Raises:
-            RuntimeError: If an argument is no longer supported, or a parameter is not supported.
+            RuntimeError: If another argument is given, or a parameter is not supported.
         """
         if any(argument is not None for argument in (grads, output_params, scale, grad_norms)):
             raise RuntimeError(
                 "FusedAdam has been updated.  Simply initialize it identically to torch.optim.Adam, "
                 "and call step() with no arguments."
             )
-        loss = evaluated(closure)
+        loss = None if closure is None else closure()
         with torch.no_grad():
             for group, masters in zip(self.param_groups, self.param_groups_master, strict=True):
                 if group["params"] and self.capturable:
@@ -135,33 +107,25 @@ class FusedAdam(FusedOptimizer):
         return loss
 
     def _step(self, group: Group) -> None:
-        options = self._options(group, next_step(group))
+        options = self._options(group, group["lr"], next_step(group))
         for params in self._by_dtype(group).values():
-            update(gradients(params), params, *self._averages(params), options)
+            update((gradients(params), params, *self._averages(params, torch.float32)), options)
 
     def _step_capturable(self, group: Group, masters: list[Tensor | None], grad_scaler: Any) -> None:
-        device = group["params"][0].device
-        grad_scale, found_inf = scale_of(self, grad_scaler, device)
+        grad_scale, found_inf = scale_of(self, grad_scaler, group["params"][0].device)
         self._dummy_overflow_buf.copy_(found_inf)
-        # a state saved without ``capturable`` has a number
-        step = torch.as_tensor(group.get("step", 0), dtype=torch.int, device=device).reshape(1)
-        group["step"] = step.add_((found_inf != 1).to(torch.int))
-        options = self._options(group, step)
+        step = group["step"].add_((found_inf != 1).to(torch.int))
+        options = self._options(group, group["lr"].reshape(()), step)
         master_of = dict(zip(group["params"], masters, strict=True))
         for dtype, params in self._by_dtype(group).items():
             with_masters = self.master_weights and dtype in WITH_MASTERS
-            worked_on = [master_of[param] for param in params] if with_masters else params
-            averages = self._averages(params)
-            update(gradients(params), worked_on, *averages, options, grad_scale, found_inf)
+            worked_on: Any = [master_of[param] for param in params] if with_masters else params
+            lists = gradients(params), worked_on, *self._averages(params, torch.float32)
+            update(lists, options, grad_scale, found_inf)
             if with_masters:
                 torch._foreach_copy_(params, worked_on)
 
-    def _averages(self, params: list[Tensor]) -> Averages:
-        full = torch.float32
-        return self._kept(params, "exp_avg", full), self._kept(params, "exp_avg_sq", full)
-
-    def _options(self, group: Group, step: int | Tensor) -> Adam:
-        lr = group["lr"].reshape(()) if isinstance(group["lr"], Tensor) else group["lr"]
+    def _options(self, group: Group, lr: Any, step: int | Tensor) -> Adam:
         rest = self.adam_w_mode, group["bias_correction"], group["weight_decay"]
-        options: list[Any] = [lr, *group["betas"], group["eps"], step, *rest]
-        return Adam(*options)
+        values: list[Any] = [lr, *group["betas"], group["eps"], step, *rest]
+        return Adam(*values)

@@ -13,40 +13,41 @@ from ..kernels.tensor_lists import LOW_PRECISION, check_dense
 
 Closure = Callable[[], Any]
 Group = dict[str, Any]
-Averages = tuple[list[Tensor], list[Tensor]]
 
 
 class FusedOptimizer(torch.optim.Optimizer):
     """An optimizer that groups the parameters of a group by dtype, and updates those of one dtype at once.
 
-    ``zero_grad()`` sets gradients to None if ``set_grad_none`` is true.
+    ``zero_grad()`` sets gradients to None if ``set_grad_none``; ``amsgrad`` raises ``RuntimeError``.
     """
 
-    set_grad_none: bool
     supported: tuple[torch.dtype, ...] = (torch.float16, torch.float32)
     advice_on_sparse = ", please consider SparseAdam instead"
 
-    def _flag(self) -> Tensor:
-        device = self.param_groups[0]["params"][0].device
-        return torch.zeros(1, dtype=torch.int, device=device)
+    def __init__(
+        self, params: Any, defaults: Group, set_grad_none: bool = True, amsgrad: bool = False
+    ) -> None:
+        if amsgrad:
+            raise RuntimeError(f"{type(self).__name__} does not support the AMSGrad variant.")
+        super().__init__(params, defaults)
+        self.set_grad_none = set_grad_none
+        self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=self._device())
 
-    def zero_grad(self) -> None:  # type: ignore[override]
-        """Set the gradients to None, or to zero if the optimizer was created so."""
-        super().zero_grad(set_to_none=self.set_grad_none)
+    def _device(self) -> torch.device:
+        params: list[Tensor] = [param for group in self.param_groups for param in group["params"]]
+        return params[0].device
+
+    def zero_grad(self, set_to_none: bool | None = None) -> None:
+        """Set the gradients to None or to zero, by default as the optimizer was created."""
+        super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters.
-
-        Args:
-            closure: Re-evaluates the model and returns the loss.
-
-        Returns:
-            The loss, if there is a closure.
+        """Update the parameters, and return the loss if there is a closure.
 
         Raises:
             RuntimeError: If a gradient is sparse, or a parameter is not supported.
         """
-        loss = evaluated(closure)
+        loss = None if closure is None else closure()
         with torch.no_grad():
             self._step_all()
         return loss
@@ -59,22 +60,17 @@ class FusedOptimizer(torch.optim.Optimizer):
         raise NotImplementedError
 
     def _by_dtype(self, group: Group) -> dict[torch.dtype, list[Tensor]]:
-        """Return the parameters of a group that have gradients, by dtype.
-
-        Raises:
-            RuntimeError: If a gradient is sparse, a dtype is not supported, or a layout has gaps.
-        """
+        """Return the parameters of a group that have gradients, by dtype."""
         sorts: dict[torch.dtype, list[Tensor]] = {}
+        name = type(self).__name__
         for param in group["params"]:
-            grad = param.grad
-            if grad is not None:
-                if grad.layout != torch.strided:
-                    name = type(self).__name__
+            if param.grad is not None:
+                if param.grad.layout != torch.strided:
                     raise RuntimeError(f"{name} does not support sparse gradients{self.advice_on_sparse}")
                 sorts.setdefault(param.dtype, []).append(param)
         for dtype, params in sorts.items():
             if dtype not in self.supported:
-                raise RuntimeError(f"{type(self).__name__} only support fp16 and fp32.")
+                raise RuntimeError(f"{name} only support fp16 and fp32.")
             check_dense(params)
         return sorts
 
@@ -85,6 +81,11 @@ class FusedOptimizer(torch.optim.Optimizer):
             if key not in state:
                 state[key] = torch.zeros_like(param, dtype=dtype)
         return [state[key] for state in states]
+
+    def _averages(
+        self, params: Sequence[Tensor], dtype: torch.dtype | None = None
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        return self._kept(params, "exp_avg", dtype), self._kept(params, "exp_avg_sq", dtype)
 
     def _restore_precision(self, state_dict: Mapping[str, Any]) -> None:
         """Restore the saved float32 state of low-precision parameters from a state dict.
@@ -100,16 +101,6 @@ class FusedOptimizer(torch.optim.Optimizer):
                         self.state[param][key] = value.to(param.device, copy=True)
 
 
-def refuse_amsgrad(name: str, amsgrad: bool) -> None:
-    """Reject a variant for which apex has no kernel.
-
-    Raises:
-        RuntimeError: If it is requested.
-    """
-    if amsgrad:
-        raise RuntimeError(f"{name} does not support the AMSGrad variant.")
-
-
 def gradients(params: Sequence[Tensor]) -> list[Tensor]:
     """Return the gradients of parameters that have them."""
     return [grad for param in params if (grad := param.grad) is not None]
@@ -121,9 +112,12 @@ def next_step(group: Group) -> int:
     return int(group["step"])
 
 
-def evaluated(closure: Closure | None) -> Any:
-    """Return the result of a closure, or None if there is none."""
-    return closure() if closure is not None else None
+def make_tensors(group: Group, **values: Any) -> None:
+    """Replace a group's learning rate and step, by default ``values``, with new tensors for graphs."""
+    device = group["params"][0].device
+    for name, dtype, shape in (("lr", torch.float32, ()), ("step", torch.int, (1,))):
+        value = torch.as_tensor(group.get(name, values.get(name)), dtype=dtype)
+        group[name] = value.reshape(shape).clone().to(device)
 
 
 def scale_of(optimizer: torch.optim.Optimizer, grad_scaler: Any, device: torch.device) -> tuple[Any, Tensor]:

@@ -11,6 +11,8 @@ from torch import Tensor
 class LARC:
     """Scales or clips each tensor's gradient by the ratio of its norms before an optimizer's step.
 
+    All other attributes and methods are the optimizer's.
+
     Args:
         optimizer: The optimizer; its weight decay is applied here.
         trust_coefficient: The factor of the ratio of norms.
@@ -26,16 +28,8 @@ class LARC:
         self.eps = eps
         self.clip = clip
 
-    def __getstate__(self) -> Any:
-        return self.optim.__getstate__()
-
-    def __setstate__(self, state: Any) -> None:
-        self.optim.__setstate__(state)
-
-    @property
-    def state(self) -> Any:
-        """The optimizer's state."""
-        return self.optim.state
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__.get("optim"), name)
 
     def __repr__(self) -> str:
         return repr(self.optim)
@@ -48,22 +42,6 @@ class LARC:
     @param_groups.setter
     def param_groups(self, value: Any) -> None:
         self.optim.param_groups = value
-
-    def state_dict(self) -> Any:
-        """Return the optimizer's state dict."""
-        return self.optim.state_dict()
-
-    def load_state_dict(self, state_dict: Any) -> None:
-        """Load a state dict of the optimizer."""
-        self.optim.load_state_dict(state_dict)
-
-    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
-        """Set the gradients to zero or to None, as the optimizer does."""
-        self.optim.zero_grad(*args, **kwargs)
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group to the optimizer."""
-        self.optim.add_param_group(param_group)
 
     def step(self) -> None:
         """Scale the gradients in place, and run the optimizer's step."""

@@ -18,11 +18,6 @@ def convert_syncbn_model(
 ) -> nn.Module:
     """Replace all batch normalisation in ``module`` with ``SyncBatchNorm``.
 
-    Args:
-        module: The module; its submodules are replaced in place.
-        process_group: The processes over which statistics are computed; None for all.
-        channel_last: Whether channels are the last dimension of inputs.
-
     Returns:
         The module, or its replacement.
     """
@@ -49,23 +44,11 @@ def _converted(module: Any, process_group: Any, channel_last: bool) -> SyncBatch
 
 
 def create_syncbn_process_group(group_size: int) -> Any:
-    """Split all processes into groups of neighbours.
-
-    Args:
-        group_size: How many processes a group has; 0 for all, which needs no group.
-
-    Returns:
-        The group of this process.
-    """
+    """Split all processes into groups of ``group_size``, and return this one's; 0 is one group of all."""
     if group_size == 0:
         return None
     world_size = torch.distributed.get_world_size()
     assert world_size >= group_size
     assert world_size % group_size == 0
-    own = None
-    for first in range(0, world_size, group_size):  # every process takes part in making each group
-        group = torch.distributed.new_group(ranks=list(range(first, first + group_size)))
-        if first <= torch.distributed.get_rank() < first + group_size:
-            own = group
-    assert own is not None
+    own, _ = torch.distributed.new_subgroups(group_size)  # type: ignore[no-untyped-call]
     return own

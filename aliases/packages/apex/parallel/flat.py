@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+import torch._utils
 import torch.distributed as dist
 from torch import Tensor
 
-from ..kernels.flattening import flatten as flatten
-from ..kernels.flattening import unflatten as unflatten
-
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def flatten(bucket: Sequence[Tensor]) -> Tensor:
+    """Return the elements of all tensors, which must have one type, in one dimension."""
+    return torch._utils._flatten_dense_tensors(bucket)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def unflatten(coalesced: Tensor, bucket: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return views of a flat tensor with the shapes of the tensors in ``bucket``."""
+    return torch._utils._unflatten_dense_tensors(coalesced, bucket)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -32,13 +39,7 @@ def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
 def apply_flat_dist_call(
     bucket: Sequence[Tensor], call: Callable[..., Any], extra_args: Sequence[Any] | None = None
 ) -> None:
-    """Run a collective on tensors of one type, in place; ``all_reduce`` averages them.
-
-    Args:
-        bucket: The tensors.
-        call: The collective, such as ``torch.distributed.broadcast``.
-        extra_args: Its arguments after the tensor.
-    """
+    """Run a collective with more arguments on tensors of one type, in place; ``all_reduce`` averages them."""
     coalesced = flatten(bucket)
     call(coalesced, *(extra_args or ()))
     if call is dist.all_reduce:

@@ -12,28 +12,23 @@ import torch
 
 
 def main(arguments: list[str]) -> int:
-    """Run a script in ``--world-size`` processes, or in one per device.
-
-    Args:
-        arguments: The script and its arguments.
+    """Run a script with its arguments in ``--world-size`` processes, or in one per device.
 
     Returns:
         The highest exit status.
     """
-    size = torch.cuda.device_count()
-    if "--world-size" in arguments:
-        size = int(arguments[arguments.index("--world-size") + 1])
-    else:
-        arguments = [*arguments, "--world-size", str(size)]
-    workers = [_started([*arguments, "--rank", str(rank)], rank) for rank in range(size)]
+    if "--world-size" not in arguments:
+        arguments = [*arguments, "--world-size", str(torch.cuda.device_count())]
+    size = int(arguments[arguments.index("--world-size") + 1])
+    workers = [_started([sys.executable, *arguments, "--rank", str(rank)], rank) for rank in range(size)]
     return max(worker.wait() for worker in workers)
 
 
-def _started(arguments: list[str], rank: int) -> subprocess.Popen[bytes]:
+def _started(command: list[str], rank: int) -> subprocess.Popen[bytes]:
     if rank == 0:
-        return subprocess.Popen([sys.executable, *arguments])
+        return subprocess.Popen(command)
     with open(f"GPU_{rank}.log", "wb") as log:
-        return subprocess.Popen([sys.executable, *arguments], stdout=log)
+        return subprocess.Popen(command, stdout=log)
 
 
 if __name__ == "__main__":

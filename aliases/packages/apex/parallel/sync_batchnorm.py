@@ -1,5 +1,3 @@
 """Batch normalisation with the statistics of all processes, under its name without apex's extension."""
 
 from .optimized_sync_batchnorm import SyncBatchNorm as SyncBatchNorm
-from .optimized_sync_batchnorm import SyncBatchnormFunction as SyncBatchnormFunction
-from .optimized_sync_batchnorm_kernel import ReduceOp as ReduceOp

@@ -1,14 +1,6 @@
-"""The remaining parts of Megatron's transformers: fused functions, process groups, and micro-batches."""
+"""The fused functions of Megatron's transformers; the rest of apex.transformer moved to Megatron."""
 
-from . import functional, parallel_state, pipeline_parallel, utils
+from . import functional
 from .enums import AttnMaskType, AttnType, LayerType
 
-__all__ = [
-    "AttnMaskType",
-    "AttnType",
-    "LayerType",
-    "functional",
-    "parallel_state",
-    "pipeline_parallel",
-    "utils",
-]
+__all__ = ["AttnMaskType", "AttnType", "LayerType", "functional"]

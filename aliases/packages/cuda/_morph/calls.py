@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from morph import toml
+from morph.base import toml
 from morph.kernels.libraries import numbers
 
 from . import handles
@@ -138,7 +138,7 @@ _UNCHANGED = {"cuCtxGetDevice", "cuCtxSynchronize", "cuStreamGetCtx"}
 
 @functools.cache
 def _driver_names() -> frozenset[str]:
-    from morph.tables import library
+    from morph.backends.tables import library
 
     return frozenset(library.load("libcuda").releases["libcuda.so.1"])
 

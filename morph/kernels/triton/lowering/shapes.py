@@ -1,4 +1,4 @@
-"""What changes the shape of a tensor, or the places of its elements."""
+"""Operations that change the shape of a tensor, or the places of its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the values of a kernel are used: what is needed more than once, and what is part of an address."""
+"""The uses of a kernel's values: those needed more than once, and those that are part of an address."""
 
 from __future__ import annotations
 

@@ -206,9 +206,12 @@ void install_unboxed() {
   }
 }
 
-template <class Op>
-void install_for_lists() {
-  install_unboxed<Op, UnboxedForLists>();
-}
-
 }  // namespace software
+
+#define DECLARE_OPERATOR(name) struct name;
+#define INSTALL_OPERATOR(name) install_unboxed<at::_ops::name>();
+// Defines the function that installs a list of operators: as torch declares them, or forward declarations, which
+// stay without a definition, where a release of torch lacks them.
+#define INSTALLS(function, OPERATORS)                        \
+  namespace at::_ops { OPERATORS(DECLARE_OPERATOR) }         \
+  namespace software { void function() { OPERATORS(INSTALL_OPERATOR) } }

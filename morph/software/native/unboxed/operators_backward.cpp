@@ -24,18 +24,4 @@
   _(reflection_pad1d_backward) _(reflection_pad2d_backward) _(replication_pad1d_backward) \
   _(replication_pad2d_backward)
 
-namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
-#define DECLARE(operator_name) struct operator_name;
-OPERATORS(DECLARE)
-#undef DECLARE
-}  // namespace at::_ops
-
-namespace software {
-
-void install_backward_operators() {
-#define INSTALL(operator_name) install_unboxed<at::_ops::operator_name>();
-  OPERATORS(INSTALL)
-#undef INSTALL
-}
-
-}  // namespace software
+INSTALLS(install_backward_operators, OPERATORS)

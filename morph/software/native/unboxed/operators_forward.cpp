@@ -46,18 +46,4 @@
   _(bernoulli) _(bernoulli_p) _(multinomial) _(normal_Tensor_Tensor) _(normal_Tensor_float) _(normal_float_Tensor) \
   _(poisson) _(_standard_gamma)
 
-namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
-#define DECLARE(operator_name) struct operator_name;
-OPERATORS(DECLARE)
-#undef DECLARE
-}  // namespace at::_ops
-
-namespace software {
-
-void install_forward_operators() {
-#define INSTALL(operator_name) install_unboxed<at::_ops::operator_name>();
-  OPERATORS(INSTALL)
-#undef INSTALL
-}
-
-}  // namespace software
+INSTALLS(install_forward_operators, OPERATORS)

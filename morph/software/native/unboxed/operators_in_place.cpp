@@ -21,18 +21,4 @@
   _(bernoulli__float) _(bernoulli__Tensor) _(random_) _(random__from) _(random__to) _(exponential_) _(log_normal_) \
   _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_)
 
-namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
-#define DECLARE(operator_name) struct operator_name;
-OPERATORS(DECLARE)
-#undef DECLARE
-}  // namespace at::_ops
-
-namespace software {
-
-void install_in_place_operators() {
-#define INSTALL(operator_name) install_unboxed<at::_ops::operator_name>();
-  OPERATORS(INSTALL)
-#undef INSTALL
-}
-
-}  // namespace software
+INSTALLS(install_in_place_operators, OPERATORS)

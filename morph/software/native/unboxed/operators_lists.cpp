@@ -44,22 +44,16 @@
   _(_fused_sgd__tensor_lr) _(_fused_adagrad_) _(_fused_adagrad__tensor_lr) \
   _(_amp_foreach_non_finite_check_and_unscale_) _(_amp_update_scale_)
 
-namespace at::_ops {  // as torch declares them, or forward declarations where torch lacks them
-#define DECLARE(operator_name) struct operator_name;
-FOREACH(DECLARE)
-FUSED(DECLARE)
-#undef DECLARE
+#define INSTALL_FOR_LISTS(name) install_unboxed<at::_ops::name, UnboxedForLists>();
+
+INSTALLS(install_fused_operators, FUSED)
+
+namespace at::_ops {
+FOREACH(DECLARE_OPERATOR)
 }  // namespace at::_ops
 
 namespace software {
 
-void install_list_operators() {
-#define INSTALL(operator_name) install_for_lists<at::_ops::operator_name>();
-  FOREACH(INSTALL)
-#undef INSTALL
-#define INSTALL(operator_name) install_unboxed<at::_ops::operator_name>();
-  FUSED(INSTALL)
-#undef INSTALL
-}
+void install_list_operators() { FOREACH(INSTALL_FOR_LISTS) }
 
 }  // namespace software

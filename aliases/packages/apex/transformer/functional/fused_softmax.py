@@ -8,25 +8,45 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...kernels.scaled_softmax import get_batch_per_block
+from ..._autocast_utils import cast_by_autocast
+from ...kernels import scaled_softmax
 from ..enums import AttnMaskType as AttnMaskType
-from .softmax_functions import GenericScaledMaskedSoftmax as GenericScaledMaskedSoftmax
-from .softmax_functions import ScaledMaskedSoftmax as ScaledMaskedSoftmax
-from .softmax_functions import ScaledSoftmax as ScaledSoftmax
-from .softmax_functions import ScaledUpperTriangMaskedSoftmax as ScaledUpperTriangMaskedSoftmax
-from .softmax_functions import generic_scaled_masked_softmax as generic_scaled_masked_softmax
-from .softmax_functions import scaled_masked_softmax as scaled_masked_softmax
-from .softmax_functions import scaled_upper_triang_masked_softmax as scaled_upper_triang_masked_softmax
 
 LONGEST = 16384
+
+
+@cast_by_autocast
+def scaled_masked_softmax(inputs: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Return the softmax of scaled scores, without those where the mask is 1; a fully masked row is zero."""
+    if mask is None:
+        return scaled_softmax.forward(inputs, scale)
+    return scaled_softmax.masked_forward(inputs, mask, scale)
+
+
+@cast_by_autocast
+def generic_scaled_masked_softmax(inputs: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """Do what ``scaled_masked_softmax`` does, for any number of keys."""
+    return scaled_softmax.masked_forward(inputs, mask, scale)
+
+
+@cast_by_autocast
+def scaled_upper_triang_masked_softmax(inputs: Tensor, _: Any, scale: float) -> Tensor:
+    """Compute the softmax of scaled scores, without the keys after each query; ``_`` is ignored."""
+    assert inputs.size(-2) == inputs.size(-1), "causal mask is only for self attention"
+    return scaled_softmax.causal_forward(inputs.flatten(0, 1), scale).view(inputs.shape)
+
+
+FUNCTIONS: dict[AttnMaskType, Callable[..., Tensor]] = {
+    AttnMaskType.causal: scaled_upper_triang_masked_softmax,
+    AttnMaskType.padding: scaled_masked_softmax,
+}
 
 
 class FusedScaleMaskSoftmax(nn.Module):
     """The softmax of scaled and masked scores.
 
     Args:
-        input_in_fp16: Whether scores are in float16.
-        input_in_bf16: Whether scores are in bfloat16.
+        input_in_fp16: Whether scores are in float16, like ``input_in_bf16`` in bfloat16.
         attn_mask_type: What the mask hides.
         scaled_masked_softmax_fusion: Whether the functions for low precision may be used.
         mask_func: Otherwise masks scores: called with the scores and the mask.
@@ -62,23 +82,12 @@ class FusedScaleMaskSoftmax(nn.Module):
         self.softmax_in_fp32 = softmax_in_fp32
         self.scale = scale
         if scaled_masked_softmax_fusion:
-            self.fused_softmax_func = self._function(attn_mask_type)
-
-    @staticmethod
-    def _function(attn_mask_type: AttnMaskType) -> Callable[..., Tensor]:
-        if attn_mask_type == AttnMaskType.causal:
-            return scaled_upper_triang_masked_softmax
-        if attn_mask_type == AttnMaskType.padding:
-            return scaled_masked_softmax
-        raise ValueError("Invalid attn_mask_type.")
+            if attn_mask_type not in FUNCTIONS:
+                raise ValueError("Invalid attn_mask_type.")
+            self.fused_softmax_func = FUNCTIONS[attn_mask_type]
 
     def forward(self, input: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the probabilities.
-
-        Args:
-            input: The scores, of shape (batch, heads, queries, keys).
-            mask: The mask for ``mask_func``; true where a score is masked.
-        """
+        """Return the probabilities of scores of shape (batch, heads, queries, keys)."""
         assert input.dim() == 4
         if self.is_kernel_available(mask, *input.size()):
             return self.forward_fused_softmax(input, mask)
@@ -88,7 +97,7 @@ class FusedScaleMaskSoftmax(nn.Module):
         """Return whether apex has a kernel for scores of this shape."""
         attentions = b * np
         divisible = sq % 4 == sk % 4 == attentions % 4 == 0
-        known = self.attn_mask_type in (AttnMaskType.causal, AttnMaskType.padding)
+        known = self.attn_mask_type in FUNCTIONS
         allowed = self.scaled_masked_softmax_fusion and self.input_in_float16
         if not (allowed and known and divisible and 16 < sk <= LONGEST):
             return False
@@ -111,28 +120,4 @@ class FusedScaleMaskSoftmax(nn.Module):
     @staticmethod
     def get_batch_per_block(sq: int, sk: int, b: int, np: int) -> int:
         """Return the number of rows in a block of apex's kernel."""
-        return get_batch_per_block(sq, sk, b, np)
-
-
-class GenericFusedScaleMaskSoftmax(FusedScaleMaskSoftmax):
-    """The softmax of scaled and masked scores, of any number of keys.
-
-    The arguments are those of ``FusedScaleMaskSoftmax``.
-    """
-
-    def __init__(
-        self,
-        input_in_fp16: bool,
-        input_in_bf16: bool,
-        scaled_masked_softmax_fusion: bool,
-        mask_func: Callable[[Tensor, Tensor], Tensor],
-        softmax_in_fp32: bool,
-        scale: float | None,
-    ) -> None:
-        kind, fusion = AttnMaskType.padding, scaled_masked_softmax_fusion
-        super().__init__(input_in_fp16, input_in_bf16, kind, fusion, mask_func, softmax_in_fp32, scale)
-        self.fused_softmax_func = generic_scaled_masked_softmax
-
-    def is_kernel_available(self, mask: Any, b: int, np: int, sq: int, sk: int) -> bool:
-        """Return whether the function for low precision may be used."""
-        return self.scaled_masked_softmax_fusion and sk > 0
+        return scaled_softmax.get_batch_per_block(sq, sk, b, np)

@@ -1,1 +1,0 @@
-"""The focal loss of detectors, in the module of that name."""

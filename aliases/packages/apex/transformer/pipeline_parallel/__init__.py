@@ -1,3 +1,0 @@
-"""Micro-batches; megatron.core has the pipeline schedules."""
-
-from . import utils as utils

@@ -1,0 +1,1 @@
+"""The documentation: pages, figures, and what makes a site of them."""

@@ -1,0 +1,171 @@
+"""The tables of the pages on evidence, as Markdown."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from docs.generate.figures import Run, idioms, record, runs
+from docs.generate.tables import table
+from morph.backends.tables import interfaces
+from morph.backends.tables.decisions import ROOT
+from morph.backends.tables.table import Facts, Status
+from morph.evidence.coverage.evidence import Rung
+from morph.evidence.coverage.matrix import Matrix, build
+
+
+def suites() -> str:
+    """Return the runs of other people's suites, and of comparisons of our own, by group."""
+    parts = []
+    for group, title in record("suites")["groups"].items():
+        rows = [
+            [_suite(run), _passed(run.passed, run.of), _when(run.date, run.commit)] for run in runs(group)
+        ]
+        parts += [f"## {title}", table(["suite", "passed", "recorded"], rows)]
+    return "\n\n".join(parts)
+
+
+def repositories() -> str:
+    """Return the public repositories that were run."""
+    rows = [
+        [
+            f"**{row['repository']}** at {row['at']}<br>{row['run']}<br>*{row['numbers']}*",
+            row["cpu"],
+            row["npu"],
+            _when(row["date"], row["commit"]),
+        ]
+        for row in record("repositories")["repository"]
+    ]
+    return table(["repository, command, *numbers*", "cpu", "npu", "recorded"], rows)
+
+
+def releases() -> str:
+    """Return the combinations of releases that were tested."""
+    of = record("releases")["idioms"]["of"]
+    rows = [
+        [
+            _combination(row),
+            _passed(row.get("passed"), row.get("of")),
+            _passed(row.get("idioms"), of),
+            _passed(row.get("ported"), row.get("ported_of")),
+            _when(row["date"], row["commit"]),
+        ]
+        for row in record("releases")["release"]
+    ]
+    return table(["releases", "tests", "idioms, cpu", "idioms, npu", "recorded"], rows)
+
+
+def speed() -> str:
+    """Return the measured ratios, by group."""
+    parts = []
+    for group, title in record("speed")["groups"].items():
+        parts += [f"## {title}", record("speed")["notes"][group], _ratios(record("speed")[group])]
+    return "\n\n".join(parts)
+
+
+def backends() -> str:
+    """Return how much of torch.cuda each backend serves."""
+    matrix = build()
+    rows = [
+        [_backend(facts), served(matrix, facts), matrix.by_use(facts.name), rungs(matrix, facts)]
+        for facts in matrix.backends
+    ]
+    return table(["backend", f"public names, of {public(matrix)}", "by use", "evidence"], rows)
+
+
+def rungs(matrix: Matrix, facts: Facts) -> str:
+    """Return the evidence for a backend's names, the strongest first: "vendor wheel (302 names)"."""
+    counts = matrix.count_rungs(facts.name)
+    return ", ".join(f"{_rung(rung, facts)} ({counts[rung]})" for rung in Rung if counts[rung])
+
+
+def packages() -> str:
+    """Return the served packages, and how many of their names work."""
+    rows = []
+    for name in interfaces.names():
+        if name != ROOT:
+            matrix = build(interface=name)
+            first = matrix.backends[0]
+            release = matrix.release.rpartition(" ")[2]
+            count = _passed(served(matrix, first), public(matrix))
+            rows.append([f"`{name}`", release, count, matrix.by_use(first.name)])
+    return table(["package", "interface of release", "names served", "by use"], rows)
+
+
+def holding() -> str:
+    """Return how many idioms of CUDA programs hold on each platform."""
+    total, failing = idioms()
+    rows = [[f"`{name}`", f"{total - len(gaps)} of {total}"] for name, gaps in failing.items()]
+    return table(["platform", "idioms that hold"], rows)
+
+
+def gaps() -> str:
+    """Return the reasons for the idioms that do not hold."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for platform, failing in idioms()[1].items():
+        for idiom, reason in failing.items():
+            reasons.setdefault(reason, {}).setdefault(idiom, []).append(platform)
+    rows = [
+        [reason, ", ".join(f"`{name}`" for name in found), ", ".join(dict.fromkeys(sum(found.values(), [])))]
+        for reason, found in reasons.items()
+    ]
+    return table(["why", "idioms", "platforms"], rows)
+
+
+def _suite(run: Run) -> str:
+    part = f": {run.part}" if run.part else ""
+    more = "".join(f"<br>*{text}*" for text in (run.shown, run.rest) if text)
+    return f"**{run.suite}** {run.release}{part}{more}"
+
+
+def _passed(passed: int | None, of: int | None) -> str:
+    return "" if passed is None else f"{passed:,} of {of:,}"
+
+
+def _when(date: datetime.date, commit: str) -> str:
+    return f"{date} `{commit}`"
+
+
+def _combination(row: Mapping[str, Any]) -> str:
+    vendor = f", torch_npu {row['torch_npu']}" if "torch_npu" in row else ""
+    rest = f"<br>*{row['rest']}*" if "rest" in row else ""
+    return f"torch {row['torch']} ({row['build']}){vendor}, Python {row['python']}{rest}"
+
+
+def _ratios(rows: Sequence[Mapping[str, Any]]) -> str:
+    is_compared = any("transfer" in row for row in rows)
+    heading = ["work", "measured", *(["`transfer_to_npu`"] if is_compared else []), "recorded"]
+    return table(heading, [_measured(row, is_compared) for row in rows])
+
+
+def _measured(row: Mapping[str, Any], is_compared: bool) -> list[str]:
+    against = f", against {row['against']}" if "against" in row else ""
+    others = [_ratio(row["transfer"]) if "transfer" in row else ""] if is_compared else []
+    measured = row["told"] if "told" in row else _ratio(row["ratio"])
+    return [f"{row['work']}{against}", measured, *others, _when(row["date"], row["commit"])]
+
+
+def _ratio(value: float | Sequence[float]) -> str:
+    least_and_most = value if isinstance(value, list) else [value]
+    return " to ".join(f"{each:.2f}" for each in least_and_most)
+
+
+def _backend(facts: Facts) -> str:
+    package = f", {facts.distribution} {facts.releases}" if facts.distribution and facts.releases else ""
+    return f"{facts.title} (`{facts.name}`{package})"
+
+
+def served(matrix: Matrix, facts: Facts) -> int:
+    """Return how many public names a backend serves."""
+    counts = matrix.count(facts.name)
+    return sum(counts.values()) - counts[Status.MISSING]
+
+
+def public(matrix: Matrix) -> int:
+    """Return how many public names there are."""
+    return sum(matrix.count(matrix.backends[0].name).values())
+
+
+def _rung(rung: Rung, facts: Facts) -> str:
+    return "the software device" if facts.name == "cpu" and rung is Rung.HARDWARE else rung.value

@@ -1,0 +1,93 @@
+"""The table of the README, made of the same figures as the pages on evidence.
+
+``python -m docs.generate.front`` writes it anew.
+"""
+
+from __future__ import annotations
+
+from docs.generate.evidence import public, rungs, served
+from docs.generate.figures import idioms, record, runs
+from docs.generate.rooms import ROOT
+from docs.generate.tables import table
+from morph.backends.tables.table import Facts
+from morph.evidence.coverage.matrix import Matrix, build
+
+README = ROOT / "README.md"
+BEGIN, END = "<!-- written by python -m docs.generate.front -->\n", "<!-- end -->\n"
+
+
+def main() -> None:
+    """Write the table into the README."""
+    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def written(text: str) -> str:
+    """Return the README with the table as it is now."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{front()}\n\n{END}{rest.partition(END)[2]}"
+
+
+def front() -> str:
+    """Return the table: what works, how much of it, and how we know."""
+    matrix = build()
+    rows = [_backend(matrix, facts) for facts in matrix.backends]
+    rows += [_idioms(), _repositories(), *_suites(), _releases()]
+    return table(["what", "works", "how we know"], rows)
+
+
+def _backend(matrix: Matrix, facts: Facts) -> list[str]:
+    names = f"{served(matrix, facts)} of {public(matrix)} names, {matrix.by_use(facts.name)} by use"
+    return [f"{facts.title} (`{facts.name}`)", names, f"[names]({_page('index')}): {rungs(matrix, facts)}"]
+
+
+def _idioms() -> list[str]:
+    total, failing = idioms()
+    held = {name: total - len(gaps) for name, gaps in failing.items()}
+    works = f"{held['cpu']} of {total} on the CPU, {held['npu']} on the real torch_npu"
+    return ["idioms of CUDA programs", works, f"[each an assertion]({_page('idioms')}) in morph's own tests"]
+
+
+def _repositories() -> list[str]:
+    rows = record("repositories")["repository"]
+    held = [sum(row[name] == "yes" for row in rows) for name in ("cpu", "npu")]
+    works = f"{held[0]} of {len(rows)} on the CPU, {held[1]} on the real torch_npu"
+    return ["public repositories", works, f"[run unchanged]({_page('repositories')}) at a pinned commit"]
+
+
+def _suites() -> list[list[str]]:
+    names = {
+        "programs": "tests that others wrote for CUDA",
+        "triton": "tests of kernels in Triton",
+        "extensions": "tests of public CUDA C++ extensions",
+    }
+    return [_group(group, name) for group, name in names.items()]
+
+
+def _group(group: str, name: str) -> list[str]:
+    numbers = [(run.passed, run.of) for run in runs(group) if run.passed is not None and run.of]
+    works = f"{sum(passed for passed, _ in numbers):,} of {sum(of for _, of in numbers):,} pass, on the CPU"
+    return [name, works, f"[{len(numbers)} suites]({_page('suites')}), and why the others do not"]
+
+
+def _releases() -> list[str]:
+    rows = record("releases")["release"]
+    found = [_range(row[name] for row in rows) for name in ("torch", "python")]
+    works = f"torch {found[0]}, Python {found[1]}"
+    return [
+        "releases",
+        works,
+        f"[{len(rows)} combinations]({_page('releases')}) of torch, torch_npu and Python",
+    ]
+
+
+def _range(versions: object) -> str:
+    ordered = sorted({tuple(map(int, each.split(".")[:2])) for each in versions})  # type: ignore[attr-defined]
+    return " to ".join(".".join(map(str, each)) for each in (ordered[0], ordered[-1]))
+
+
+def _page(name: str) -> str:
+    return f"docs/evidence/{name}.md"
+
+
+if __name__ == "__main__":
+    main()

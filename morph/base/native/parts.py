@@ -1,0 +1,62 @@
+"""The libraries that are built against torch: extension modules, by the folders of their sources."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import NamedTuple
+
+from morph.base.native import compiling
+from morph.base.native.library import Library, Recipe, Unit, digest, together
+from morph.base.native.target import Target
+
+PACKAGE = pathlib.Path(__file__).parents[2]
+
+
+class Part(NamedTuple):
+    """One of these libraries.
+
+    Attributes:
+        name: Its module's name.
+        root: The folder of its sources, to which their includes are relative.
+        folders: The folders below it whose files are one translation unit each, the slowest first.
+    """
+
+    name: str
+    root: pathlib.Path
+    folders: tuple[str, ...]
+
+    def file(self, target: Target) -> str:
+        """Return its file name, which differs for each target, source and option of the compiler."""
+        identity = [self.name, *self.folders, *target.identity, *compiling.FLAGS]
+        return f"{self.name}-{digest(identity, [self.root])}{target.suffix}"
+
+    def units(self) -> tuple[Unit, ...]:
+        """Return its translation units."""
+        named = {folder: folder if folder != "." else self.name for folder in self.folders}
+        return tuple(together(name, (self.root / folder).glob("*.cpp")) for folder, name in named.items())
+
+    def library(self) -> Library:
+        """Return the library for the installed torch."""
+        return Library(self.name, pathlib.Path(self.file(Target.installed())), self._recipe)
+
+    def _recipe(self) -> Recipe:
+        options = compiling.options(self.name, Target.installed(), compiling.include_folders())
+        return Recipe(digest([], [self.root]), self.units(), (*options, f"-I{self.root}"), compiling.links())
+
+
+def parts(package: pathlib.Path = PACKAGE) -> dict[str, Part]:
+    """Return the parts of morph's package.
+
+    The boxed device does all that the device does, and compiles sooner; an operator takes a microsecond more.
+
+    Args:
+        package: The folder of the package, or of a copy.
+    """
+    software = package / "software" / "native"
+    boxed = ("module", "operators", "memory", "device")
+    return {
+        "boxed_device": Part("software_device", software, boxed),
+        "device": Part("software_device", software, ("unboxed", *boxed)),
+        "collective": Part("software_collective", software, ("collective",)),
+        "seam": Part("seam", package / "device" / "seam", (".",)),
+    }

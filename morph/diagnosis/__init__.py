@@ -1,5 +1,0 @@
-"""The survey behind ``morph info`` and ``morph doctor``: this environment, and its devices."""
-
-from morph.diagnosis.survey import Activation, Device, Package, Presence, Survey, survey
-
-__all__ = ["Activation", "Device", "Package", "Presence", "Survey", "survey"]

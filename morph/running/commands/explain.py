@@ -1,0 +1,175 @@
+"""``morph explain NAME``: how each backend serves a CUDA name, or a name of a served package, and why."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from morph.base.errors import MorphError
+
+if TYPE_CHECKING:
+    from morph.backends.tables.rows import Row
+
+EXAMPLE = "explain torch.cuda.CUDAGraph --backend npu"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument(
+        "name", metavar="NAME", help="a dotted name, or its end: torch.cuda.CUDAGraph, CUDAGraph"
+    )
+    parser.add_argument("--backend", help="show only this backend")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.epilog = "Exit status: 0, or 2 if there is no such name."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print how the name is served, and return 0.
+
+    Raises:
+        MorphError: If there is no such name; the message suggests similar ones.
+    """
+    from morph.backends.tables import interfaces
+
+    name, others = _full_name(arguments.name)
+    if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
+        rows = _rows(name, arguments.backend)
+    else:
+        name, rows = _rows_of_torch(name, arguments.backend)
+    if arguments.json:
+        print(json.dumps({backend: _fields(row, backend) for backend, row in rows.items()}, indent=1))
+    else:
+        _print(name, rows, arguments.backend)
+        _print_others(others)
+    return 0
+
+
+def _full_name(name: str) -> tuple[str, list[str]]:
+    """Return the name that ``name`` is short for, the one nearest to its package, and its longer ones.
+
+    Raises:
+        MorphError: If several names are as near; the message lists them.
+    """
+    from morph.backends.tables import interfaces
+
+    if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
+        return name, []
+    names = {each for of in interfaces.names() for each in _names(of) if each.endswith(f".{name}")}
+    ordered = sorted(names, key=lambda each: (interfaces.is_private(each), each.count("."), each))
+    nearest = [each for each in ordered if each.count(".") == ordered[0].count(".")]
+    if len(nearest) > 1:
+        raise MorphError(f"{name} is the end of several names; give one of {', '.join(nearest)}")
+    return ordered[0] if ordered else name, ordered[1:]
+
+
+def _names(interface: str) -> Iterable[str]:
+    from morph.backends.tables import interfaces
+
+    found = interfaces.load(interface)
+    return [*found.names, *found.modules]
+
+
+def _print_others(names: list[str]) -> None:
+    from morph.base.display import console, escaped
+
+    if names:
+        console().print(f"\n[dim]other names that end so: {escaped(', '.join(names))}[/]")
+
+
+def _unknown(name: str) -> str:
+    from morph.backends.tables import interfaces
+
+    owner = name.rpartition(".")[0]
+    names = [each for of in interfaces.names() for each in interfaces.load(of).names]
+    near = [each for each in names if each.rpartition(".")[0] == owner]  # usually the intended module
+    close = _close(name, near, 0.8) or _close(name, names, 0.7)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return f"there is no {name}{hint}"
+
+
+def _close(name: str, names: list[str], cutoff: float) -> list[str]:
+    return difflib.get_close_matches(name, names, cutoff=cutoff)
+
+
+def _rows(name: str, backend: str | None) -> dict[str, Row]:
+    """Return the row of each backend, or one row for all where they agree."""
+    from morph.backends.tables import interfaces, table
+
+    names = [backend] if backend else table.backend_names()
+    rows = {each: interfaces.of(name).decide(table.load(each), name) for each in names}
+    first, *others = rows.values()
+    return {"every backend": first} if others and all(row is first for row in others) else rows
+
+
+def _rows_of_torch(name: str, backend: str | None) -> tuple[str, dict[str, Row]]:
+    """Return the whole name of one of torch's outside ``torch.cuda``, and the row of each backend."""
+    from morph.backends.autoload import import_torch
+
+    import_torch()
+    from morph.backends.tables import table
+    from morph.device import names
+
+    full = None if "cuda" in name.split(".")[:-1] else names.full_name(name)
+    if full is None:
+        raise MorphError(_unknown(name))
+    backends = [backend] if backend else table.backend_names()
+    return full, {each: names.row(full, table.facts(each)) for each in backends}
+
+
+def _fields(row: Row, backend: str) -> dict[str, Any]:
+    return {
+        "status": row.status.value,
+        "target": row.target,
+        "adapter": row.adapter,
+        "note": row.note,
+        "evidence": _evidence(row.name, backend),
+    }
+
+
+def _evidence(name: str, backend: str) -> str:
+    """Return the evidence for the answer, once for all backends if it is the same on all of them."""
+    from morph.backends.tables import interfaces, table
+    from morph.evidence.coverage.evidence import Rung, shipped
+
+    if not interfaces.of(name).has(name):  # of torch's names, only those of torch.cuda have evidence
+        return ""
+    names = table.backend_names()
+    if backend in names:
+        return shipped().rung(name, backend).value
+    on = {rung: [each for each in names if shipped().rung(name, each) is rung] for rung in Rung}
+    return ", ".join(f"{rung.value} ({', '.join(found)})" for rung, found in on.items() if found)
+
+
+def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
+    from rich.markup import escape
+
+    from morph.base.display import columns, console
+
+    shown = columns("backend", "status", "evidence", "served by")
+    shown.columns[2].no_wrap = False  # that of a package names the backends
+    for each, row in rows.items():
+        served = row.target or row.adapter
+        notes = "\n".join(escape(text) for text in (served, row.note) if text)
+        shown.add_row(each, row.status.value, _evidence(row.name, each), notes)
+    screen = console()
+    screen.print(f"[bold]{escape(name)}[/]")
+    screen.print(shown)
+    members = columns("member", "status", "")
+    for row in _members(name, backend) if backend else ():
+        members.add_row(f".{row.name.rpartition('.')[2]}", row.status.value, escape(row.note or row.target))
+    if members.rows:
+        screen.print()
+        screen.print(members)
+
+
+def _members(name: str, backend: str) -> list[Row]:
+    """Return how a class's members are served that have rows of their own."""
+    from morph.backends.tables import decisions, surfaces, table
+
+    if name not in surfaces.load_nearest(decisions.CUDA_SURFACE).classes:
+        return []
+    rows = table.load(backend).rows.values()
+    return [row for row in rows if row.name.rpartition(".")[0] == name]

@@ -1,0 +1,48 @@
+"""The options of ``python -m morph``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from morph.base import variables
+from morph.base.announcement import QUIET
+
+ALL = "all"
+
+
+class Options(NamedTuple):
+    """morph's own options.
+
+    Attributes:
+        backend: The backend's name; None leaves the choice to morph.
+        rehearse: The backend to simulate, or "all"; None runs on a real device.
+        json: The file for the results of a rehearsal; None for none.
+        report: The file for the CUDA names that a run uses; None for none.
+        devices: The number of software devices, as written; None for the default.
+        device_memory: The memory of each, as written; None for the default.
+        quiet: Whether morph does not say at start what it has chosen.
+    """
+
+    backend: str | None = None
+    rehearse: str | None = None
+    json: str | None = None
+    report: str | None = None
+    devices: str | None = None
+    device_memory: str | None = None
+    quiet: bool = False
+
+    def variables(self) -> dict[str, str | None]:
+        """Return the environment variables that pass the options to child processes."""
+        return {
+            variables.BACKEND: self.backend,
+            variables.REHEARSE: self.rehearse,
+            variables.DEVICES: self.devices,
+            variables.DEVICE_MEMORY: self.device_memory,
+            QUIET: "1" if self.quiet else None,
+        }
+
+    def words(self) -> list[str]:
+        """Return the words of a command line that set the same size of the software device, and quiet."""
+        sizes = {"--devices": self.devices, "--device-memory": self.device_memory}
+        quiet = ["--quiet"] if self.quiet else []
+        return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

@@ -1,0 +1,88 @@
+"""Runs a program: sets up the backend and the child processes, then starts the program itself."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from morph import activation
+from morph.activation import configuration
+from morph.base import announcement
+from morph.base.errors import MorphError
+from morph.base.importing import withdraw
+from morph.finders.rewriting import candidates
+from morph.finders.rewriting.finder import rewriter
+from morph.finders.scope import OPTED_IN, Scope
+from morph.running.launcher.options import ALL, Options
+from morph.running.launcher.program import Program
+from morph.running.launcher.writable import ensure_writable
+from morph.running.startup import children
+
+if TYPE_CHECKING:
+    from morph.activation.request import Observer
+    from morph.software.settings import Size
+
+
+def run(options: Options, program: Program) -> None:
+    """Run ``program`` under morph.
+
+    Raises:
+        SystemExit: With status 2 if morph cannot start, after one line on standard error; else as the
+            program ends.
+    """
+    withdraw()
+    rewriter.uninstall()
+    try:
+        size = _size(options)
+        for file in filter(None, [options.report, options.json if options.json != "-" else None]):
+            ensure_writable(file)
+        if options.rehearse:
+            from morph.running.launcher import rehearsing
+
+            rehearsing.ensure_device()
+            if options.rehearse == ALL:
+                raise SystemExit(rehearsing.on_every_vendor(options, program))
+        settings = configuration.effective(program.folder())
+        scope = settings.scope
+        if scope.others is not OPTED_IN:
+            scope = scope.including(program.modules())
+        options = options._replace(backend=options.rehearse or options.backend or settings.backend)
+        children.inherit(os.environ, options.variables(), scope)
+        literals = candidates.literals(options.backend, "__main__")
+        with _armed(options, program, scope, size):
+            program.run(literals)
+    except MorphError as error:
+        if activation.status().active:  # attributed to the line of the program that caused it
+            raise
+        announcement.report(str(error))
+        raise SystemExit(2) from None
+
+
+def _size(options: Options) -> Size:
+    from morph.software import settings
+
+    return settings.size(options.devices, options.device_memory, ("--devices", "--device-memory"))
+
+
+@contextmanager
+def _armed(options: Options, program: Program, scope: Scope, size: Size) -> Iterator[None]:
+    simulated = options.rehearse is not None
+    with _observed(options, program) as observer:
+        activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope, size=size)
+        yield
+
+
+def _observed(options: Options, program: Program) -> AbstractContextManager[Observer | None]:
+    if options.rehearse is None and options.report is None:
+        return nullcontext()
+    if options.report is None:
+        from morph.running.launcher.rehearsing import rehearsed
+
+        return rehearsed(options)
+    from morph.evidence import reporting
+    from morph.evidence.rehearsal.processes import recorded
+
+    return recorded(functools.partial(reporting.write, options.report, program.words()))

@@ -1,0 +1,70 @@
+"""Operations that the program must wait for; a capture cannot hold them, and CUDA refuses them too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from morph.software.machine import started
+
+_TAGS = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
+
+
+def refused(operation: Any, arguments: dict[str, Any]) -> bool:
+    """Return whether a result depends on values of the device, or a copy to or from the host blocks.
+
+    Args:
+        operation: The operator.
+        arguments: Its arguments by name.
+    """
+    judge = _JUDGES.get(operation.overloadpacket._qualified_op_name)
+    if judge is not None:
+        return judge(arguments)
+    return any(tag in operation.tags for tag in _TAGS)
+
+
+def _masks(arguments: dict[str, Any]) -> bool:
+    """Return whether an index is a mask, whose true values are counted, or must come from the host first."""
+    indices: Sequence[torch.Tensor | None] = arguments["indices"]
+    return any(
+        index is not None and (index.dtype in (torch.bool, torch.uint8) or index.is_cpu) for index in indices
+    )
+
+
+def _is_unsized(arguments: dict[str, Any]) -> bool:
+    return arguments.get("output_size") is None
+
+
+def _moves(arguments: dict[str, Any]) -> bool:
+    device = arguments.get("device")
+    return device is not None and _blocks(arguments["self"].device, device, arguments)
+
+
+def _copies(arguments: dict[str, Any]) -> bool:
+    source = arguments.get("src", arguments.get("source"))
+    return source is not None and _blocks(source.device, arguments["self"].device, arguments)
+
+
+def _blocks(source: torch.device, target: torch.device, arguments: dict[str, Any]) -> bool:
+    ours = started().device_type
+    return (source.type == ours) != (target.type == ours) and not arguments.get("non_blocking")
+
+
+def _always(arguments: dict[str, Any]) -> bool:
+    return True
+
+
+_JUDGES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "aten::index": _masks,
+    "aten::_unsafe_index": _masks,
+    "aten::index_put": _masks,
+    "aten::index_put_": _masks,
+    "aten::_index_put_impl_": _masks,
+    "aten::_unsafe_index_put": _masks,
+    "aten::repeat_interleave": _is_unsized,
+    "aten::_to_copy": _moves,
+    "aten::copy_": _copies,
+    "aten::_linalg_check_errors": _always,
+}

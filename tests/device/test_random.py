@@ -1,0 +1,93 @@
+"""Each device has its own generator, which can be seeded, saved and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+
+def test_seeds_make_draws_repeat() -> None:
+    def draws() -> list[torch.Tensor]:
+        functions: tuple[Callable[..., torch.Tensor], ...] = (torch.randn, torch.rand, torch.randperm)
+        return [function(5, device="cuda") for function in functions]
+
+    torch.manual_seed(7)
+    first = draws()
+    torch.cuda.manual_seed(7)
+    assert all(torch.equal(a, b) for a, b in zip(first, draws(), strict=True))
+    assert not torch.equal(first[0], torch.randn(5, device="cuda"))
+    torch.cuda.seed_all()
+    assert torch.cuda.initial_seed() != 7
+
+
+@pytest.mark.platforms("npu", "simulated-npu")
+def test_draws_are_those_of_the_real_wheel() -> None:
+    torch.manual_seed(0)
+    assert torch.randn(3, device="cuda").tolist() == pytest.approx([1.5410, -0.2934, -2.1788], abs=1e-4)
+    assert torch.rand(3, device="cuda").tolist() == pytest.approx([0.5596, 0.5591, 0.0915], abs=1e-4)
+    assert torch.randint(0, 9, (5,), device="cuda").tolist() == [0, 4, 0, 3, 7]
+
+
+def test_the_host_keeps_its_own_numbers() -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    torch.nn.functional.dropout(torch.ones(8, device="cuda"))
+    torch.rand(4, device="cuda")
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_state_is_seed_and_offset() -> None:
+    torch.cuda.manual_seed(258)
+    torch.rand(2, device="cuda")
+    state = torch.cuda.get_rng_state()
+    assert state.tolist() == [2, 1, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]
+    expected = torch.rand(2, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(torch.rand(2, device="cuda"), expected)
+    assert torch.cuda.initial_seed() == 258
+
+
+def test_devices_draw_on_their_own() -> None:
+    torch.cuda.manual_seed_all(1)
+    states = torch.cuda.get_rng_state_all()
+    torch.rand(2, device="cuda:1")
+    assert torch.equal(torch.cuda.get_rng_state(0), states[0])
+    assert not torch.equal(torch.cuda.get_rng_state("cuda:1"), states[1])
+    torch.cuda.set_rng_state_all(states)
+    assert torch.equal(torch.cuda.get_rng_state(1), states[1])
+
+
+def test_a_generator_of_ones_own() -> None:
+    generators = [torch.Generator("cuda").manual_seed(5) for _ in range(2)]
+    torch.rand(1, device="cuda")
+    one, other = (torch.randn(4, device="cuda", generator=each) for each in generators)
+    assert torch.equal(one, other)
+    assert torch.cuda.default_generators[1].device.index == 1
+    copied = torch.Generator("cuda")
+    copied.set_state(generators[0].get_state())
+    assert copied.get_state().tolist() == generators[0].get_state().tolist()
+
+
+def test_forked_randomness_leaves_no_trace() -> None:
+    torch.manual_seed(11)
+    before = torch.cuda.get_rng_state()
+    with torch.random.fork_rng(devices=[0], device_type="cuda"):
+        torch.rand(3, device="cuda")
+    assert torch.equal(torch.cuda.get_rng_state(), before)
+
+
+def test_checkpointed_dropout_draws_the_same_again() -> None:
+    x = torch.ones(64, device="cuda", requires_grad=True)
+    result = torch.utils.checkpoint.checkpoint(torch.nn.functional.dropout, x, use_reentrant=False)
+    result.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, result.detach())
+
+
+@pytest.mark.platforms("cpu", "simulated-npu", "simulated-xpu")
+def test_a_generator_of_the_host_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"Expected a '\w+' device type for generator but found 'cpu'"):
+        torch.rand(3, generator=torch.Generator(), device="cuda")

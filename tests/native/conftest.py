@@ -1,0 +1,22 @@
+"""A part in C++ that is quickly built."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+SOURCE = """
+#include <Python.h>
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "probe", nullptr, -1, nullptr};
+PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
+"""
+
+
+@pytest.fixture
+def source(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The part's source."""
+    path = tmp_path / "source" / "probe.cpp"
+    path.parent.mkdir()
+    path.write_text(SOURCE)
+    return path
