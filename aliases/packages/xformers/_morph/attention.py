@@ -13,8 +13,9 @@ from torch.nn import functional
 from morph.aliases.attention import Part, Request
 from morph.software import capture
 
-from .biases import AttentionBias, PackedBias
+from .biases import AttentionBias
 from .inputs import Inputs
+from .packed import PackedBias
 from .windows import ALL, Block
 
 

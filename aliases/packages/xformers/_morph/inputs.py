@@ -8,13 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .biases import (
-    AttentionBias,
-    BlockDiagonalMask,
-    LowerTriangularMask,
-    LowerTriangularMaskWithTensorBias,
-    PackedBias,
-)
+from .biases import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
+from .packed import BlockDiagonalMask, PackedBias
 
 Bias = Tensor | AttentionBias | None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .biases import PackedBias
 from .inputs import Inputs
+from .packed import PackedBias
 
 
 def by_head(inputs: Inputs, needs_gradient: bool) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:

@@ -1,11 +1,13 @@
 """The biases of attention: which keys a query sees, without a matrix."""
-# ruff: noqa: F403, F405 (the classes of two files)
+# ruff: noqa: F403, F405 (the classes of four files)
 
 from __future__ import annotations
 
 from ..._morph import lengths
 from ..._morph.biases import *
 from ..._morph.caches import *
+from ..._morph.packed import *
+from ..._morph.paged import *
 
 VARLEN_BIASES = (
     BlockDiagonalMask,

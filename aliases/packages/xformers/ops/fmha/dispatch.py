@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from ..._morph.biases import BlockDiagonalMask
 from ..._morph.inputs import Inputs
+from ..._morph.packed import BlockDiagonalMask
 from . import ck, cutlass, flash, flash3, triton_splitk
 from .common import AttentionBwOpBase, AttentionFwOpBase
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 from torch import Tensor
 
 from ..._morph import groups
-from ..._morph.biases import PackedBias
-from ..._morph.caches import PagedBias
 from ..._morph.inputs import Inputs
+from ..._morph.packed import PackedBias
+from ..._morph.paged import PagedBias
 from ..._morph.windows import ALL
 from ..common import register_operator
 from .common import AttentionFwOpBase
