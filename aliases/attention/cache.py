@@ -34,9 +34,10 @@ def appended(request: Request) -> Request:
 
 def _place(request: Request, used: Tensor, count: int) -> tuple[Tensor, Tensor]:
     token = (used[:, None] + torch.arange(count, device=used.device)).long()
-    if request.table is not None:
+    pages = request.pages
+    if pages is not None:
         size = request.key.shape[1]
-        return request.table.gather(1, token // size).long(), token % size
+        return pages.gather(1, token // size).long(), token % size
     rows = torch.arange(len(token), device=used.device) if request.rows is None else request.rows
     return rows[:, None].long(), token
 

@@ -112,9 +112,11 @@ def _of_queries(request: Request) -> list[tuple[slice, slice]]:
 
 def _of_keys(request: Request) -> list[Place]:
     spans = _spans(request)
-    if request.table is not None:
-        begin = request.key_ends is None
-        return [_in_pages(request, row, *(s if begin else (0, s[1] - s[0]))) for row, s in enumerate(spans)]
+    pages = request.pages
+    if pages is not None:
+        if request.key_ends is not None:
+            spans = [(0, end - start) for start, end in spans]
+        return [_in_pages(row, request.key, *span) for row, span in zip(pages, spans, strict=True)]
     if request.key_ends is not None:
         return [(slice(0, 1), slice(*span)) for span in spans]
     rows = _listed(request.rows) or range(len(spans))
@@ -134,11 +136,9 @@ def _spans(request: Request) -> list[Range]:
     return spans
 
 
-def _in_pages(request: Request, row: int, start: int, end: int) -> Place:
-    assert request.table is not None
-    size = request.key.shape[1]
-    position = torch.arange(start, end, device=request.key.device)
-    return request.table[row].long()[position // size], position % size
+def _in_pages(pages: Tensor, key: Tensor, start: int, end: int) -> Place:
+    position = torch.arange(start, end, device=key.device)
+    return pages.long()[position // key.shape[1]], position % key.shape[1]
 
 
 def _listed(numbers: Tensor | None) -> list[int] | None:

@@ -49,7 +49,7 @@ class Request:
         queries_used: int32 of shape (batch,): how many queries of each sequence are used; None for all.
         keys_used: Likewise for the keys.
         leftpad: int32 of shape (batch,): where the keys of each sequence begin; None for 0.
-        rows: int32 of shape (batch,): which row of ``key`` each sequence has; None for its own.
+        rows: int32 of shape (batch,): which row of ``key`` or ``table`` each sequence has; None for its own.
         table: int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.
         new_key: Keys that are written behind those counted by ``keys_used`` first, of shape (batch, new
             keys, key heads, head size).
@@ -107,6 +107,11 @@ class Request:
         if self.key_ends is not None:
             return self.key.shape[0]
         return self.key.shape[1] * (1 if self.table is None else self.table.shape[1])
+
+    @property
+    def pages(self) -> Tensor | None:
+        """The pages of each sequence: its row of ``table``."""
+        return self.table if self.table is None or self.rows is None else self.table[self.rows.long()]
 
     @property
     def longest(self) -> tuple[int, int]:
