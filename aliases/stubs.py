@@ -1,4 +1,4 @@
-"""Writes the type stub of the served pynvml, whose names are made when it is imported.
+"""Writes the type stubs of pynvml and flash_attn, whose names or signatures are made when they are imported.
 
 The build (``setup.py``) and ``python -m tests.type_check`` run this file by its path, so that it imports
 neither morph nor torch.
@@ -6,12 +6,13 @@ neither morph nor torch.
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import json
 import pathlib
 from collections.abc import Iterator, Mapping
 
-PYNVML = pathlib.Path("packages", "pynvml")
+PYNVML, FLASH_ATTN = pathlib.Path("packages", "pynvml"), pathlib.Path("packages", "flash_attn")
 NAME = "__init__.pyi"
 ERROR = "NVMLError"
 WRITTEN = (ERROR, "NVMLLibraryMismatchError")
@@ -36,13 +37,47 @@ class NVMLLibraryMismatchError(Exception): ...
 
 
 def write(aliases: pathlib.Path, target: pathlib.Path) -> None:
-    """Write the stub.
+    """Write the stubs.
 
     Args:
         aliases: The folder of aliases with the recorded names.
-        target: The folder of aliases in which the stub belongs.
+        target: The folder of aliases in which the stubs belong.
     """
-    (target / PYNVML / NAME).write_text(_stub(aliases / PYNVML), encoding="utf-8")
+    for package, stub in ((PYNVML, _stub), (FLASH_ATTN, _of_flash_attn)):
+        (target / package / NAME).write_text(stub(aliases / package), encoding="utf-8")
+
+
+def _of_flash_attn(folder: pathlib.Path) -> str:
+    names = json.loads((folder / "surface.json").read_text(encoding="utf-8"))["names"]["flash_attn"]
+    types = _annotations(folder / "_morph" / "original.py")
+    lines = [_declared(name, kind, types) for name, kind in names.items() if kind.startswith("(")]
+    return "\n".join(["from typing import Any", "from torch import Tensor", "__version__: str", *lines, ""])
+
+
+def _annotations(file: pathlib.Path) -> dict[str, str]:
+    """Return the types of parameters, as they are spelled in a file that only flash_attn imports."""
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    (table,) = (
+        node for node in nodes if isinstance(node, ast.Assign) and ast.unparse(node).startswith("_NAMES")
+    )
+    assert isinstance(table.value, ast.Dict)
+    pairs = zip(table.value.keys, table.value.values, strict=True)
+    spelled = [
+        (ast.unparse(kind).replace("Optional[Tensor]", "Tensor | None"), own) for kind, own in pairs if kind
+    ]
+    return {name: kind for kind, own in spelled for name in ast.literal_eval(own).split()}
+
+
+def _declared(name: str, signature: str, types: Mapping[str, str]) -> str:
+    definition = ast.parse(f"def {name}{signature}: ...").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    given = reversed(definition.args.args), reversed([*map(ast.unparse, definition.args.defaults)])
+    optional = {each.arg for each, default in zip(*given, strict=False) if default == "None"}
+    for parameter in definition.args.args:
+        kind = types.get(parameter.arg, "Any")
+        parameter.annotation = ast.Name(f"{kind} | None" if parameter.arg in optional else kind)
+    definition.returns = ast.Name("Any")
+    return ast.unparse(definition)
 
 
 def _stub(folder: pathlib.Path) -> str:

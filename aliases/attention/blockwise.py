@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from .attention import Attention, Tile
+from .options import Attention, Tile
 
 _ELEMENTS = 1 << 22  # of a tile of all heads
 KEYS = 512  # of a tile
@@ -16,7 +16,7 @@ LEAST = torch.finfo(torch.float32).min
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`morph.aliases.attention.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.kernels.forward`."""
     scores = Scores(attention, query, key)
     out = query.new_zeros(*query.shape[:3], value.shape[3])
     lse = query.new_full(scores.shape, math.inf, dtype=torch.float32)
@@ -40,7 +40,7 @@ def backward(
     lse_grad: Tensor | None = None,
     matrix_grad: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients in float32; see :func:`morph.aliases.attention.backward`.
+    """Compute the gradients in float32; see :func:`morph.aliases.attention.kernels.backward`.
 
     ``matrix_grad``, of shape (batch, heads, queries, keys), receives the gradient of the scores.
     """

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .attention import Attention, Tile
+from .options import Attention, Tile
 
 _ELEMENTS = 1 << 23  # of a mask
 _QUERIES = 1024  # of a mask
@@ -23,7 +23,7 @@ _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`morph.aliases.attention.direct`."""
+    """Compute attention, differentiably; see :func:`morph.aliases.attention.kernels.direct`."""
     if query.dtype != torch.float32 and _wants_gradients(query, key, value):
         return None  # see backward
     by_head = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
@@ -37,7 +37,7 @@ def takes(attention: Attention, query: Tensor, value: Tensor) -> bool:
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`morph.aliases.attention.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.kernels.forward`."""
     if query.shape[-1] != value.shape[-1]:
         out, lse = forward(attention, *_of_one_size(query, key, value))
         return out[..., : value.shape[-1]].contiguous(), lse
@@ -57,7 +57,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`morph.aliases.attention.backward`."""
+    """Compute the gradients; see :func:`morph.aliases.attention.kernels.backward`."""
     if query.shape[-1] != value.shape[-1]:
         inputs = query, key, value
         grad, query, key, value, out = _of_one_size(grad, query, key, value, out)

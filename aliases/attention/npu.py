@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .attention import Attention
+from .options import Attention
 
 _ALL = 2**31 - 1
 _CAUSAL, _BAND = 3, 4  # sparse modes that count from the last query and key, with a mask of a fixed size
@@ -22,7 +22,7 @@ Lengths = tuple[Sequence[int], Sequence[int]]
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`morph.aliases.attention.direct`."""
+    """Compute attention, differentiably; see :func:`morph.aliases.attention.kernels.direct`."""
     attention = _plain(scale, causal)
     if torch._C._is_any_autocast_enabled() or not takes(attention, query, value):
         return None
@@ -45,7 +45,7 @@ def takes_packed(attention: Attention, lengths: Lengths) -> bool:
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :func:`morph.aliases.attention.forward`."""
+    """Compute attention; see :func:`morph.aliases.attention.kernels.forward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _forward(attention, query, key, value)
@@ -59,7 +59,7 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 def backward(
     attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients; see :func:`morph.aliases.attention.backward`."""
+    """Compute the gradients; see :func:`morph.aliases.attention.kernels.backward`."""
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
         return _backward(attention, grad, query, key, value, out, lse)
@@ -74,7 +74,7 @@ def backward(
 def forward_packed(
     attention: Attention, query: Tensor, key: Tensor, value: Tensor, lengths: Lengths
 ) -> tuple[Tensor, Tensor]:
-    """Compute attention within sequences; see :func:`morph.aliases.attention.forward_packed`."""
+    """Compute attention within sequences; :func:`forward`."""
     out, lse = _forward(attention, query, key, value, lengths)
     return out, lse.T.contiguous()
 

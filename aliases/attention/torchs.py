@@ -19,7 +19,7 @@ _OPERATORS = {
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor | None:
-    """Compute attention, differentiably; see :func:`morph.aliases.attention.direct`."""
+    """Compute attention, differentiably; see :func:`morph.aliases.attention.kernels.direct`."""
     if torch._C._is_any_autocast_enabled():
         return None  # it would choose the dtype
     inputs = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)

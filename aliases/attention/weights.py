@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from .attention import Attention
 from .blockwise import KEYS, LEAST, Scores
+from .options import Attention
 
 
 def weights(attention: Attention, query: Tensor, key: Tensor, out: Tensor) -> None:

@@ -153,6 +153,19 @@ def test_cache_in_small_pages_with_sequences_of_queries():
     close(again, torch.cat([out[0, 1:], out[1]]), 3e-3)
 
 
+def test_a_sequence_may_have_any_row_of_the_table_of_pages():
+    from flash_attn_interface import flash_attn_with_kvcache
+
+    shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
+    q, *tensors_of_keys = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    table, rows, lengths = integers([3, 1, 0], [4, 5, 6], [7, 8, 2]), integers(2, 0), integers(2, 9)
+    outs = []
+    for options in ({"page_table": table, "cache_batch_idx": rows}, {"page_table": table[rows.long()]}):
+        keys, values, *new = (each.clone() for each in tensors_of_keys)
+        outs.append((flash_attn_with_kvcache(q, keys, values, *new, cache_seqlens=lengths, **options), keys))
+    assert all(map(torch.equal, *outs))
+
+
 def test_rotated_cache():
     from flash_attn import flash_attn_with_kvcache as of_flash_attn_2
     from flash_attn_interface import flash_attn_with_kvcache

@@ -1,4 +1,4 @@
-"""Attention modules, with and without caches, and MLPs."""
+"""Attention modules, with and without caches."""
 
 from __future__ import annotations
 
@@ -29,18 +29,16 @@ def test_attention_with_and_without_flash_attn():
         {"rotary_emb_dim": 16, "causal": True, "num_heads_kv": 1},
         {"rotary_emb_dim": 8, "rotary_emb_interleaved": True},
         {"cross_attn": True, "causal": True},
-        {"dwconv": True},
         {"checkpointing": True},
     )
     for options in cases:
         torch.manual_seed(0)
         shared = {"device": "cuda", "dtype": torch.bfloat16, **options}
         flash, plain = MHA(64, 4, use_flash_attn=True, **shared), MHA(64, 4, **shared)
-        if not options.get("dwconv"):
-            same_weights(flash, plain)
-            assert distance(flash(x), plain(x)) < 0.02, options
-        else:
-            assert flash.to("cuda", torch.bfloat16)(x).shape == x.shape
+        same_weights(flash, plain)
+        assert distance(flash(x), plain(x)) < 0.02, options
+    with pytest.raises(NotImplementedError, match="does not serve dwconv"):
+        MHA(64, 4, dwconv=True)
 
 
 def test_alibi_windows_and_sequences():
@@ -97,18 +95,6 @@ def test_caches():
             state.seqlen_offset = start
             parts.append(layer(x[:, start:end], inference_params=state))
         assert distance(torch.cat(parts, 1), layer(x)) < 0.02, options
-
-
-def test_perceptrons():
-    from flash_attn.modules.mlp import GatedMlp, Mlp
-
-    (x,) = (x.detach() for x in tensors(0, (3, 12), dtype=torch.float32))
-    layer = GatedMlp(12, device="cuda")
-    values, gate = layer.fc1(x).chunk(2, -1)
-    assert distance(layer(x), layer.fc2(values * torch.sigmoid(gate))) < 1e-6
-    assert layer.fc2.in_features == 128
-    out, same = Mlp(12, return_residual=True, device="cuda")(x)
-    assert out.shape == same.shape
 
 
 def test_pickles_name_flash_attn_only():

@@ -115,8 +115,6 @@ def test_other_operators():
     norm = xops.RMSNorm(8).cuda()
     torch.testing.assert_close(norm(x), functional.rms_norm(x, (8,), eps=1e-6))
     parts = xops.unbind(x, 1)
-    assert xops.stack_or_none(parts, 1).data_ptr() == x.data_ptr()
-    assert xops.stack_or_none([x, x * 1], 0) is None
     (grad,) = torch.autograd.grad(sum(each.sum() for each in parts), x)
     assert grad.equal(torch.ones_like(x))
 

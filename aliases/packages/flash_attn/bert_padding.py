@@ -8,6 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ._morph.original import recorded
+
+_of_bert_padding = recorded(__name__)
+
 
 class IndexFirstAxis(torch.autograd.Function):
     """Rows of a tensor."""
@@ -52,37 +56,14 @@ class IndexPutFirstAxis(torch.autograd.Function):
 index_put_first_axis = IndexPutFirstAxis.apply
 
 
-class IndexFirstAxisResidual(torch.autograd.Function):
-    """Rows of a tensor, and the tensor itself."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows ``indices`` of ``input``, and ``input``."""
-        assert input.ndim >= 2
-        ctx.save_for_backward(indices)
-        return input[indices], input.detach()
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor, grad_residual: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of ``input``: the sum of both, in the memory of the residual's gradient."""
-        (indices,) = ctx.saved_tensors
-        assert grad_residual.shape[1:] == grad_output.shape[1:]
-        residual = grad_residual.contiguous() if 0 in grad_residual.stride() else grad_residual
-        return residual.index_add_(0, indices, grad_output), None
-
-
-index_first_axis_residual = IndexFirstAxisResidual.apply
-
-
+@_of_bert_padding
 def unpad_input(
-    hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None = None
+    hidden_states: Tensor, attention_mask: Tensor, unused_mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, int, Tensor]:
     """Remove the padding of a batch.
 
-    Args:
-        hidden_states: Of shape (batch, tokens, ...).
-        attention_mask: Of shape (batch, tokens), bool or int: 1 for valid tokens, 0 for padding.
-        unused_mask: Of the same shape: 1 for tokens that are kept although they are not used.
+    ``attention_mask``, bool or int of shape (batch, tokens), is 1 for valid tokens, and ``unused_mask`` for
+    tokens that are kept although they are not used.
 
     Returns:
         The kept tokens, of shape (kept tokens, ...); their indices in the flattened batch; where each
@@ -96,15 +77,14 @@ def unpad_input(
     return *_unpadded(hidden_states, indices, lengths), used
 
 
+@_of_bert_padding
 def unpad_input_for_concatenated_sequences(
     hidden_states: Tensor, attention_mask_in_length: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, int]:
     """Remove the padding of a batch whose rows each hold several sequences, one after the other.
 
-    Args:
-        hidden_states: Of shape (batch, tokens, ...).
-        attention_mask_in_length: int of shape (batch, tokens): the lengths of the sequences in each row,
-            then zeros.
+    ``attention_mask_in_length``, of shape (batch, tokens), holds the lengths of the sequences in each row,
+    then zeros.
 
     Returns:
         The valid tokens, of shape (valid tokens, ...); their indices in the flattened batch; where each
@@ -117,17 +97,11 @@ def unpad_input_for_concatenated_sequences(
     return _unpadded(hidden_states, indices, lengths)
 
 
+@_of_bert_padding
 def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -> Tensor:
     """Restore tokens to their positions in a batch.
 
-    Args:
-        hidden_states: Of shape (tokens, ...).
-        indices: The index of each token in the flattened batch.
-        batch: The number of sequences in the batch.
-        seqlen: The number of tokens of each sequence.
-
-    Returns:
-        Of shape (batch, seqlen, ...), zero elsewhere.
+    The tokens have the given indices in the flattened batch of shape (batch, seqlen, ...); others are zero.
     """
     padded: Tensor = index_put_first_axis(hidden_states, indices, batch * seqlen)  # type: ignore[no-untyped-call]
     return padded.reshape(batch, seqlen, *padded.shape[1:])

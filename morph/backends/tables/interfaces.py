@@ -68,8 +68,8 @@ def is_private(name: str) -> bool:
 def usage() -> Mapping[str, int]:
     """Return how many files spell each name.
 
-    They are 31,521 of 48 public projects (accelerate, vllm, ...); more of apex's names are from a search of
-    public code, up to ten files each.
+    They are 31,521 of 48 public projects (accelerate, vllm, ...); xformers' names, and more of apex's and
+    flash_attn's, are from a search of public code, up to ten files each.
     """
     text = (importlib.resources.files("morph.aliases") / "usage.json").read_text(encoding="utf-8")
     files: dict[str, int] = json.loads(text)

@@ -62,8 +62,7 @@ def _layers() -> None:
     assert is_good(xops.SwiGLU(8, 16, 4).cuda()(x), xops.RMSNorm(8).cuda()(x))
     xops.scaled_index_add(x.clone(), index, x[:2], torch.ones(8, device="cuda"), 0.5)
     assert xops.index_select_cat([x.flatten(1)], [index]).numel() == 32
-    assert xops.stack_or_none(xops.unbind(x, 1), 1) is not None
-    xops.masked_matmul(x[0], x[0].T, torch.eye(2, dtype=torch.bool, device="cuda"))
+    assert len(xops.unbind(x, 1)) == 2
 
 
 def _caches() -> None:

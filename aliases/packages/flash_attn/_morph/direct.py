@@ -46,11 +46,6 @@ def watched(*tensors: Tensor) -> bool:
     return set(map(type, tensors)) != _PLAIN
 
 
-def is_captured() -> bool:
-    """Return whether a graph may take the operators, which then computes nothing."""
-    return not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() > 0
-
-
 def _takes(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> bool:
     """Return whether flash_attn accepts these tensors, and they are not empty and need no padding."""
     return (

@@ -7,142 +7,76 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import core
-from .bounds import Bounds
-from .cache import Cache, attend
-from .direct import watched
-from .operators import _flash_attn_varlen_backward, _flash_attn_varlen_forward, _fwd_kvcache
-from .options import Options
+from . import checks, second
+from .caching import OVER_CACHE
+from .differentiable import PAIRS, contiguous
+from .fields import fields_of
+from .original import written
 
-Maybe = Tensor | None
-
-
-def fwd(q: Tensor, k: Tensor, v: Tensor, out: Maybe, slopes: Maybe, *options: Any) -> list[Tensor]:
-    """Compute attention; see :func:`.core.forward`.
-
-    The options are the probability of dropout, the scale, whether it is causal, the left and the right
-    window, the softcap, whether to return the softmax, and a generator.
-    """
-    return core.forward(q, k, v, Options._make((*options[:6], slopes)), None, options[6], out)
+_OPTIONS = "causal, window_size_left, window_size_right, softcap"
+_BOUNDS = "cu_seqlens_q, cu_seqlens_k"
+_GRADIENTS = "dout, q, k, v, out, softmax_lse, dq, dk, dv"
 
 
-def bwd(
-    dout: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    dq: Maybe,
-    dk: Maybe,
-    dv: Maybe,
-    slopes: Maybe,
-    *options: Any,
-) -> list[Tensor]:
-    """Compute the gradients of :func:`fwd`; see :func:`.core.backward`.
-
-    The options are six as for ``fwd``, whether to be deterministic, a generator, and the last result of
-    ``fwd``.
-    """
-    state = options[8] if len(options) > 8 else None
-    asked = Options._make((*options[:6], slopes))
-    return core.backward(dout, q, k, v, out, lse, asked, None, (dq, dk, dv), state)
+@written(f"(q, k, v, out, alibi_slopes, dropout_p, softmax_scale, {_OPTIONS}, return_softmax, gen=None, /)")
+def fwd(out: Tensor | None, **arguments: Any) -> list[Tensor]:
+    """Compute attention."""
+    return _attended("2", out, arguments)
 
 
-def varlen_fwd(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Maybe,
-    cu_seqlens_q: Tensor,
-    cu_seqlens_k: Tensor,
-    seqused_k: Maybe,
-    leftpad_k: Maybe,
-    block_table: Maybe,
-    slopes: Maybe,
-    max_seqlen_q: int,
-    max_seqlen_k: int,
-    dropout_p: float,
-    scale: float,
-    zero_tensors: bool,
-    *options: Any,
-) -> list[Tensor]:
-    """Compute attention within each sequence; rows in no sequence are always zero.
-
-    The options are whether it is causal, the left and the right window, the softcap, whether to return the
-    softmax, a generator, and a number of splits.
-    """
-    longest, keys = (max_seqlen_q, max_seqlen_k), (seqused_k, leftpad_k, block_table)
-    asked = Options._make((dropout_p, scale, *options[:4], slopes))
-    if watched(q, k, v):
-        where, rest = (cu_seqlens_q, cu_seqlens_k, *longest), (options[4], *reversed(keys), zero_tensors)
-        result, *others = _flash_attn_varlen_forward(q, k, v, *where, *asked, *rest, *options[6:])
-        return [result if out is None else out.copy_(result), *others]
-    bounds = Bounds(cu_seqlens_q, cu_seqlens_k, *longest, *keys, *options[6:])
-    return core.forward(q, k, v, asked, bounds, options[4], out)
+@written(
+    f"(q, k, v, out, {_BOUNDS}, seqused_k, leftpad_k, block_table, alibi_slopes, max_seqlen_q, max_seqlen_k, "
+    f"dropout_p, softmax_scale, zero_tensors, {_OPTIONS}, return_softmax, gen=None, num_splits=0, /)"
+)
+def varlen_fwd(out: Tensor | None, **arguments: Any) -> list[Tensor]:
+    """Compute attention within each sequence; rows in no sequence are always zero."""
+    return _attended("2 varlen", out, arguments)
 
 
-def varlen_bwd(
-    dout: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    dq: Maybe,
-    dk: Maybe,
-    dv: Maybe,
-    cu_seqlens_q: Tensor,
-    cu_seqlens_k: Tensor,
-    slopes: Maybe,
-    max_seqlen_q: int,
-    max_seqlen_k: int,
-    dropout_p: float,
-    scale: float,
-    zero_tensors: bool,
-    *options: Any,
-) -> list[Tensor]:
-    """Compute the gradients of :func:`varlen_fwd`.
-
-    The options are four as for ``varlen_fwd``, and three as for :func:`bwd`.
-    """
-    where = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
-    state = options[6] if len(options) > 6 else None
-    asked = Options._make((dropout_p, scale, *options[:4], slopes))
-    if watched(dout, q, k, v):
-        pairs = zip((dq, dk, dv), (q, k, v), strict=True)
-        grads = [torch.empty_like(each) if target is None else target for target, each in pairs]
-        inputs = dout, q, k, v, out, lse, *grads
-        sums = _flash_attn_varlen_backward(*inputs, *where, *asked, options[4], state, zero_tensors)
-        return [*grads, sums]
-    bounds = Bounds(*where)
-    return core.backward(dout, q, k, v, out, lse, asked, bounds, (dq, dk, dv), state)
+@written(
+    f"({_GRADIENTS}, alibi_slopes, dropout_p, softmax_scale, {_OPTIONS}, deterministic, gen=None, "
+    "rng_state=None, /)"
+)
+def bwd(**arguments: Any) -> list[Tensor]:
+    """Compute the gradients of :func:`fwd`."""
+    return second.backward(fields_of(arguments), arguments)
 
 
-@torch.no_grad()
-def fwd_kvcache(
-    q: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    k: Maybe,
-    v: Maybe,
-    lengths: Maybe,
-    cos: Maybe,
-    sin: Maybe,
-    *options: Any,
-) -> list[Tensor]:
-    """Compute attention over a cache; see :func:`.cache.attend`.
+@written(
+    f"({_GRADIENTS}, {_BOUNDS}, alibi_slopes, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, "
+    f"zero_tensors, {_OPTIONS}, deterministic, gen=None, rng_state=None, /)"
+)
+def varlen_bwd(**arguments: Any) -> list[Tensor]:
+    """Compute the gradients of :func:`varlen_fwd`."""
+    inputs = {name: contiguous(arguments[name]) for name in ("dout", "q", "k", "v", "out")}
+    arguments |= inputs
+    targets = {
+        name: torch.empty_like(arguments[name[1:]]) if arguments[name] is None else arguments[name]
+        for name in ("dq", "dk", "dv")
+    }
+    sums = PAIRS["2 varlen"].backward(fields_of(arguments), **_others(arguments), **targets)
+    return [*targets.values(), sums]
 
-    The options are the rows of the cache, their start positions, the page table, the slopes, the output, the
-    scale, whether it is causal, the left and the right window, the softcap, whether rotations are
-    interleaved, and a number of splits.
-    """
-    rows, leftpad, table, slopes, out, scale, is_causal, left, right, softcap, interleaved, *_ = options
-    causal = is_causal and (q.shape[1] > 1 or slopes is not None)
-    if watched(q, keys, values):
-        where = rows, leftpad, table, slopes, scale, causal, left, right, softcap, interleaved
-        result, lse = _fwd_kvcache(q, keys, values, k, v, lengths, cos, sin, *where)
-        return [result if out is None else out.copy_(result), lse]
-    cache = Cache(keys, values, lengths, rows, leftpad, table)
-    asked = Options(0.0, scale, causal, left, right, softcap, slopes)
-    return attend(q, cache, (k, v), (cos, sin, interleaved), asked, out)
+
+@written(
+    "(q, k_cache, v_cache, k_new, v_new, seqused_k, rotary_cos, rotary_sin, cache_batch_idx, cache_leftpad, "
+    f"block_table, alibi_slopes, out, softmax_scale, {_OPTIONS}, rotary_interleaved, num_splits=0, /)"
+)
+def fwd_kvcache(out: Tensor | None, causal: bool, **arguments: Any) -> list[Tensor]:
+    """Compute attention over a cache, to which new tokens are added in place first."""
+    causal = causal and (arguments["q"].shape[1] > 1 or arguments["alibi_slopes"] is not None)
+    checks.require_output(out, arguments["q"])
+    result, lse = OVER_CACHE(fields_of({**arguments, "causal": causal}), release=2)
+    return [result if out is None else out.copy_(result), lse]
+
+
+def _attended(release: str, out: Tensor | None, arguments: dict[str, Any]) -> list[Tensor]:
+    others = {name: arguments.get(name, 0) for name in ("return_softmax", "num_splits")}
+    result, *rest = PAIRS[release].forward(fields_of(arguments), **others)
+    checks.require_output(out, arguments["q"])
+    return [result if out is None else out.copy_(result), *rest]
+
+
+def _others(arguments: dict[str, Any]) -> dict[str, Any]:
+    names = "dout", "out", "softmax_lse", "deterministic", "rng_state"
+    return {name: arguments[name] for name in names}

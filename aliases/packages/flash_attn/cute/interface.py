@@ -1,65 +1,60 @@
 """The functions of flash_attn 4."""
-# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import functools
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.library import custom_op
 
-from .._morph.direct import attend
-from .._morph.functions import call
+from .._morph import fourth
+from .._morph.checks import on_device
+from .._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
+from .._morph.direct import attend as attend_directly
+from .._morph.fields import fields_of
+from .._morph.original import recorded, written
+from .._morph.second import combined
 from .block_sparsity import BlockSparseTensorsTorch
-from .checks import _validate_head_dims
-from .combination import flash_attn_combine, get_scheduler_metadata
-from .functions import FlashAttnFunc, FlashAttnVarlenFunc, without_shared_keys
 from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
-Window = tuple[int | None, int | None]
+_of_flash_attn_4 = recorded(__name__)
+_OPTIONS = (
+    "learnable_sink=None, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, "
+    "page_table=None, softmax_scale=None, window_size_left=-1, window_size_right=-1, softcap=0.0"
+)
+_FORWARD = f"(q, k, v, {_OPTIONS})"
+_BACKWARD = f"(dout, q, k, v, out, softmax_lse, dq, dk, dv, dlse=None, {_OPTIONS})"
 
 
-def flash_attn_func(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    qv: Tensor | None = None,
-    gather_kv_indices: Tensor | None = None,
-    softmax_scale: float | None = None,
-    causal: bool = False,
-    window_size: Window = (None, None),
-    learnable_sink: Tensor | None = None,
-    softcap: float = 0.0,
-    num_splits: int = 1,
-    pack_gqa: bool | None = None,
-    deterministic: bool = False,
-    score_mod: Callable[..., Any] | None = None,
-    score_mod_bwd: Callable[..., Any] | None = None,
-    mask_mod: Callable[..., Any] | None = None,
-    aux_tensors: list[Tensor] | None = None,
-    aux_scalars: tuple[Any, ...] | None = None,
-    block_sparse_tensors: BlockSparseTensorsTorch | None = None,
-    block_sparse_tensors_bwd: BlockSparseTensorsTorch | None = None,
-    return_lse: bool = False,
-) -> tuple[Tensor, Tensor | None]:
+@custom_op("flash_attn_4::_flash_attn_forward", mutates_args=())
+@written(_FORWARD)
+def _flash_attn_forward(**arguments: Any) -> tuple[Tensor, Tensor]:
+    return fourth.forward(fields_of(arguments), arguments)
+
+
+@custom_op("flash_attn_4::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
+@written(_BACKWARD)
+def _flash_attn_backward(**arguments: Any) -> Tensor:
+    return fourth.backward(fields_of(arguments), arguments)
+
+
+PAIRS["4"] = Pair(
+    operator(_flash_attn_forward, written(_FORWARD)(fourth.attended), fourth.forward),
+    operator(_flash_attn_backward, written(_BACKWARD)(fourth.differentiated), fourth.backward),
+)
+PAIRS["4 with sums"] = dataclasses.replace(PAIRS["4"], sums_have_gradients=True)
+
+
+@_of_flash_attn_4
+def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> tuple[Tensor, Tensor | None]:
     """Compute attention for a batch of sequences of one length, differentiably.
 
     ``gather_kv_indices``, ``score_mod``, ``mask_mod`` and blocks are not served; other options that are not
-    listed have no effect on the result.
-
-    Args:
-        q: float16, bfloat16 or of 8 bits, of shape (batch, queries, heads, head size).
-        k: Of shape (batch, keys, key heads, head size); the key heads divide the heads.
-        v: Of shape (batch, keys, key heads, value size). If ``k`` is this very tensor and the value size 512,
-            the queries have the role of ``qv``.
-        qv: Queries whose products with the values are added to the scores, (batch, queries, heads, 512).
-        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
-        causal: Whether a query sees no later key; queries and keys end at the same position.
-        window_size: How many keys before and after its own position a query sees; None for all.
-        learnable_sink: Of shape (heads,): the score of one more key of each head, whose value is 0.
-        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
-        return_lse: Whether to return the logarithm of the softmax's sums, which then has gradients.
+    listed have no effect on the result. Inputs may be of 8 bits. If ``k`` is ``v`` itself and its size 512,
+    the queries have the role of ``qv``.
 
     Returns:
         The output, of shape (batch, queries, heads, value size), 0 for a query that sees no key; and the
@@ -70,61 +65,21 @@ def flash_attn_func(
         AssertionError: If flash_attn does not accept the arguments.
         NotImplementedError: If morph does not serve an option.
     """
-    mods = score_mod, score_mod_bwd, mask_mod, aux_tensors, aux_scalars
-    blocks = block_sparse_tensors, block_sparse_tensors_bwd
-    seen = softmax_scale, causal, window_size, learnable_sink, softcap
-    kernel = num_splits, pack_gqa, deterministic
-    if not (softcap or return_lse) and window_size == (None, None) and k is not v:
-        if all(each is None for each in (qv, gather_kv_indices, learnable_sink, *mods, *blocks)):
-            out = _without_gradients(q, k, v, softmax_scale, causal)
-            if out is not None:
-                return out, None
-    inputs = *without_shared_keys(q, k, v, qv), gather_kv_indices
-    return call(FlashAttnFunc, *inputs, *seen, *kernel, *mods, *blocks, return_lse)  # type: ignore[no-any-return]
+    if fourth.is_plain(k, v, options) and not any(each.requires_grad for each in (q, k, v)):
+        out = attend_directly(q, k, v, options["softmax_scale"], options["causal"])
+        if out is not None:
+            return out, None
+    return _general(q, k, v, **options)
 
 
-def flash_attn_varlen_func(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    qv: Tensor | None = None,
-    cu_seqlens_q: Tensor | None = None,
-    cu_seqlens_k: Tensor | None = None,
-    max_seqlen_q: int | None = None,
-    max_seqlen_k: int | None = None,
-    min_seqlen_k: int | None = None,
-    seqused_q: Tensor | None = None,
-    seqused_k: Tensor | None = None,
-    gather_kv_indices: Tensor | None = None,
-    page_table: Tensor | None = None,
-    softmax_scale: float | None = None,
-    causal: bool = False,
-    window_size: Window = (None, None),
-    learnable_sink: Tensor | None = None,
-    softcap: float = 0.0,
-    num_splits: int = 1,
-    pack_gqa: bool | None = None,
-    deterministic: bool = False,
-    score_mod: Callable[..., Any] | None = None,
-    score_mod_bwd: Callable[..., Any] | None = None,
-    mask_mod: Callable[..., Any] | None = None,
-    block_sparse_tensors: BlockSparseTensorsTorch | None = None,
-    aux_tensors: list[Tensor] | None = None,
-    aux_scalars: tuple[Any, ...] | None = None,
-    return_lse: bool = False,
-    scheduler_metadata: SchedulerMetadataTensorsTorch | None = None,
-    seqlen_k_per_split: int | None = None,
-    disable_scheduler_metadata: bool = False,
-) -> tuple[Tensor, Tensor | None]:
+@_of_flash_attn_4
+def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> tuple[Tensor, Tensor | None]:
     """Compute attention within sequences of several lengths, with the options of :func:`flash_attn_func`.
 
     ``q`` is of shape (all queries, heads, head size), or without ``cu_seqlens_q`` has a dimension for the
     batch; ``k`` and ``v`` are of shape (all keys, key heads, size), or without ``cu_seqlens_k`` have a
-    dimension for the batch or for the pages of ``page_table``, int32 of shape (batch, most pages of a
-    sequence). ``cu_seqlens_q`` and ``cu_seqlens_k``, int32 of shape (batch + 1,), are where the queries and
-    the keys of each sequence begin, and the last ones end; ``seqused_q`` and ``seqused_k``, int32 of shape
-    (batch,), how many of each sequence are used. The longest and shortest lengths and schedules have no
-    effect on the result.
+    dimension for the batch or for the pages of ``page_table``. The longest and shortest lengths and schedules
+    have no effect on the result.
 
     Returns:
         The output; and the logarithm of the sums, float32 of shape (heads, all queries), with ``qv`` (all
@@ -134,19 +89,90 @@ def flash_attn_varlen_func(
         AssertionError: If flash_attn does not accept the arguments.
         NotImplementedError: If morph does not serve an option.
     """
-    bounds = cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, min_seqlen_k
-    seen = softmax_scale, causal, window_size, learnable_sink, softcap
-    kernel = num_splits, pack_gqa, deterministic
-    mods = score_mod, score_mod_bwd, mask_mod, block_sparse_tensors, aux_tensors, aux_scalars
-    schedule = scheduler_metadata, seqlen_k_per_split, disable_scheduler_metadata
-    inputs = *without_shared_keys(q, k, v, qv), *bounds, gather_kv_indices, page_table
-    return call(FlashAttnVarlenFunc, *inputs, *seen, *kernel, *mods, return_lse, *schedule)  # type: ignore[no-any-return]
+    return _general(q, k, v, **options)
 
 
-def _without_gradients(
-    q: Tensor, k: Tensor, v: Tensor, softmax_scale: float | None, causal: bool
-) -> Tensor | None:
-    """Compute a call without options with the device's kernel, if no logarithm of the sums is expected."""
-    if q.requires_grad or k.requires_grad or v.requires_grad:
-        return None
-    return attend(q, k, v, softmax_scale, causal)
+@_of_flash_attn_4
+def flash_attn_combine(
+    out_partial: Tensor,
+    lse_partial: Tensor,
+    out: Tensor | None,
+    out_dtype: torch.dtype | None,
+    return_lse: bool,
+    **others: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """Combine attention over parts of the keys; lengths have no effect: all queries are combined.
+
+    ``out_partial`` is of shape (parts, batch, queries, heads, size), or without the dimension of the batch,
+    and ``lse_partial`` float32 of shape (parts, batch, queries, heads), likewise.
+
+    Returns:
+        The output over all keys, and the logarithm of its sums, of the shape of a part's, or None.
+
+    Raises:
+        AssertionError: If flash_attn does not accept the arguments.
+    """
+    assert out_partial.dim() in (4, 5), "out_partial must have 4 or 5 dimensions"
+    dtypes = torch.float16, torch.bfloat16, torch.float32
+    assert out_partial.dtype in dtypes, "out_partial must be fp16, bf16, or fp32"
+    assert all(map(on_device, (out_partial, lse_partial))), "tensors must be on CUDA device"
+    result, lse = combined(out_partial, lse_partial, out, out_dtype or out_partial.dtype)
+    return result, lse if return_lse else None
+
+
+@_of_flash_attn_4
+def get_scheduler_metadata(**arguments: Any) -> SchedulerMetadataTensorsTorch:
+    """Return zeros, to be passed to :func:`flash_attn_varlen_func`.
+
+    Raises:
+        AssertionError: If there are no lengths, or they do not belong to one batch.
+    """
+    names = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
+    lengths = {name: arguments[name] for name in names if arguments[name] is not None}
+    assert lengths, "get_scheduler_metadata requires at least one of " + "/".join(names)
+    sizes = {name: len(tensor) - name.startswith("cu") for name, tensor in lengths.items()}
+    assert len(set(sizes.values())) == 1, f"inconsistent batch size across inputs: {sizes}"
+    like = next(iter(lengths.values()))
+    zeros = like.new_zeros(next(iter(sizes.values())), dtype=torch.int32)
+    return SchedulerMetadataTensorsTorch(zeros, zeros, zeros, zeros, zeros.new_zeros(1))
+
+
+@functools.cache
+@_of_flash_attn_4
+def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
+    """Reject head sizes that flash_attn's kernels for a generation of NVIDIA GPUs do not support.
+
+    Raises:
+        AssertionError: If they do not.
+    """
+    fourth.require_head_sizes(head_dim, head_dim_v, compute_capability, alignment)
+
+
+def _general(
+    q: Tensor, k: Tensor, v: Tensor, qv: Tensor | None, return_lse: bool, causal: bool, **options: Any
+) -> tuple[Tensor, Tensor | None]:
+    fourth.refuse(options)
+    inputs = fourth.without_shared_keys(q, k, v, qv)
+    left, right = fourth.window_of(causal, options.pop("window_size"), v, options.get("page_table"))
+    qv = fourth.require_values_in_scores(*inputs, options, left >= 0 or right > 0)
+    query, key = fourth.joined(*inputs)
+    sink = options["learnable_sink"]
+    needs_grad = any(x is not None and x.requires_grad for x in (query, key, v, sink))
+    fourth.require_no_gradients_of_8_bits(v, needs_grad)
+    scale = options.pop("softmax_scale")
+    given = {"softmax_scale": query.shape[-1] ** -0.5 if scale is None else scale, "window_size_left": left}
+    tensors = dict(zip("qkv", map(contiguous, (query, key, v)), strict=True))
+    out, lse = attend(
+        "4 with sums" if return_lse else "4",
+        fields_of({**options, **given, **tensors, "window_size_right": right}),
+    )
+    lse = lse.transpose(-1, -2).contiguous() if qv is not None else lse
+    return out, lse if needs_grad or return_lse else None
+
+
+__all__ = [
+    "BlockSparseTensorsTorch",
+    "SchedulerMetadataTensorsTorch",
+    "flash_attn_func",
+    "flash_attn_varlen_func",
+]

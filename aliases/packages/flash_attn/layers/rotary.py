@@ -5,37 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .._morph.original import initializer, recorded
 from ..ops.triton.rotary import apply_rotary  # noqa: F401 (part of the interface)
 from .rotation import ApplyRotaryEmb, ApplyRotaryEmbKV_, ApplyRotaryEmbQKV_
 
+_of_rotary, _initializer = recorded(__name__), initializer(__name__)
 
-def rotate_half(x: Tensor, interleaved: bool = False) -> Tensor:
-    """Rotate each pair of elements by a right angle.
 
-    Args:
-        x: Of any shape; pairs are in its last dimension.
-        interleaved: Whether pairs are neighbours instead of elements at the same index of the two halves.
-
-    Returns:
-        Of the shape of ``x``.
-    """
+@_of_rotary
+def rotate_half(x: Tensor, interleaved: bool) -> Tensor:
+    """Rotate each pair by a right angle: neighbours, or the same elements of the two halves."""
     if interleaved:
         return torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
     first, second = x.chunk(2, dim=-1)
     return torch.cat((-second, first), dim=-1)
 
 
-def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+@_of_rotary
+def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
     """Rotate the first ``2 * cos.shape[-1]`` elements of each head, in the dtype of the inputs.
 
-    Args:
-        x: Of shape (batch, tokens, heads, head size).
-        cos: Of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
-        sin: Of the same shape.
-        interleaved: Whether neighbours are rotated with each other, or one half with the other.
-
-    Returns:
-        Of the shape of ``x``.
+    ``cos`` and ``sin`` are of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
     """
     rotary_dim = cos.shape[-1] * 2
     assert rotary_dim <= x.shape[-1]
@@ -47,31 +37,20 @@ def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: boo
     return torch.cat([part * cos + rotate_half(part, interleaved) * sin, x[..., rotary_dim:]], dim=-1)
 
 
+@_of_rotary
 def apply_rotary_emb(
     x: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    inplace: bool = False,
-    seqlen_offsets: int | Tensor = 0,
-    cu_seqlens: Tensor | None = None,
-    max_seqlen: int | None = None,
+    interleaved: bool,
+    inplace: bool,
+    seqlen_offsets: int | Tensor,
+    cu_seqlens: Tensor | None,
+    max_seqlen: int | None,
 ) -> Tensor:
-    """Rotate the first ``2 * cos.shape[1]`` elements of each head.
+    """Rotate the first ``2 * cos.shape[1]`` elements of each head, and return the tensor, or a new one.
 
-    Args:
-        x: Of shape (batch, tokens, heads, head size), or (all tokens, heads, head size) with ``cu_seqlens``.
-        cos: Cosines of shape (positions, rotary size / 2).
-        sin: Sines of the same shape.
-        interleaved: Whether neighbours are rotated with each other (GPT-J), or one half with the other
-            (GPT-NeoX).
-        inplace: Whether ``x`` itself is rotated.
-        seqlen_offsets: The position of the first token; as a tensor of shape (batch,), of each sequence.
-        cu_seqlens: Of shape (batch + 1,): where each sequence begins, and the last one ends.
-        max_seqlen: The largest number of tokens in a sequence.
-
-    Returns:
-        The rotated tensor, of the shape of ``x``.
+    ``x`` is of shape (batch, tokens, heads, head size), with ``cu_seqlens`` (all tokens, heads, head size).
     """
     arguments = interleaved, inplace, seqlen_offsets, cu_seqlens, max_seqlen
     return ApplyRotaryEmb.apply(x, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
@@ -80,15 +59,16 @@ def apply_rotary_emb(
 apply_rotary_emb_func = apply_rotary_emb
 
 
+@_of_rotary
 def apply_rotary_emb_qkv_(
     qkv: Tensor,
     cos: Tensor,
     sin: Tensor,
-    cos_k: Tensor | None = None,
-    sin_k: Tensor | None = None,
-    interleaved: bool = False,
-    seqlen_offsets: int | Tensor = 0,
-    num_heads_q: int | None = None,
+    cos_k: Tensor | None,
+    sin_k: Tensor | None,
+    interleaved: bool,
+    seqlen_offsets: int | Tensor,
+    num_heads_q: int | None,
 ) -> Tensor:
     """Rotate queries and keys in place, and return ``qkv``; see :func:`apply_rotary_emb`.
 
@@ -96,12 +76,13 @@ def apply_rotary_emb_qkv_(
     size) with ``num_heads_q`` heads of queries; ``cos_k`` and ``sin_k`` are those of the keys, where they
     differ.
     """
-    arguments = cos_k, sin_k, interleaved, seqlen_offsets, num_heads_q
-    return ApplyRotaryEmbQKV_.apply(qkv, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
+    tables = cos, sin, cos_k, sin_k
+    return ApplyRotaryEmbQKV_.apply(qkv, *tables, interleaved, seqlen_offsets, num_heads_q)  # type: ignore[no-untyped-call, no-any-return]
 
 
+@_of_rotary
 def apply_rotary_emb_kv_(
-    kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, seqlen_offsets: int | Tensor = 0
+    kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, seqlen_offsets: int | Tensor
 ) -> Tensor:
     """Rotate keys in ``kv``, of shape (batch, tokens, 2, heads, head size), in place, and return ``kv``."""
     return ApplyRotaryEmbKV_.apply(kv, cos, sin, interleaved, seqlen_offsets)  # type: ignore[no-untyped-call, no-any-return]
@@ -122,13 +103,9 @@ class RotaryEmbedding(torch.nn.Module):
     inv_freq: Tensor
     scale: Tensor | None
 
+    @_initializer
     def __init__(
-        self,
-        dim: int,
-        base: float = 10000.0,
-        interleaved: bool = False,
-        scale_base: float | None = None,
-        device: torch.device | str | None = None,
+        self, dim: int, base: float, interleaved: bool, scale_base: float | None, device: torch.device | None
     ) -> None:
         super().__init__()
         self.dim = dim
@@ -175,7 +152,7 @@ class RotaryEmbedding(torch.nn.Module):
         assert sin is not None
         options = self.interleaved, seqlen_offset
         if kv is None:
-            return apply_rotary_emb_qkv_(qkv, cos, sin, cos_k, sin_k, *options, num_heads_q)
+            return apply_rotary_emb_qkv_(qkv, cos, sin, cos_k, sin_k, *options, num_heads_q)  # type: ignore[no-any-return]
         queries = apply_rotary_emb(qkv, cos, sin, self.interleaved, True, seqlen_offset)
         return queries, apply_rotary_emb_kv_(
             kv, cos if cos_k is None else cos_k, sin if sin_k is None else sin_k, *options

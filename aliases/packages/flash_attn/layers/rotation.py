@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,21 +15,13 @@ class ApplyRotaryEmb(torch.autograd.Function):
     """Rotation of one tensor; ``inplace`` also rotates the gradient in place."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        cos: Tensor,
-        sin: Tensor,
-        interleaved: bool = False,
-        inplace: bool = False,
-        seqlen_offsets: int | Tensor = 0,
-        cu_seqlens: Tensor | None = None,
-        max_seqlen: int | None = None,
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, *options: Any) -> Tensor:
         """Rotate; see :func:`.rotary.apply_rotary_emb`."""
-        _keep(ctx, cos, sin, cu_seqlens, offsets=seqlen_offsets)
+        defaults: tuple[Any, ...] = (False, False, 0, None, None)
+        interleaved, inplace, offsets, cu_seqlens, max_seqlen = (*options, *defaults[len(options) :])
+        _keep(ctx, cos, sin, cu_seqlens, offsets=offsets)
         ctx.options = {"max_seqlen": max_seqlen, "interleaved": interleaved, "inplace": inplace}
-        return apply_rotary(x, cos, sin, seqlen_offsets, cu_seqlens, **ctx.options)
+        return apply_rotary(x, cos, sin, offsets, cu_seqlens, **ctx.options)  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, do: Tensor) -> tuple[Tensor | None, ...]:
@@ -51,7 +44,7 @@ def _queries_and_keys(qkv: Tensor, num_heads_q: int | None) -> tuple[Tensor, Ten
 
 
 def _rotate_queries_and_keys(
-    ctx: Any, qkv: Tensor, tables: tuple[Tensor, ...], offsets: int | Tensor, conjugate: bool = False
+    ctx: Any, qkv: Tensor, tables: Sequence[Tensor], offsets: int | Tensor, conjugate: bool = False
 ) -> Tensor:
     cos, sin, cos_k, sin_k = tables
     queries, keys = _queries_and_keys(qkv, ctx.num_heads_q)
@@ -65,21 +58,11 @@ class ApplyRotaryEmbQKV_(torch.autograd.Function):
     """Rotation of queries and keys in one tensor, in place."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        qkv: Tensor,
-        cos: Tensor,
-        sin: Tensor,
-        cos_k: Tensor | None = None,
-        sin_k: Tensor | None = None,
-        interleaved: bool = False,
-        seqlen_offsets: int | Tensor = 0,
-        num_heads_q: int | None = None,
-    ) -> Tensor:
+    def forward(ctx: Any, qkv: Tensor, *options: Any) -> Tensor:
         """Rotate; see :func:`.rotary.apply_rotary_emb_qkv_`."""
-        _keep(ctx, cos, sin, cos_k, sin_k, offsets=seqlen_offsets)
-        ctx.interleaved, ctx.num_heads_q = interleaved, num_heads_q
-        return _rotate_queries_and_keys(ctx, qkv, (cos, sin, cos_k, sin_k), seqlen_offsets)  # type: ignore[arg-type]
+        *tables, ctx.interleaved, offsets, ctx.num_heads_q = options
+        _keep(ctx, *tables, offsets=offsets)
+        return _rotate_queries_and_keys(ctx, qkv, tables, offsets)
 
     @staticmethod
     def backward(ctx: Any, dqkv: Tensor) -> tuple[Tensor | None, ...]:
@@ -92,19 +75,12 @@ class ApplyRotaryEmbKV_(torch.autograd.Function):
     """Rotation of the keys in a tensor of keys and values, in place."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        kv: Tensor,
-        cos: Tensor,
-        sin: Tensor,
-        interleaved: bool = False,
-        seqlen_offsets: int | Tensor = 0,
-    ) -> Tensor:
+    def forward(ctx: Any, kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, offsets: Any) -> Tensor:
         """Rotate; see :func:`.rotary.apply_rotary_emb_kv_`."""
         assert kv.shape[2] == 2
-        _keep(ctx, cos, sin, offsets=seqlen_offsets)
+        _keep(ctx, cos, sin, offsets=offsets)
         ctx.interleaved = interleaved
-        apply_rotary(kv[:, :, 0], cos, sin, seqlen_offsets, interleaved=interleaved, inplace=True)
+        apply_rotary(kv[:, :, 0], cos, sin, offsets, interleaved=interleaved, inplace=True)
         return kv
 
     @staticmethod

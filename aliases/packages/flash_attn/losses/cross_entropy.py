@@ -7,7 +7,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from .._morph.checks import on_device
+from .._morph.original import initializer
 from ..ops.triton.cross_entropy import cross_entropy_loss
+
+_OPTIONS = "label_smoothing", "logit_scale", "lse_square_scale", "inplace_backward", "process_group"
 
 
 class CrossEntropyLoss(nn.Module):
@@ -17,28 +20,14 @@ class CrossEntropyLoss(nn.Module):
     ``"mean"`` over the rows that have a loss, ``"sum"`` or ``"none"``.
     """
 
-    def __init__(
-        self,
-        ignore_index: int = -100,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-        logit_scale: float = 1.0,
-        lse_square_scale: float = 0.0,
-        inplace_backward: bool = False,
-        process_group: Any = None,
-        return_z_loss: bool = False,
-    ) -> None:
+    @initializer(__name__)
+    def __init__(self, ignore_index: int, reduction: str, return_z_loss: bool, **options: Any) -> None:
         super().__init__()
         if reduction not in ("mean", "none", "sum"):
             raise NotImplementedError("Only support reduction = 'mean' or 'none' or 'sum'")
-        self.ignore_index = ignore_index
-        self.reduction = reduction
-        self.label_smoothing = label_smoothing
-        self.logit_scale = logit_scale
-        self.lse_square_scale = lse_square_scale
-        self.inplace_backward = inplace_backward
-        self.process_group = process_group
-        self.return_z_loss = return_z_loss
+        self.ignore_index, self.reduction, self.return_z_loss = ignore_index, reduction, return_z_loss
+        for name in _OPTIONS:
+            setattr(self, name, options[name])
 
     def forward(
         self, input: Tensor, target: Tensor, precomputed_lse: Tensor | None = None
@@ -56,17 +45,8 @@ class CrossEntropyLoss(nn.Module):
         """
         assert on_device(input), "Only support CUDA tensors"
         assert on_device(target), "Only support CUDA tensors"
-        loss, z_loss = cross_entropy_loss(
-            input,
-            target,
-            precomputed_lse=precomputed_lse,
-            label_smoothing=self.label_smoothing,
-            logit_scale=self.logit_scale,
-            lse_square_scale=self.lse_square_scale,
-            ignore_index=self.ignore_index,
-            inplace_backward=self.inplace_backward,
-            process_group=self.process_group,
-        )
+        options = {name: getattr(self, name) for name in ("ignore_index", *_OPTIONS)}
+        loss, z_loss = cross_entropy_loss(input, target, precomputed_lse, **options)
         loss = self._reduced(loss, target)
         return (loss, self._reduced(z_loss, target)) if self.return_z_loss else loss
 

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._morph.checks import on_device
+from .._morph.checks import DTYPES, on_device
+from .._morph.original import initializer
 from ..flash_attn_interface import (
     flash_attn_kvpacked_func,
     flash_attn_qkvpacked_func,
@@ -16,43 +17,21 @@ from ..flash_attn_interface import (
     flash_attn_varlen_qkvpacked_func,
 )
 
-_DTYPES = torch.float16, torch.bfloat16
 _HIDDEN = -10000.0
+_initializer = initializer("flash_attn.modules.mha")
 
 
 class _Flash(nn.Module):
-    """The options of attention with flash_attn.
+    """The options of attention with flash_attn."""
 
-    Args:
-        causal: Whether a query sees no key after its own position.
-        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
-        attention_dropout: The probability that a weight is dropped, in training.
-        window_size: How many keys before and after its own position a query sees; -1 for all.
-        alibi_slopes: float32, of shape (heads,) or (batch, heads), or None.
-        deterministic: Without effect.
-    """
-
-    alibi_slopes: Tensor | None
-
-    def __init__(
-        self,
-        causal: bool = False,
-        softmax_scale: float | None = None,
-        attention_dropout: float = 0.0,
-        window_size: tuple[int, int] = (-1, -1),
-        alibi_slopes: Tensor | None = None,
-        deterministic: bool = False,
-    ) -> None:
-        super().__init__()
-        self.causal = causal
-        self.softmax_scale = softmax_scale
+    def _set(self, alibi_slopes: Tensor | None, attention_dropout: float, **options: Any) -> None:
         self.drop = nn.Dropout(attention_dropout)
+        self.causal, self.softmax_scale = options["causal"], options["softmax_scale"]
+        self.window_size, self.deterministic = options["window_size"], options["deterministic"]
         self.register_buffer("alibi_slopes", alibi_slopes, persistent=False)
-        self.window_size = window_size
-        self.deterministic = deterministic
 
     def _options(self, causal: bool | None) -> dict[str, Any]:
-        slopes = self.alibi_slopes
+        slopes: Any = self.alibi_slopes
         return {
             "dropout_p": self.drop.p if self.training else 0.0,
             "softmax_scale": self.softmax_scale,
@@ -64,7 +43,12 @@ class _Flash(nn.Module):
 
 
 class FlashSelfAttention(_Flash):
-    """Attention within a sequence with flash_attn; its options are :class:`_Flash`'s."""
+    """Attention within a sequence with flash_attn."""
+
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._set(**options)
 
     def forward(
         self,
@@ -74,27 +58,21 @@ class FlashSelfAttention(_Flash):
         max_seqlen: int | None = None,
     ) -> Any:
         """Attend; ``qkv`` is as for flash_attn's functions, and ``causal`` overrides the module's own."""
-        assert qkv.dtype in _DTYPES
+        assert qkv.dtype in DTYPES
         assert on_device(qkv)
         if cu_seqlens is None:
             return flash_attn_qkvpacked_func(qkv, **self._options(causal))
         _require_bounds(cu_seqlens, max_seqlen)
-        return flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, **self._options(causal))  # type: ignore[arg-type]
+        return flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, **self._options(causal))
 
 
 class FlashCrossAttention(_Flash):
-    """Attention from one sequence to another with flash_attn; its options are :class:`_Flash`'s."""
+    """Attention from one sequence to another with flash_attn."""
 
-    def __init__(
-        self,
-        causal: bool = False,
-        softmax_scale: float | None = None,
-        attention_dropout: float = 0.0,
-        alibi_slopes: Tensor | None = None,
-        window_size: tuple[int, int] = (-1, -1),
-        deterministic: bool = False,
-    ) -> None:
-        super().__init__(causal, softmax_scale, attention_dropout, window_size, alibi_slopes, deterministic)
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._set(**options)
 
     def forward(
         self,
@@ -107,7 +85,7 @@ class FlashCrossAttention(_Flash):
         max_seqlen_k: int | None = None,
     ) -> Any:
         """Attend; ``q`` and ``kv`` are as for flash_attn's functions."""
-        assert q.dtype in _DTYPES
+        assert q.dtype in DTYPES
         assert on_device(q)
         assert on_device(kv)
         if cu_seqlens is None:
@@ -115,25 +93,15 @@ class FlashCrossAttention(_Flash):
             return flash_attn_kvpacked_func(q, kv, **self._options(causal))
         _require_bounds(cu_seqlens, max_seqlen)
         _require_bounds(cu_seqlens_k, max_seqlen_k)
-        bounds: Any = cu_seqlens, cu_seqlens_k, max_seqlen, max_seqlen_k
+        bounds = cu_seqlens, cu_seqlens_k, max_seqlen, max_seqlen_k
         return flash_attn_varlen_kvpacked_func(q, kv, *bounds, **self._options(causal))
 
 
 class _Plain(nn.Module):
-    """The options of attention step by step, with a matrix of all scores.
+    """Attention step by step, with a matrix of all scores."""
 
-    Args:
-        causal: Whether a query sees no key after its own position.
-        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
-        attention_dropout: The probability that a weight is dropped, in training.
-    """
-
-    def __init__(
-        self, causal: bool = False, softmax_scale: float | None = None, attention_dropout: float = 0.0
-    ) -> None:
-        super().__init__()
-        self.causal = causal
-        self.softmax_scale = softmax_scale
+    def _set(self, causal: bool, softmax_scale: float | None, attention_dropout: float) -> None:
+        self.causal, self.softmax_scale = causal, softmax_scale
         self.drop = nn.Dropout(attention_dropout)
 
     def _attend(
@@ -152,7 +120,12 @@ class _Plain(nn.Module):
 
 
 class SelfAttention(_Plain):
-    """Attention within a sequence step by step; its options are :class:`_Plain`'s."""
+    """Attention within a sequence step by step."""
+
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._set(**options)
 
     def forward(
         self, qkv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None
@@ -166,7 +139,12 @@ class SelfAttention(_Plain):
 
 
 class CrossAttention(_Plain):
-    """Attention from one sequence to another step by step; its options are :class:`_Plain`'s."""
+    """Attention from one sequence to another step by step."""
+
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._set(**options)
 
     def forward(
         self, q: Tensor, kv: Tensor, causal: bool | None = None, key_padding_mask: Tensor | None = None

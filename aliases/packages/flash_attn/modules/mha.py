@@ -1,5 +1,4 @@
 """Multi-head attention with its projections."""
-# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
@@ -11,17 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ..flash_attn_interface import (
-    flash_attn_kvpacked_func,
-    flash_attn_qkvpacked_func,
-    flash_attn_varlen_kvpacked_func,
-    flash_attn_varlen_qkvpacked_func,
-    flash_attn_with_kvcache,
-)
+from .._morph.original import initializer
+from ..flash_attn_interface import flash_attn_with_kvcache
 from ..layers.rotary import RotaryEmbedding
-from ..ops.fused_dense import ColumnParallelLinear, RowParallelLinear
-from ..utils.distributed import get_dim_for_local_rank
 from .inner import CrossAttention, FlashCrossAttention, FlashSelfAttention, SelfAttention
+
+_initializer = initializer(__name__)
 
 
 def get_alibi_slopes(nheads: int) -> list[float]:
@@ -35,80 +29,50 @@ def get_alibi_slopes(nheads: int) -> list[float]:
 class MHA(nn.Module):
     """Multi-head attention.
 
-    Args:
-        embed_dim: The size of a token.
-        num_heads: The number of heads.
-        num_heads_kv: The number of heads of keys and values; None for ``num_heads``.
-        cross_attn: Whether keys and values come from another sequence.
-        qkv_proj_bias: Whether the projections to queries, keys and values have a bias.
-        out_proj_bias: Whether the last projection has a bias.
-        dropout: The probability that a weight is dropped, in training.
-        softmax_scale: The factor of the query-key products; None for 1 / sqrt(head size).
-        causal: Whether a query sees no key after its own position.
-        layer_idx: The index of this layer's cache, which generation requires.
-        dwconv: Whether a convolution over the last three tokens follows the projections.
-        rotary_emb_dim: How many elements of each head are rotated.
-        rotary_emb_base: The largest wavelength, in units of 2 pi tokens.
-        rotary_emb_scale_base: The number of tokens over which XPos decays; None for no XPos.
-        rotary_emb_interleaved: Whether neighbours are rotated with each other, or one half with the other.
-        use_alibi: Whether scores fall with the distance; needs ``use_flash_attn``.
-        window_size: How many keys before and after its own position a query sees; needs ``use_flash_attn``.
-        fused_bias_fc: Without effect: every linear layer adds its bias at once.
-        use_flash_attn: Whether to attend with flash_attn instead of step by step.
-        return_residual: Whether the input is also returned.
-        checkpointing: Whether the backward pass recomputes attention.
-        device: The parameters' device.
-        dtype: The parameters' dtype.
+    Windows and ALiBi need ``use_flash_attn``, a cache needs a
+    ``layer_idx``, convolutions are refused, and ``fused_bias_fc`` has no effect.
     """
 
+    @_initializer
     def __init__(
         self,
         embed_dim: int,
         num_heads: int,
-        num_heads_kv: int | None = None,
-        cross_attn: bool = False,
-        qkv_proj_bias: bool = True,
-        out_proj_bias: bool = True,
-        dropout: float = 0.0,
-        softmax_scale: float | None = None,
-        causal: bool = False,
-        layer_idx: int | None = None,
-        dwconv: bool = False,
-        rotary_emb_dim: int = 0,
-        rotary_emb_base: float = 10000.0,
-        rotary_emb_scale_base: float | None = None,
-        rotary_emb_interleaved: bool = False,
-        use_alibi: bool = False,
-        window_size: tuple[int, int] = (-1, -1),
-        fused_bias_fc: bool = False,
-        use_flash_attn: bool = False,
-        return_residual: bool = False,
-        checkpointing: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        num_heads_kv: int | None,
+        cross_attn: bool,
+        causal: bool,
+        use_alibi: bool,
+        window_size: tuple[int, int],
+        use_flash_attn: bool,
+        device: Any,
+        dtype: Any,
+        **options: Any,
     ) -> None:
         super().__init__()
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.num_heads_kv = num_heads if num_heads_kv is None else num_heads_kv
-        self.cross_attn, self.causal, self.layer_idx, self.dwconv = cross_attn, causal, layer_idx, dwconv
-        self.rotary_emb_dim, self.use_flash_attn = rotary_emb_dim, use_flash_attn
-        self.return_residual, self.checkpointing = return_residual, checkpointing
+        self.cross_attn, self.causal, self.use_flash_attn = cross_attn, causal, use_flash_attn
+        if options["dwconv"]:
+            raise NotImplementedError(
+                "morph does not serve dwconv: use torch.nn.Conv1d after the projections"
+            )
+        self.layer_idx, self.rotary_emb_dim = options["layer_idx"], options["rotary_emb_dim"]
+        self.return_residual, self.checkpointing = options["return_residual"], options["checkpointing"]
         assert self.num_heads % self.num_heads_kv == 0, "num_heads must be divisible by num_heads_kv"
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
         self.head_dim = embed_dim // num_heads
         kv_dim = 2 * self.head_dim * self.num_heads_kv
-        if rotary_emb_dim > 0:
+        if self.rotary_emb_dim > 0:
             assert not cross_attn, "MHA with rotary embedding does not support cross-attention yet"
-            rotary = rotary_emb_base, rotary_emb_interleaved, rotary_emb_scale_base
-            self.rotary_emb = RotaryEmbedding(rotary_emb_dim, *rotary, device=device)
+            rotary = (options[f"rotary_emb_{name}"] for name in ("base", "interleaved", "scale_base"))
+            self.rotary_emb = RotaryEmbedding(self.rotary_emb_dim, *rotary, device=device)
+        qkv_proj_bias = options["qkv_proj_bias"]
         if cross_attn:
             self.Wq = nn.Linear(embed_dim, embed_dim, bias=qkv_proj_bias, **where)
             self.Wkv = nn.Linear(embed_dim, kv_dim, bias=qkv_proj_bias, **where)
         else:
             self.Wqkv = nn.Linear(embed_dim, embed_dim + kv_dim, bias=qkv_proj_bias, **where)
-        if dwconv:
-            self._make_convolutions(kv_dim)
         slopes = torch.tensor(get_alibi_slopes(num_heads), device=device) if use_alibi else None
         classes: Any = SelfAttention, CrossAttention
         if use_flash_attn:
@@ -117,8 +81,9 @@ class MHA(nn.Module):
         assert use_flash_attn or not use_alibi, "ALiBi code path requires flash_attn"
         needs_flash = "Local (sliding window) attention code path requires flash_attn"
         assert use_flash_attn or window_size == (-1, -1), needs_flash
-        self.inner_attn, self.inner_cross_attn = (each(causal, softmax_scale, dropout) for each in classes)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=out_proj_bias, **where)
+        inner = causal, options["softmax_scale"], options["dropout"]
+        self.inner_attn, self.inner_cross_attn = (each(*inner) for each in classes)
+        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=options["out_proj_bias"], **where)
 
     def allocate_inference_cache(
         self, batch_size: int, max_seqlen: int, dtype: torch.dtype | None = None
@@ -165,7 +130,7 @@ class MHA(nn.Module):
         else:
             assert x_kv is None
             assert mixer_subset is None
-            qkv = self._convolved("dwconv_qkv", self.Wqkv(x))
+            qkv = self.Wqkv(x)
             packed = qkv.reshape(*qkv.shape[:-1], 3, -1, self.head_dim)
             context = self._context(inference_params, kwargs, packed)
         out = self.out_proj(context.flatten(-2))
@@ -178,7 +143,6 @@ class MHA(nn.Module):
             assert max_seqlen is not None
             assert key_padding_mask is None
             assert self.use_flash_attn
-            assert not self.dwconv
             assert self.rotary_emb_dim == 0
         if key_padding_mask is not None:
             assert max_seqlen is None
@@ -186,7 +150,6 @@ class MHA(nn.Module):
         if inference_params is not None:
             assert key_padding_mask is None
             assert cu_seqlens is None
-            assert not self.dwconv, "Generation does not support dwconv yet"
 
     def _queries_and_keys(self, x: Tensor, x_kv: Tensor | None, mixer_subset: Any) -> tuple[Tensor, Tensor]:
         if self.cross_attn:
@@ -194,21 +157,8 @@ class MHA(nn.Module):
             kv = self.Wkv(x if x_kv is None else x_kv)
         else:
             q, kv = self.Wqkv(x).tensor_split([self.num_heads * self.head_dim], dim=-1)
-        q, kv = self._convolved("dwconv_q", q), self._convolved("dwconv_kv", kv)
         q = q.reshape(*q.shape[:-1], -1, self.head_dim)
         return q, kv.reshape(*kv.shape[:-1], 2, -1, self.head_dim)
-
-    def _make_convolutions(self, kv_dim: int) -> None:
-        sizes = {"dwconv_q": self.embed_dim, "dwconv_kv": kv_dim}
-        if self.num_heads_kv == self.num_heads:
-            sizes = {"dwconv_qkv": self.embed_dim + kv_dim}
-        for name, size in sizes.items():
-            setattr(self, name, nn.Conv1d(size, size, kernel_size=3, padding=2, groups=size))
-
-    def _convolved(self, name: str, tokens: Tensor) -> Tensor:
-        if not self.dwconv:
-            return tokens
-        return getattr(self, name)(tokens.transpose(1, 2))[..., :-2].transpose(1, 2).contiguous()  # type: ignore[no-any-return]
 
     def _context(self, inference_params: Any, kwargs: dict[str, Any], *inputs: Tensor) -> Tensor:
         """Rotate and attend, with one tensor of queries, keys and values, or with separate queries."""
@@ -257,7 +207,7 @@ class MHA(nn.Module):
         options["cache_seqlens"] = inference_params.seqlen_offset if lengths is None else lengths[:batch]
         options["alibi_slopes"] = getattr(inner, "alibi_slopes", None)
         new = kv.unbind(2)
-        return flash_attn_with_kvcache(q, *cache.unbind(2), *new, **options)  # type: ignore[return-value]
+        return flash_attn_with_kvcache(q, *cache.unbind(2), *new, **options)  # type: ignore[no-any-return]
 
 
 def _apart(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

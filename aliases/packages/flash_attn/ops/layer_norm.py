@@ -1,38 +1,41 @@
-"""Layer normalization of dropped-out inputs and a residual; see :mod:`.normalization` for the functions."""
-# ruff: noqa: F401 (the imported names are part of the interface)
+"""Layer normalization of dropped-out inputs and a residual; see :mod:`.normalization`."""
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 from torch import Tensor
 
-from .normalization import (
-    DropoutAddLayerNormFn,
-    DropoutAddLayerNormParallelResidualFn,
-    DropoutAddLayerNormSubsetFn,
-    DropoutAddNorm,
-    dropout_add_norm,
-    dropout_add_norm_parallel_residual,
-    dropout_add_norm_subset,
-)
+from .._morph.original import initializer, recorded
+from .normalization import DropoutAddNorm, dropout_add_norm, dropout_add_norm_parallel_residual
 
-dropout_add_layer_norm = partial(dropout_add_norm, False)
-dropout_add_layer_norm_subset = partial(dropout_add_norm_subset, False)
-dropout_add_layer_norm_parallel_residual = partial(dropout_add_norm_parallel_residual, False)
+_of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 
 
-def maybe_align(x: Tensor, alignment_in_bytes: int = 16) -> Tensor:
-    """Return ``x``, copied if its memory is not aligned to this number of bytes."""
-    return x if x.data_ptr() % alignment_in_bytes == 0 else x.clone()
+@_of_layer_norm
+def dropout_add_layer_norm(**arguments: Any) -> Any:
+    """Apply dropout to ``x0``, add the residual, and normalize."""
+    return dropout_add_norm(**arguments, is_rms_norm=False)
 
 
+@_of_layer_norm
+def dropout_add_layer_norm_parallel_residual(**arguments: Any) -> Any:
+    """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
+    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=False)
+
+
+@_of_layer_norm
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:
     """Normalize the last dimension of ``x``."""
-    return dropout_add_norm(False, x, None, weight, bias, 0.0, epsilon)  # type: ignore[no-any-return]
+    return dropout_add_norm(x, None, weight, bias, 0.0, epsilon)  # type: ignore[no-any-return]
 
 
 class DropoutAddLayerNorm(DropoutAddNorm):
     """Layer normalization with dropout and a residual."""
 
     is_rms_norm = False
+
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.make_with_dropout(**options)

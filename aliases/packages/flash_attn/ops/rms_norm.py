@@ -1,31 +1,33 @@
 """Root mean square normalization of dropped-out inputs and a residual; see :mod:`.normalization`."""
-# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
-import torch
 from torch import Tensor
 
-from .normalization import (
-    DropoutAddLayerNormFn,
-    DropoutAddLayerNormParallelResidualFn,
-    DropoutAddLayerNormSubsetFn,
-    DropoutAddNorm,
-    dropout_add_norm,
-    dropout_add_norm_parallel_residual,
-    dropout_add_norm_subset,
-)
+from .._morph.original import initializer, recorded
+from .normalization import DropoutAddNorm, Norm, dropout_add_norm, dropout_add_norm_parallel_residual
 
-dropout_add_rms_norm = partial(dropout_add_norm, True)
-dropout_add_rms_norm_subset = partial(dropout_add_norm_subset, True)
-dropout_add_rms_norm_parallel_residual = partial(dropout_add_norm_parallel_residual, True)
+_of_rms_norm, _initializer = recorded(__name__), initializer(__name__)
 
 
+@_of_rms_norm
+def dropout_add_rms_norm(**arguments: Any) -> Any:
+    """Apply dropout to ``x0``, add the residual, and normalize."""
+    return dropout_add_norm(**arguments, is_rms_norm=True)
+
+
+@_of_rms_norm
+def dropout_add_rms_norm_parallel_residual(**arguments: Any) -> Any:
+    """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
+    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=True)
+
+
+@_of_rms_norm
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     """Divide the last dimension of ``x`` by its root mean square."""
-    return dropout_add_norm(True, x, None, weight, None, 0.0, epsilon)  # type: ignore[no-any-return]
+    return dropout_add_norm(x, None, weight, None, 0.0, epsilon, is_rms_norm=True)  # type: ignore[no-any-return]
 
 
 class DropoutAddRMSNorm(DropoutAddNorm):
@@ -33,27 +35,21 @@ class DropoutAddRMSNorm(DropoutAddNorm):
 
     is_rms_norm = True
 
+    @_initializer
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.make_with_dropout(**options)
 
-class RMSNorm(torch.nn.Module):
+
+class RMSNorm(Norm):
     """Root mean square normalization."""
 
-    def __init__(
-        self,
-        hidden_size: int,
-        eps: float = 1e-5,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    @_initializer
+    def __init__(self, hidden_size: int, eps: float, **where: Any) -> None:
         super().__init__()
         self.eps = eps
-        self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
-        self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to one."""
-        torch.nn.init.ones_(self.weight)
+        self.make(hidden_size, False, **where)
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize the last dimension of ``x``."""
-        return rms_norm(x, self.weight, self.eps)
+        return rms_norm(x, self.weight, self.eps)  # type: ignore[no-any-return]

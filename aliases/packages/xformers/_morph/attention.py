@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from morph.aliases import attention as kernels
-from morph.aliases.attention import Attention
+from morph.aliases.attention import Part, Request
 from morph.software import capture
 
+from .biases import AttentionBias
 from .inputs import Inputs
 from .packed import PackedBias
-from .plain import AttentionBias
 from .windows import ALL, Block
 
 
-class Call(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Call:
     """What a call has besides its tensors.
 
     Attributes:
@@ -48,29 +49,25 @@ class Call(NamedTuple):
             return [Block(slice(0, queries), slice(0, keys), keys, ALL)]
         return self.bias.blocks(queries, keys)
 
+    def request(self, query: Tensor, key: Tensor, value: Tensor, matrix: Tensor | None = None) -> Request:
+        """Return the request for these tensors, with a matrix that is added to the scores."""
+        request = Request(query, key, value, self.scale, dropout=self.dropout, matrix=matrix)
+        parts = [self._part(request, index, block) for index, block in enumerate(self.blocks(query, key))]
+        return dataclasses.replace(request, given=[each for each in parts if each is not None and len(query)])
 
-class _Part(NamedTuple):
-    queries: slice
-    keys: slice | Tensor
-    attention: Attention
-
-    def of(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return query[:, self.queries], key[:, self.keys], value[:, self.keys]
-
-
-def _parts(call: Call, query: Tensor, key: Tensor, matrix: Tensor | None) -> Iterator[_Part]:
-    for index, block in enumerate(call.blocks(query, key)):
-        queries = block.queries.stop - block.queries.start
+    def _part(self, request: Request, index: int, block: Block) -> Part | None:
+        queries, keys, matrix = block.queries.stop - block.queries.start, block.keys, request.matrix
         if not queries or not block.size:
-            continue
+            return None
         seen, left, right = block.window.seen_from_end(queries, block.size)
-        keys = block.keys
-        keys = (
-            slice(keys.start, keys.start + seen) if isinstance(keys, slice) else keys[:seen].to(query.device)
-        )
-        part = None if matrix is None else matrix[:, :, block.queries, keys]
-        options: dict[str, Any] = {"dropout": call.dropout, "seed": call.seed + index, "matrix": part}
-        yield _Part(block.queries, keys, Attention(call.scale, left, right, **options))
+        if isinstance(keys, slice):
+            keys = slice(keys.start, keys.start + seen)
+        else:
+            keys = keys[:seen].to(request.query.device)
+        options: dict[str, Any] = {"left": left, "right": right, "seed": self.seed + index}
+        options["matrix"] = None if matrix is None else matrix[:, :, block.queries, keys]
+        attention = dataclasses.replace(request.attention, **options)
+        return Part((slice(None), block.queries), (slice(None), keys), attention)
 
 
 def forward(
@@ -91,21 +88,12 @@ def forward(
     """
     batch, queries, heads, _ = query.shape
     graph = _graph_of(call)
-    if graph is not None:
-        lse = query.new_empty((batch, heads, queries), dtype=torch.float32)
-        results = query.new_empty(batch, queries, heads, value.shape[-1]), lse
-        graph.add_kernel(_on_lengths_of_the_replay(call, forward), (query, key, value, matrix), results)
-        return results
-    parts = list(_parts(call, query, key, matrix))
-    with kernels.full_precision(query):
-        if len(parts) == 1 and parts[0].queries == slice(0, queries) and batch:
-            return kernels.forward(parts[0].attention, *parts[0].of(query, key, value))
-        out = query.new_zeros(batch, queries, heads, value.shape[-1])
-        lse = query.new_full((batch, heads, queries), torch.inf, dtype=torch.float32)
-        for part in parts if batch else ():
-            results = kernels.forward(part.attention, *part.of(query, key, value))
-            out[:, part.queries], lse[:, :, part.queries] = results
-    return out, lse
+    if graph is None:
+        return call.request(query, key, value, matrix).forward()
+    lse = query.new_empty((batch, heads, queries), dtype=torch.float32)
+    results = query.new_empty(batch, queries, heads, value.shape[-1]), lse
+    graph.add_kernel(_on_lengths_of_the_replay(call, forward), (query, key, value, matrix), results)
+    return results
 
 
 def backward(
@@ -128,22 +116,13 @@ def backward(
         inputs = grad, query, key, value, out, lse
         graph.add_kernel(_on_lengths_of_the_replay(call, backward), inputs, grads)
         return grads
-    query_grad = torch.zeros_like(query, memory_format=torch.contiguous_format)
-    key_grad, value_grad = (torch.zeros_like(each, dtype=torch.float32) for each in (key, value))
     wanted = matrix is not None and matrix.requires_grad
     matrix_grad = torch.zeros_like(matrix, dtype=torch.float32) if wanted else None  # type: ignore[arg-type]
-    with kernels.full_precision(query):
-        for part in _parts(call, query, key, matrix) if len(query) else ():
-            own = part.queries
-            part_matrix_grad = None if matrix_grad is None else matrix_grad[:, :, own, part.keys]
-            own_query, own_key, own_value = part.of(query, key, value)
-            inputs = grad[:, own], own_query, own_key, own_value, out[:, own], lse[:, :, own]
-            parts = kernels.backward(part.attention, *inputs, matrix_grad=part_matrix_grad)
-            query_grad[:, own] = parts[0]
-            _add(key_grad, part.keys, parts[1])
-            _add(value_grad, part.keys, parts[2])
-    matrix_result = None if matrix_grad is None else matrix_grad.to(query.dtype)
-    return query_grad, key_grad.to(key.dtype), value_grad.to(value.dtype), matrix_result
+    request = call.request(query, key, value, matrix)
+    results = request.backward(grad, out, lse, matrix_grad=matrix_grad)
+    pairs = zip(results, (query, key, value), strict=True)
+    of_query, of_key, of_value = (each.to(like.dtype) for each, like in pairs)
+    return of_query, of_key, of_value, None if matrix_grad is None else matrix_grad.to(query.dtype)
 
 
 def _graph_of(call: Call) -> capture.Capture | None:
@@ -200,10 +179,3 @@ def traced(call: Call, query: Tensor, key: Tensor, value: Tensor, matrix: Tensor
             functional.scaled_dot_product_attention(*parts, attn_mask=None if causal else mask, **options)
         )
     return torch.cat(outs, 2).transpose(1, 2)
-
-
-def _add(total: Tensor, places: slice | Tensor, part: Tensor) -> None:
-    if isinstance(places, slice):
-        total[:, places] += part
-    else:
-        total.index_add_(1, places, part.to(total.dtype))

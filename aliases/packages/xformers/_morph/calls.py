@@ -13,8 +13,8 @@ from ..ops.fmha.common import AttentionBwOpBase, AttentionFwOpBase, Context, Gra
 from ..ops.fmha.dispatch import _dispatch_bw, _dispatch_fw, _ensure_op_supports_or_raise
 from . import layout
 from .attention import Call, MemoryEfficientAttention, traced
+from .biases import LowerTriangularMask
 from .inputs import Inputs, is_varlen
-from .plain import LowerTriangularMask
 
 NAME = "memory_efficient_attention"
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .biases import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
 from .packed import BlockDiagonalMask, PackedBias
-from .plain import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
 
 Bias = Tensor | AttentionBias | None
 

@@ -22,11 +22,6 @@ def _indices(values: Sequence[int], device: torch.device) -> Tensor:
     return torch.tensor(values, dtype=torch.int32, device=device)
 
 
-def _moved(info: Info, device: torch.device, *names: str) -> Info:
-    tensors: dict[str, Any] = {name: getattr(info, name).to(device) for name in names}
-    return replace(info, **tensors)
-
-
 @dataclass
 class _SeqLenInfo:
     """Sequences next to each other.
@@ -45,7 +40,8 @@ class _SeqLenInfo:
 
     def to(self: Info, device: torch.device) -> Info:
         """Return it on ``device``."""
-        return _moved(self, device, "seqstart")
+        tensors = {name: each.to(device) for name, each in vars(self).items() if isinstance(each, Tensor)}
+        return replace(self, **tensors)  # type: ignore[arg-type]
 
     def read(self) -> None:
         """Read the values that the device has: a graph's replay takes those, as the original's kernels do."""
@@ -86,19 +82,11 @@ class _SeqLenInfo:
 
 
 @dataclass
-class _PaddedSeqLenInfo(_SeqLenInfo):
-    """Sequences that begin at multiples of ``padding``, with their own lengths."""
+class _Placed(_SeqLenInfo):
+    """Sequences with their own lengths, in places of others."""
 
     seqlen: Tensor
     seqlen_py: list[int]
-    padding: int
-
-    def __post_init__(self) -> None:
-        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
-
-    def to(self, device: torch.device) -> _PaddedSeqLenInfo:
-        """Return it on ``device``."""
-        return _moved(self, device, "seqstart", "seqlen")
 
     def read(self) -> None:
         """Read the values that the device has."""
@@ -107,31 +95,38 @@ class _PaddedSeqLenInfo(_SeqLenInfo):
 
     def intervals(self) -> Iterable[tuple[int, int]]:
         """Return where each sequence begins and ends."""
-        return _used(self.seqstart_py, self.seqlen_py)
+        pairs = zip(self.seqstart_py, self.seqlen_py)  # noqa: B905 (the end of all)
+        return [(start, start + length) for start, length in pairs]
 
     @classmethod
     def from_seqlens(cls, seqlens: Iterable[int], *, device: torch.device | None = None) -> _SeqLenInfo:
-        """Refused: a padding is needed."""
-        raise RuntimeError("use _PaddedSeqLenInfo.from_seqlens_padded, or _SeqLenInfo.from_seqlens")
+        """Refused, as by the original: places are needed."""
+        raise NotImplementedError(f"{cls.__name__} needs places: use its other constructor")
+
+    def split(self, x: Tensor, batch_sizes: Sequence[int] | None = None) -> list[Tensor]:
+        """Refused, as by the original."""
+        raise NotImplementedError(f"{type(self).__name__}.split")
+
+
+@dataclass
+class _PaddedSeqLenInfo(_Placed):
+    """Sequences that begin at multiples of ``padding``, with their own lengths."""
+
+    padding: int
+
+    def __post_init__(self) -> None:
+        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
 
     @classmethod
     def from_seqlens_padded(
         cls, seqlens: Sequence[int], padding: int, *, device: torch.device | None = None
     ) -> _PaddedSeqLenInfo:
         """Return sequences of these lengths, each in a place for ``padding`` tokens."""
-        lengths = list(seqlens)
+        lengths, device = list(seqlens), default_device(device)
         assert all(length <= padding for length in lengths), f"{lengths} do not fit into {padding}"
         starts = list(range(0, len(lengths) * padding + 1, padding))
-        device = default_device(device)
-        return cls(
-            seqstart=_indices(starts, device),
-            max_seqlen=max(lengths),
-            min_seqlen=min(lengths),
-            seqstart_py=starts,
-            seqlen=_indices(lengths, device),
-            seqlen_py=lengths,
-            padding=padding,
-        )
+        ends = _indices(starts, device), max(lengths), min(lengths), starts
+        return cls(*ends, seqlen=_indices(lengths, device), seqlen_py=lengths, padding=padding)
 
     def from_seqlens_padded_inplace(self, seqlens: Sequence[int]) -> None:
         """Change the lengths, of as many sequences and none longer than the longest was."""
@@ -141,38 +136,13 @@ class _PaddedSeqLenInfo(_SeqLenInfo):
         self.seqlen_py[:] = seqlens
         self.seqlen.copy_(torch.tensor(seqlens, dtype=torch.int32))
 
-    def split(self, x: Tensor, batch_sizes: Sequence[int] | None = None) -> list[Tensor]:
-        """Refused, as by the original."""
-        raise NotImplementedError("_PaddedSeqLenInfo.split")
-
 
 @dataclass
-class _GappySeqInfo(_SeqLenInfo):
+class _GappySeqInfo(_Placed):
     """Sequences that begin anywhere, with their own lengths.
 
     In pages, a beginning counts from the first page of the sequence, and ``seqlen`` is where it ends there.
     """
-
-    seqlen: Tensor
-    seqlen_py: Sequence[int]
-
-    def to(self, device: torch.device) -> _GappySeqInfo:
-        """Return it on ``device``."""
-        return _moved(self, device, "seqstart", "seqlen")
-
-    def read(self) -> None:
-        """Read the values that the device has."""
-        super().read()
-        self.seqlen_py = self.seqlen.tolist()
-
-    def intervals(self) -> Iterable[tuple[int, int]]:
-        """Return where each sequence begins and ends."""
-        return _used(self.seqstart_py, self.seqlen_py)
-
-    @classmethod
-    def from_seqlens(cls, seqlens: Iterable[int], *, device: torch.device | None = None) -> _SeqLenInfo:
-        """Refused: beginnings are needed."""
-        raise NotImplementedError("use _GappySeqInfo.from_seqlens_gappy")
 
     @classmethod
     def from_seqlens_gappy(
@@ -183,27 +153,12 @@ class _GappySeqInfo(_SeqLenInfo):
         Raises:
             ValueError: If the numbers of beginnings and lengths do not fit.
         """
-        starts, lengths = list(seqstarts), list(seqlens)
+        starts, lengths = [*seqstarts, -1] if paged else list(seqstarts), list(seqlens)
         if not lengths:
             raise ValueError("No elements")
-        if paged:
-            starts = [*starts, -1]
         if len(starts) - len(lengths) != 1:
             raise ValueError(f"{len(starts)} beginnings do not fit {len(lengths)} lengths")
-        ends = [start + length for start, length in zip(starts, lengths)] if paged else lengths  # noqa: B905
-        return cls(
-            seqstart=_indices(starts, device),
-            max_seqlen=max(lengths),
-            min_seqlen=min(lengths),
-            seqstart_py=starts,
-            seqlen=_indices(ends, device),
-            seqlen_py=ends,
-        )
-
-    def split(self, x: Tensor, batch_sizes: Sequence[int] | None = None) -> list[Tensor]:
-        """Refused, as by the original."""
-        raise NotImplementedError("_GappySeqInfo.split")
-
-
-def _used(starts: Sequence[int], lengths: Sequence[int]) -> list[tuple[int, int]]:
-    return [(start, start + length) for start, length in zip(starts, lengths)]  # noqa: B905 (the end of all)
+        pairs: Any = zip(starts, lengths)  # noqa: B905 (the end of all)
+        ends = [start + length for start, length in pairs] if paged else lengths
+        beginnings = _indices(starts, device), max(lengths), min(lengths), starts
+        return cls(*beginnings, seqlen=_indices(ends, device), seqlen_py=ends)

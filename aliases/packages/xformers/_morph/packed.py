@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from .biases import AttentionBias
 from .lengths import _SeqLenInfo
-from .plain import AttentionBias, require_window
-from .windows import ALL, CAUSAL, CAUSAL_FROM_START, Block, Window, ranged
+from .windows import ALL, CAUSAL, CAUSAL_FROM_START, Block, ranged
 
 Packed = TypeVar("Packed", bound="PackedBias")
 
@@ -22,11 +22,7 @@ class PackedBias(AttentionBias):
 
     q_seqinfo: _SeqLenInfo
     k_seqinfo: Any
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return ALL
+    window = ALL
 
     def read(self) -> None:
         """Read the lengths that the device has."""
@@ -139,26 +135,20 @@ class BlockDiagonalMask(PackedBias):
 class BlockDiagonalCausalMask(BlockDiagonalMask):
     """A query sees the keys of its own sequence up to its own position, counted from the beginning."""
 
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL_FROM_START
+    window = CAUSAL_FROM_START
 
 
 @dataclass
 class BlockDiagonalCausalFromBottomRightMask(BlockDiagonalMask):
     """A query sees the keys of its own sequence up to its own position, counted from the end."""
 
+    window = CAUSAL
+
     def __post_init__(self) -> None:
         for index, (queries, keys) in enumerate(_counts(self)):
             if keys < queries:
                 message = f"Block #{index} has num_keys={keys} and num_queries={queries}."
                 raise ValueError(f"{message} Expected `num_keys >= num_queries`")
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
 
 
 @dataclass
@@ -168,16 +158,11 @@ class BlockDiagonalCausalLocalAttentionMask(BlockDiagonalCausalMask):
     _window_size: int = 0
 
     def __post_init__(self) -> None:
-        require_window(self._window_size)
+        self.window = CAUSAL_FROM_START.of_size(self._window_size)
         for queries, keys in _counts(self):
             if queries - self._window_size >= keys:
                 window = f"a window of {self._window_size}"
                 raise RuntimeError(f"the last of {queries} queries see none of {keys} keys in {window}")
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL_FROM_START._replace(left=self._window_size - 1)
 
 
 @dataclass
@@ -188,12 +173,7 @@ class BlockDiagonalCausalLocalAttentionFromBottomRightMask(BlockDiagonalCausalFr
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_window(self._window_size)
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL._replace(left=self._window_size - 1)
+        self.window = CAUSAL.of_size(self._window_size)
 
 
 def _counts(bias: PackedBias) -> list[tuple[int, int]]:

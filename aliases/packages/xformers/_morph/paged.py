@@ -10,15 +10,16 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from .gapped import (
+from .caches import (
     BlockDiagonalCausalWithOffsetGappyKeysMask,
     BlockDiagonalCausalWithOffsetPaddedKeysMask,
     BlockDiagonalGappyKeysMask,
     BlockDiagonalPaddedKeysMask,
+    padded,
 )
 from .lengths import _GappySeqInfo, _PaddedSeqLenInfo, _SeqLenInfo
 from .packed import PackedBias
-from .windows import CAUSAL, Block, Window, materialized
+from .windows import CAUSAL, Block, materialized
 
 Paged = TypeVar("Paged", bound="PagedBias")
 
@@ -50,11 +51,10 @@ class PagedBias(PackedBias):
         """
         if queries != self.q_seqinfo.seqstart_py[-1]:
             raise ValueError(f"the bias is for {self.q_seqinfo.seqstart_py[-1]} queries, not for {queries}")
-        own = list(self.q_seqinfo.intervals())
-        rows = zip(own, self.ranges(), self.block_tables, strict=True)
+        rows = zip(self.q_seqinfo.intervals(), self.ranges(), self.block_tables, strict=True)
         return [
-            Block(slice(*each), self._places(table, start, end), end - start, self.window)
-            for each, (start, end), table in rows
+            Block(slice(*own), self._places(table, start, end), end - start, self.window)
+            for own, (start, end), table in rows
         ]
 
     def materialize(
@@ -67,8 +67,7 @@ class PagedBias(PackedBias):
 
     def _places(self, table: Tensor, start: int, end: int) -> Tensor:
         logical = torch.arange(start, end, device=table.device)
-        page = table.long()[logical // self.page_size]
-        return page * self.page_size + logical % self.page_size
+        return table.long()[logical // self.page_size] * self.page_size + logical % self.page_size
 
 
 @dataclass
@@ -96,11 +95,9 @@ class PagedBlockDiagonalPaddedKeysMask(PagedBias):
         device: torch.device | None = None,
     ) -> Any:
         """Return the bias of sequences of these lengths."""
-        assert len(q_seqlen) == len(kv_seqlen), (q_seqlen, kv_seqlen)
-        device = device or block_tables.device
         padding = block_tables.shape[1] * page_size
-        keys = _PaddedSeqLenInfo.from_seqlens_padded(kv_seqlen, padding, device=device)
-        return cls(_SeqLenInfo.from_seqlens(q_seqlen, device=device), keys, block_tables, page_size)
+        infos = padded(q_seqlen, padding, kv_seqlen, device or block_tables.device)
+        return cls(*infos, block_tables, page_size)
 
 
 @dataclass
@@ -108,11 +105,7 @@ class PagedBlockDiagonalCausalWithOffsetPaddedKeysMask(PagedBlockDiagonalPaddedK
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
     _UNPAGED_TYPE = BlockDiagonalCausalWithOffsetPaddedKeysMask
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
+    window = CAUSAL
 
 
 @dataclass
@@ -152,8 +145,4 @@ class PagedBlockDiagonalCausalWithOffsetGappyKeysMask(PagedBlockDiagonalGappyKey
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
     _UNPAGED_TYPE = BlockDiagonalCausalWithOffsetGappyKeysMask
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
+    window = CAUSAL

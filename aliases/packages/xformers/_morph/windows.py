@@ -23,6 +23,12 @@ class Window(NamedTuple):
     right: int | None = None
     from_start: bool = False
 
+    def of_size(self, size: int) -> Window:
+        """Return it with at most ``size`` keys before the last one that a query sees."""
+        if size <= 0:
+            raise ValueError(f"Expected `window_size > 0`, but window_size={size}")
+        return self._replace(left=size - 1)
+
     def hidden(self, queries: int, keys: int, device: torch.device | str) -> Tensor:
         """Return, of shape (queries, keys), which keys the queries do not see."""
         offset = 0 if self.from_start else keys - queries

@@ -34,25 +34,12 @@ def rope_padded(
 ) -> Tensor:
     """Rotate queries and keys by their positions, and write keys and values to the ends of their caches.
 
-    Args:
-        xq: The queries, of shape (1, tokens, [groups,] heads, size).
-        xk: The keys, of shape (1, tokens, [groups,] key heads, size).
-        xv: The values, of the shape of ``xk``.
-        cache_k: The cache of keys, of shape (1, places, [groups,] key heads, size).
-        cache_v: The cache of values, of the shape of ``cache_k``.
-        attn_bias: The sequences, whose lengths include the new tokens.
-        theta: The base of the wavelengths.
-        linear_scale: Positions are divided by it.
-        use_dynamic_scaling: Whether long wavelengths are stretched, by the four arguments that follow.
-        dynamic_old_context_len: The context of training.
-        dynamic_scale_factor: How much longer than that the context is.
-        dynamic_low_freq_factor: Wavelengths above the old context divided by it are stretched in full.
-        dynamic_high_freq_factor: Wavelengths below the old context divided by it are not stretched.
-        out_q: The tensor for the rotated queries; None for a new one.
-        first_seqpos: The position of the first place of each sequence; None for zeros.
-        seqpos: The position of each token, instead.
-        adjacents: Whether pairs of numbers are next to each other; else they are in the two halves of a head.
-        internal_dtype: "f32" or "f64", in which it is computed; float32 at least.
+    ``xq`` is of shape (1, tokens, [groups,] heads, size), ``xk`` and ``xv`` likewise with key heads, and
+    the caches (1, places, [groups,] key heads, size). The lengths of ``attn_bias`` include the new tokens.
+    Positions are counted from ``first_seqpos`` of each sequence, or given by ``seqpos``, and divided by
+    ``linear_scale``. ``use_dynamic_scaling`` stretches long wavelengths: in full above the old context
+    divided by the low factor, not at all below that divided by the high one. ``adjacents`` rotates
+    neighbours, else the halves of a head; ``internal_dtype`` may be "f64", else it is computed in float32.
 
     Returns:
         The rotated queries.

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-from .unbind import stack_or_none, unbind
 
 
 class SwiGLUOp:
@@ -42,36 +38,6 @@ def _eager(
 
 
 SwiGLUEagerOp = SwiGLUOp(_eager, False, "eager")
-
-
-@dataclass
-class SwiGLUOpDispatch:
-    """The choice of an operator, which is always the same one."""
-
-    device: torch.device | str
-    dtype: torch.dtype
-    dtype_autocast_gpu: torch.dtype | None
-    packed_weights: bool
-    bias_enabled: bool
-
-    @property
-    def op(self) -> SwiGLUOp:
-        """The operator."""
-        return SwiGLUEagerOp
-
-    @staticmethod
-    def from_arguments(
-        x: Tensor, w1: Tensor, b1: Tensor | None, w2: Tensor, b2: Tensor | None, w3: Tensor, b3: Tensor | None
-    ) -> SwiGLUOpDispatch:
-        """Return the choice for these arguments."""
-        autocast = torch.is_autocast_enabled(x.device.type)
-        return SwiGLUOpDispatch(
-            device=x.device,
-            dtype=x.dtype,
-            dtype_autocast_gpu=torch.get_autocast_dtype(x.device.type) if autocast else w1.dtype,
-            packed_weights=stack_or_none((w1, w2), 0) is not None,
-            bias_enabled=None not in (b1, b2, b3),
-        )
 
 
 def swiglu(
@@ -141,8 +107,8 @@ class SwiGLU(nn.Module):
         last = self.w3.weight, self.w3.bias
         if self.w12 is None:
             return self.w1.weight, self.w1.bias, self.w2.weight, self.w2.bias, *last
-        w1, w2 = unbind(self.w12.weight.view(2, self.hidden_features, -1), 0)
+        w1, w2 = self.w12.weight.view(2, self.hidden_features, -1)
         if self.w12.bias is None:
             return w1, None, w2, None, *last
-        b1, b2 = unbind(self.w12.bias.view(2, -1), 0)
+        b1, b2 = self.w12.bias.view(2, -1)
         return w1, b1, w2, b2, *last

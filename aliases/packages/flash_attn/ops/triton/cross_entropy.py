@@ -9,7 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
+from ..._morph.original import recorded
+
 _ELEMENTS = 1 << 24  # of logits that are held in float32
+_OPTIONS = (
+    *("label_smoothing", "logit_scale", "lse_square_scale", "ignore_index", "inplace_backward"),
+    "process_group",
+)
+_DEFAULTS = 0.0, 1.0, 0.0, -100, False, None
 
 
 @dataclass(frozen=True)
@@ -34,18 +41,11 @@ class CrossEntropyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        logits: Tensor,
-        labels: Tensor,
-        precomputed_lse: Tensor | None = None,
-        smoothing: float = 0.0,
-        logit_scale: float = 1.0,
-        lse_square_scale: float = 0.0,
-        ignore_index: int = -100,
-        inplace_backward: bool = False,
-        process_group: Any = None,
+        ctx: Any, logits: Tensor, labels: Tensor, precomputed_lse: Tensor | None, *given: Any
     ) -> tuple[Tensor, Tensor]:
         """Compute the losses; see :func:`cross_entropy_loss`."""
+        given = (*given, *_DEFAULTS[len(given) :])
+        smoothing, logit_scale, lse_square_scale, ignore_index, inplace_backward, process_group = given
         assert logit_scale > 0.0
         n_rows, n_cols = logits.shape
         assert labels.shape == (n_rows,)
@@ -85,37 +85,21 @@ class CrossEntropyLoss(torch.autograd.Function):
         return dlogits, *(None,) * 8
 
 
+@recorded(__name__)
 def cross_entropy_loss(
-    logits: Tensor,
-    labels: Tensor,
-    precomputed_lse: Tensor | None = None,
-    label_smoothing: float = 0.0,
-    logit_scale: float = 1.0,
-    lse_square_scale: float = 0.0,
-    ignore_index: int = -100,
-    inplace_backward: bool = False,
-    process_group: Any = None,
+    logits: Tensor, labels: Tensor, precomputed_lse: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
     """Compute the cross entropy of each row.
 
-    Args:
-        logits: Of shape (rows, classes); with a ``process_group``, this process's part of the classes.
-        labels: int of shape (rows,), indexing the classes of all processes.
-        precomputed_lse: The logarithm of the softmax's sums, float32 of shape (rows,), if it is known;
-            used without smoothing and scale.
-        label_smoothing: How much of each label is spread over all classes.
-        logit_scale: The factor of the logits.
-        lse_square_scale: How much of the square of the logarithm of the sums is added ("z-loss").
-        ignore_index: The label whose rows have no loss.
-        inplace_backward: Whether the gradient overwrites the logits.
-        process_group: The processes over which the classes are spread.
+    ``logits`` are of shape (rows, classes), with a ``process_group`` this process's part of the classes, and
+    ``labels`` index those of all processes. ``lse_square_scale`` is how much of the square of the logarithm
+    of the sums is added ("z-loss"); that logarithm may be given, and is used without smoothing and scale.
 
     Returns:
         The losses and the part of them that is z-loss, which has no gradient: float32 of shape (rows,).
     """
-    options = label_smoothing, logit_scale, lse_square_scale, ignore_index, inplace_backward
     losses, z_losses = CrossEntropyLoss.apply(  # type: ignore[no-untyped-call]
-        logits, labels, precomputed_lse, *options, process_group
+        logits, labels, precomputed_lse, *(options[name] for name in _OPTIONS)
     )
     return losses, z_losses
 

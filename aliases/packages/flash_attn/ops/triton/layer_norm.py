@@ -1,5 +1,4 @@
 """Normalization with dropout, a residual, a second input and a second weight."""
-# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
@@ -7,140 +6,71 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from ...utils.torch import custom_bwd, custom_fwd
-from ..normalization import add_up, normalize, residual_dtype
-from .layer_norm_reference import layer_norm_ref, rms_norm_ref
+from ..._morph.original import initializer, recorded
+from ..normalization import Norm, normalized, residual_dtype
 
-
-def maybe_contiguous_lastdim(x: Tensor | None) -> Tensor | None:
-    """Return ``x``, copied if its last dimension is not contiguous."""
-    return x.contiguous() if x is not None and x.stride(-1) != 1 else x
+_of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 
 
-def maybe_contiguous(x: Tensor | None) -> Tensor | None:
-    """Return ``x``, copied if it is not contiguous."""
-    return x.contiguous() if x is not None else None
-
-
+@_of_layer_norm
 def layer_norm_fn(
     x: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
-    residual: Tensor | None = None,
-    x1: Tensor | None = None,
-    weight1: Tensor | None = None,
-    bias1: Tensor | None = None,
-    eps: float = 1e-6,
-    dropout_p: float = 0.0,
-    rowscale: Tensor | None = None,
-    prenorm: bool = False,
-    residual_in_fp32: bool = False,
-    zero_centered_weight: bool = False,
-    is_rms_norm: bool = False,
-    return_dropout_mask: bool = False,
-    out_dtype: torch.dtype | None = None,
-    out: Tensor | None = None,
-    residual_out: Tensor | None = None,
+    residual: Tensor | None,
+    x1: Tensor | None,
+    weight1: Tensor | None,
+    rowscale: Tensor | None,
+    zero_centered_weight: bool,
+    prenorm: bool,
+    residual_in_fp32: bool,
+    return_dropout_mask: bool,
+    out: Tensor | None,
+    residual_out: Tensor | None,
+    **options: Any,
 ) -> Any:
-    """Apply dropout to the inputs, add them up, and normalize the sum.
+    """Apply dropout to the inputs, ``x`` scaled by row, add them and a residual up, and normalize the sum.
 
-    Args:
-        x: Of shape (..., hidden size).
-        weight: Of shape (hidden size,).
-        bias: Of shape (hidden size,), or None.
-        residual: Of the shape of ``x``, or None.
-        x1: A second input, of the shape of ``x``.
-        weight1: A second weight, for a second result.
-        bias1: The bias of the second result.
-        eps: The value added to the variance.
-        dropout_p: The probability that an element of ``x`` or ``x1`` is dropped.
-        rowscale: The factor of each row of ``x``; not together with ``x1``.
-        prenorm: Whether the sum is also returned.
-        residual_in_fp32: Whether the sum is float32 if there is no residual that determines its dtype.
-        zero_centered_weight: Whether 1 is added to the weights.
-        is_rms_norm: Whether the mean is not subtracted.
-        return_dropout_mask: Whether the dropout mask is also returned.
-        out_dtype: The dtype of the results; None for that of ``x``.
-        out: The tensor for the result.
-        residual_out: The tensor for the sum.
+    With ``weight1`` there is a second result; ``out`` and ``residual_out`` receive the result and the sum.
 
     Returns:
-        The result, the second one if there is a ``weight1``, the sum with ``prenorm``, and with
-        ``return_dropout_mask`` bool masks of the kept elements of ``x`` and ``x1``; alone, or as a tuple.
+        The result, in ``out_dtype`` or the dtype of ``x``; the second one if there is a ``weight1``; the sum
+        with ``prenorm``, in the dtype of the residual, or without one float32 if ``residual_in_fp32``; and
+        with ``return_dropout_mask`` bool masks of the kept elements of ``x`` and ``x1``; alone or in a tuple.
     """
     assert residual is None or residual.shape == x.shape
     assert x1 is None or x1.shape == x.shape
     assert x1 is None or rowscale is None, "rowscale is not supported with parallel LayerNorm"
-    summed = add_up(x, residual, x1, dropout_p, rowscale)
-    dtype, offset = out_dtype or x.dtype, 1 if zero_centered_weight else 0
-    result = normalize(summed.total, weight + offset, bias, eps, is_rms_norm, dtype)
-    results = [result if out is None else out.copy_(result)]
-    if weight1 is not None:
-        results.append(normalize(summed.total, weight1 + offset, bias1, eps, is_rms_norm, dtype))
+    offset = 1 if zero_centered_weight else 0
+    options |= {"residual": residual, "x1": x1, "rowscale": rowscale}
+    options["weight1"] = None if weight1 is None else weight1 + offset
+    results, total, *kept = normalized(x, weight + offset, **options)
+    results[0] = _delivered(results[0], out)
     if prenorm:
-        total = summed.total.to(residual_dtype(x, residual, residual_in_fp32))
-        results.append(total if residual_out is None else residual_out.copy_(total))
+        results.append(_delivered(total.to(residual_dtype(x, residual, residual_in_fp32)), residual_out))
     if return_dropout_mask:
-        return *results, summed.kept, summed.kept1
+        return *results, *kept
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def rms_norm_fn(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    residual: Tensor | None = None,
-    x1: Tensor | None = None,
-    weight1: Tensor | None = None,
-    bias1: Tensor | None = None,
-    eps: float = 1e-6,
-    dropout_p: float = 0.0,
-    rowscale: Tensor | None = None,
-    prenorm: bool = False,
-    residual_in_fp32: bool = False,
-    zero_centered_weight: bool = False,
-    return_dropout_mask: bool = False,
-    out_dtype: torch.dtype | None = None,
-    out: Tensor | None = None,
-    residual_out: Tensor | None = None,
-) -> Any:
+@_of_layer_norm
+def rms_norm_fn(**arguments: Any) -> Any:
     """Do what :func:`layer_norm_fn` does, without subtracting the mean."""
-    inputs = x, weight, bias, residual, x1, weight1, bias1
-    options = eps, dropout_p, rowscale, prenorm, residual_in_fp32, zero_centered_weight
-    return layer_norm_fn(*inputs, *options, True, return_dropout_mask, out_dtype, out, residual_out)
+    return layer_norm_fn(**arguments, is_rms_norm=True)
 
 
-class LayerNormFn:
-    """An autograd function in flash_attn; here torch differentiates it automatically."""
-
-    apply = staticmethod(layer_norm_fn)
-
-
-class RMSNorm(torch.nn.Module):
+class RMSNorm(Norm):
     """Root mean square normalization with dropout and a residual; see :func:`layer_norm_fn`."""
 
+    @_initializer
     def __init__(
-        self,
-        hidden_size: int,
-        eps: float = 1e-5,
-        dropout_p: float = 0.0,
-        zero_centered_weight: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        self, hidden_size: int, eps: float, dropout_p: float, zero_centered_weight: bool, **where: Any
     ) -> None:
         super().__init__()
-        self.eps = eps
+        self.eps, self.zero_centered_weight = eps, zero_centered_weight
         self.drop = torch.nn.Dropout(dropout_p) if dropout_p > 0.0 else None
-        self.zero_centered_weight = zero_centered_weight
-        self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
-        self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Reset the weight to a factor of one."""
-        torch.nn.init.constant_(self.weight, 0.0 if self.zero_centered_weight else 1.0)
+        self.start = 0.0 if zero_centered_weight else 1.0
+        self.make(hidden_size, False, **where)
 
     def forward(
         self,
@@ -150,42 +80,11 @@ class RMSNorm(torch.nn.Module):
         residual_in_fp32: bool = False,
     ) -> Any:
         """Normalize ``x + residual``; see :func:`layer_norm_fn`."""
-        return rms_norm_fn(
-            x,
-            self.weight,
-            None,
-            residual=residual,
-            eps=self.eps,
-            dropout_p=self.drop.p if self.drop is not None and self.training else 0.0,
-            prenorm=prenorm,
-            residual_in_fp32=residual_in_fp32,
-            zero_centered_weight=self.zero_centered_weight,
-        )
+        dropout_p = self.drop.p if self.drop is not None and self.training else 0.0
+        options = {"prenorm": prenorm, "residual_in_fp32": residual_in_fp32, "dropout_p": dropout_p}
+        options |= {"eps": self.eps, "zero_centered_weight": self.zero_centered_weight}
+        return rms_norm_fn(x, self.weight, None, residual, **options)
 
 
-def layer_norm_linear_fn(
-    x: Tensor,
-    norm_weight: Tensor,
-    norm_bias: Tensor | None,
-    linear_weight: Tensor,
-    linear_bias: Tensor | None,
-    residual: Tensor | None = None,
-    eps: float = 1e-6,
-    prenorm: bool = False,
-    residual_in_fp32: bool = False,
-    is_rms_norm: bool = False,
-) -> Any:
-    """Do what :func:`layer_norm_fn` does, then apply a linear layer, in autocast's dtype if it is enabled."""
-    device = x.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
-    summed = add_up(x, residual)
-    normalized = normalize(summed.total, norm_weight, norm_bias, eps, is_rms_norm, dtype)
-    bias = None if linear_bias is None else linear_bias.to(dtype)
-    out = functional.linear(normalized, linear_weight.to(dtype), bias)
-    return (out, summed.total.to(residual_dtype(x, residual, residual_in_fp32))) if prenorm else out
-
-
-class LayerNormLinearFn:
-    """An autograd function in flash_attn; here torch differentiates it automatically."""
-
-    apply = staticmethod(layer_norm_linear_fn)
+def _delivered(result: Tensor, target: Tensor | None) -> Tensor:
+    return result if target is None else target.copy_(result)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from morph.aliases.attention.rotary import rotate
 
+from ..._morph.original import recorded
+
+
+@recorded(__name__)
 def apply_rotary(
     x: Tensor,
     cos: Tensor,
     sin: Tensor,
-    seqlen_offsets: int | Tensor = 0,
-    cu_seqlens: Tensor | None = None,
-    max_seqlen: int | None = None,
-    interleaved: bool = False,
-    inplace: bool = False,
-    conjugate: bool = False,
+    seqlen_offsets: int | Tensor,
+    cu_seqlens: Tensor | None,
+    max_seqlen: int | None,
+    **options: bool,
 ) -> Tensor:
     """Rotate the first ``2 * cos.shape[1]`` elements of each head, in float32.
 
@@ -27,19 +30,7 @@ def apply_rotary(
     """
     seqlen, batch = _sizes(x, cu_seqlens, max_seqlen)
     _require(x, cos, sin, seqlen_offsets, seqlen, batch)
-    cos, sin = _at_positions(x, cos, sin, seqlen_offsets, cu_seqlens)
-    rotary_dim = 2 * cos.shape[-1]
-    given, x = x, x.data  # hides the in-place change from autograd, also in views that others hold
-    out = x if inplace else torch.empty_like(x)
-    if not inplace:
-        out[..., rotary_dim:] = x[..., rotary_dim:]
-    halves = slice(0, rotary_dim // 2), slice(rotary_dim // 2, rotary_dim)
-    first, second = (slice(0, rotary_dim, 2), slice(1, rotary_dim, 2)) if interleaved else halves
-    a, b = x[..., first].float(), x[..., second].float()
-    sin = -sin if conjugate else sin
-    rotated = a * cos - b * sin, a * sin + b * cos
-    out[..., first], out[..., second] = rotated
-    return given if inplace else out
+    return rotate(x, cos, sin, seqlen_offsets, cu_seqlens, **options)
 
 
 def _sizes(x: Tensor, cu_seqlens: Tensor | None, max_seqlen: int | None) -> tuple[int, int]:
@@ -60,27 +51,3 @@ def _require(x: Tensor, cos: Tensor, sin: Tensor, offsets: int | Tensor, seqlen:
         assert offsets.dtype in (torch.int32, torch.int64)
     else:
         assert offsets + seqlen <= seqlen_ro
-
-
-def _at_positions(
-    x: Tensor, cos: Tensor, sin: Tensor, offsets: int | Tensor, cu_seqlens: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Return cosines and sines of each token, float32, which broadcast with a tensor shaped like ``x``."""
-    if cu_seqlens is None and not isinstance(offsets, Tensor):
-        own = slice(offsets, offsets + x.shape[1])
-        return cos[own, None].float(), sin[own, None].float()
-    positions = _positions(x, offsets, cu_seqlens)
-    inside = (positions < cos.shape[0])[..., None, None]
-    index = positions.clamp(max=cos.shape[0] - 1)
-    cos, sin = cos[index][..., None, :].float(), sin[index][..., None, :].float()
-    return torch.where(inside, cos, 1.0), torch.where(inside, sin, 0.0)
-
-
-def _positions(x: Tensor, offsets: int | Tensor, cu_seqlens: Tensor | None) -> Tensor:
-    if cu_seqlens is None:
-        assert isinstance(offsets, Tensor)
-        return offsets[:, None] + torch.arange(x.shape[1], device=x.device)
-    token = torch.arange(x.shape[0], device=x.device)
-    sequence = torch.searchsorted(cu_seqlens, token, right=True).sub_(1).clamp_(max=len(cu_seqlens) - 2)
-    start = offsets[sequence] if isinstance(offsets, Tensor) else offsets
-    return token - cu_seqlens[sequence] + start

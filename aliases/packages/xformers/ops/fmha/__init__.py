@@ -1,12 +1,14 @@
 """Attention in memory linear in the sequence: xformers.ops.fmha."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from morph.aliases.recorded import Recording
 
 from ..._morph import calls
 from ..._morph.calls import (
@@ -28,8 +30,6 @@ from .common import (
     bmk2bmhk,
 )
 from .dispatch import _dispatch_bw, _dispatch_fw, _get_use_fa3, _set_use_fa3
-
-Bias = Tensor | AttentionBias | None
 
 MemoryEfficientAttentionCutlassOp = (cutlass.FwOp, cutlass.BwOp)
 MemoryEfficientAttentionCutlassBlackwellOp = (cutlass_blackwell.FwOp, cutlass_blackwell.BwOp)
@@ -54,147 +54,103 @@ ALL_BW_OPS: list[type[AttentionBwOpBase]] = [
 ]
 
 
-def memory_efficient_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Bias = None,
-    p: float = 0.0,
-    scale: float | None = None,
-    *,
-    op: AttentionOp | None = None,
-    output_dtype: torch.dtype | None = None,
-) -> Tensor:
-    """Compute attention, differentiably.
+_MEANINGS = {
+    "query": "of shape (batch, queries, head size), (batch, queries, heads, head size), or (batch, queries, "
+    "groups, heads of a group, head size).",
+    "key": "likewise; heads may be shared by ``expand``.",
+    "value": "likewise.",
+    "attn_bias": "a matrix of shape (batch, heads, queries, keys) that is added to the scores, or a bias "
+    "without one.",
+    "p": "the probability that a weight is dropped.",
+    "scale": "the factor of the scores; None for 1 / sqrt(head size).",
+    "op": "the operators, which differ in what they accept; None for any.",
+    "output_dtype": "the dtype of the output.",
+}
+_TYPES = {
+    "query": Tensor,
+    "key": Tensor,
+    "value": Tensor,
+    "p": float,
+    "scale": float,
+    "output_dtype": torch.dtype,
+}
+_INPUTS = "query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None"
+_written = Recording("xformers", _TYPES, _MEANINGS).written
+_of_inputs = _written(f"({_INPUTS}, output_dtype=None)")
 
-    Args:
-        query: Of shape (batch, queries, head size), (batch, queries, heads, head size), or (batch, queries,
-            groups, heads of a group, head size).
-        key: Likewise; heads may be shared by ``expand``.
-        value: Likewise.
-        attn_bias: A matrix of shape (batch, heads, queries, keys) that is added to the scores, or a bias
-            without one.
-        p: The probability that a weight is dropped.
-        scale: The factor of the scores; None for 1 / sqrt(head size).
-        op: The operators for the output and the gradients, which differ in what they accept; None for any.
-        output_dtype: The dtype of the output.
 
-    Returns:
-        The output, of the shape of ``query`` with the size of ``value``.
+@_of_inputs
+def memory_efficient_attention(op: Any, **inputs: Any) -> Tensor:
+    """Compute attention, differentiably, and return the output, of the shape of ``query``.
 
     Raises:
         ValueError: If the arguments do not fit, or ``op`` does not accept them.
         NotImplementedError: If no operator accepts them.
     """
-    inputs = Inputs(query, key, value, attn_bias, p, scale, output_dtype)
-    return calls.memory_efficient_attention(inputs, op)
+    return calls.memory_efficient_attention(Inputs(**inputs), op)
 
 
 @torch.no_grad()  # as upstream's operators, which are autograd's only in memory_efficient_attention
-def memory_efficient_attention_forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Bias = None,
-    p: float = 0.0,
-    scale: float | None = None,
-    *,
-    op: type[AttentionFwOpBase] | None = None,
-    output_dtype: torch.dtype | None = None,
-) -> Tensor:
+@_of_inputs
+def memory_efficient_attention_forward(op: Any, **inputs: Any) -> Tensor:
     """Compute attention without gradients; see :func:`memory_efficient_attention`."""
-    inputs = Inputs(query, key, value, attn_bias, p, scale, output_dtype)
-    return _memory_efficient_attention_forward(inputs, op)
+    return _memory_efficient_attention_forward(Inputs(**inputs), op)
 
 
 @torch.no_grad()
-def memory_efficient_attention_forward_requires_grad(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Bias = None,
-    p: float = 0.0,
-    scale: float | None = None,
-    *,
-    op: type[AttentionFwOpBase] | None = None,
-    output_dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Tensor]:
+@_of_inputs
+def memory_efficient_attention_forward_requires_grad(op: Any, **inputs: Any) -> tuple[Tensor, Tensor]:
     """Return what :func:`memory_efficient_attention_backward` needs: the output, and its sums' logarithms.
 
     Raises:
         NotImplementedError: If weights should be dropped.
     """
-    _refuse_dropout(p)
-    inputs = Inputs(query, key, value, attn_bias, p, scale, output_dtype)
-    out, context = _memory_efficient_attention_forward_requires_grad(inputs, op)
+    _refuse_dropout(inputs["p"])
+    out, context = _memory_efficient_attention_forward_requires_grad(Inputs(**inputs), op)
     return out, context.lse
 
 
 @torch.no_grad()
+@_written(f"(grad, output, lse, {_INPUTS})")
 def memory_efficient_attention_backward(
-    grad: Tensor,
-    output: Tensor,
-    lse: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Bias = None,
-    p: float = 0.0,
-    scale: float | None = None,
-    *,
-    op: type[AttentionBwOpBase] | None = None,
+    grad: Tensor, output: Tensor, lse: Tensor, op: Any, **inputs: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value, from those of the output.
 
     Raises:
         NotImplementedError: If weights should be dropped.
     """
-    _refuse_dropout(p)
-    inputs = Inputs(query, key, value, attn_bias, p, scale)
-    grads = _memory_efficient_attention_backward(Context(lse, output), inputs, grad, op)
+    _refuse_dropout(inputs["p"])
+    grads = _memory_efficient_attention_backward(Context(lse, output), Inputs(**inputs), grad, op)
     return grads.dq, grads.dk, grads.dv
 
 
 @torch.no_grad()
-def memory_efficient_attention_partial(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Bias = None,
-    p: float = 0.0,
-    scale: float | None = None,
-    *,
-    op: Any = None,
-    output_dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Tensor]:
+@_of_inputs
+def memory_efficient_attention_partial(op: Any, **inputs: Any) -> tuple[Tensor, Tensor]:
     """Return the output over a part of the keys, float32 by default, and its sums' logarithms.
 
     Raises:
         NotImplementedError: If weights should be dropped.
     """
-    _refuse_dropout(p)
-    inputs = Inputs(query, key, value, attn_bias, p, scale, output_dtype, is_partial=True)
+    _refuse_dropout(inputs["p"])
     operator = op[0] if isinstance(op, tuple) else op
-    out, context = _memory_efficient_attention_forward_requires_grad(inputs, operator)
+    given = Inputs(**inputs, is_partial=True)
+    out, context = _memory_efficient_attention_forward_requires_grad(given, operator)
     return out, context.lse
 
 
+@_written("(attn_split, lse_split, write_lse=True, output_dtype=None)")
 def merge_attentions(
-    attn_split: Tensor | Sequence[Tensor],
-    lse_split: Tensor | Sequence[Tensor],
-    write_lse: bool = True,
-    output_dtype: torch.dtype | None = None,
+    attn_split: Any, lse_split: Any, write_lse: bool, output_dtype: torch.dtype | None
 ) -> tuple[Tensor, Tensor | None]:
     """Combine outputs over parts of the keys, differentiably.
 
-    Args:
-        attn_split: The outputs, each of shape (batch, queries, [groups,] heads, size).
-        lse_split: The logarithms of their sums, each of shape (batch, [groups,] heads, queries).
-        write_lse: Whether to return the logarithms of the sums over all keys.
-        output_dtype: The dtype of the output; None for that of the outputs.
+    ``attn_split`` are the outputs, each of shape (batch, queries, [groups,] heads, size), and ``lse_split``
+    the logarithms of their sums, each of shape (batch, [groups,] heads, queries).
 
     Returns:
-        The output over all keys, and the logarithms of its sums, or None.
+        The output over all keys, and with ``write_lse`` the logarithms of its sums.
 
     Raises:
         ValueError: If the shapes do not fit.
@@ -207,36 +163,3 @@ def _refuse_dropout(p: float) -> None:
     if p != 0.0:
         message = "dropout is not supported without autograd: call `memory_efficient_attention`"
         raise NotImplementedError(message)
-
-
-__all__ = [
-    "ALL_BW_OPS",
-    "ALL_FW_OPS",
-    "VARLEN_BIASES",
-    "AttentionBias",
-    "AttentionOp",
-    "AttentionOpBase",
-    "BlockDiagonalMask",
-    "Context",
-    "Gradients",
-    "Inputs",
-    "LowerTriangularMask",
-    "MemoryEfficientAttentionCkOp",
-    "MemoryEfficientAttentionCutlassBlackwellOp",
-    "MemoryEfficientAttentionCutlassFwdFlashBwOp",
-    "MemoryEfficientAttentionCutlassOp",
-    "MemoryEfficientAttentionFlashAttentionOp",
-    "MemoryEfficientAttentionSplitKCkOp",
-    "_dispatch_bw",
-    "_dispatch_fw",
-    "_get_use_fa3",
-    "_set_use_fa3",
-    "attn_bias",
-    "bmk2bmhk",
-    "memory_efficient_attention",
-    "memory_efficient_attention_backward",
-    "memory_efficient_attention_forward",
-    "memory_efficient_attention_forward_requires_grad",
-    "memory_efficient_attention_partial",
-    "merge_attentions",
-]

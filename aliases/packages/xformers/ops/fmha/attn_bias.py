@@ -1,39 +1,13 @@
 """The biases of attention: which keys a query sees, without a matrix."""
+# ruff: noqa: F403, F405 (the classes of four files)
 
 from __future__ import annotations
 
-import torch
-
-from ..._morph.gapped import (
-    BlockDiagonalCausalLocalAttentionPaddedKeysMask,
-    BlockDiagonalCausalWithOffsetGappyKeysMask,
-    BlockDiagonalCausalWithOffsetPaddedKeysMask,
-    BlockDiagonalGappyKeysMask,
-    BlockDiagonalLocalAttentionPaddedKeysMask,
-    BlockDiagonalPaddedKeysMask,
-)
-from ..._morph.lengths import _GappySeqInfo, _PaddedSeqLenInfo, _SeqLenInfo
-from ..._morph.packed import (
-    BlockDiagonalCausalFromBottomRightMask,
-    BlockDiagonalCausalLocalAttentionFromBottomRightMask,
-    BlockDiagonalCausalLocalAttentionMask,
-    BlockDiagonalCausalMask,
-    BlockDiagonalMask,
-)
-from ..._morph.paged import (
-    PagedBlockDiagonalCausalWithOffsetGappyKeysMask,
-    PagedBlockDiagonalCausalWithOffsetPaddedKeysMask,
-    PagedBlockDiagonalGappyKeysMask,
-    PagedBlockDiagonalPaddedKeysMask,
-)
-from ..._morph.plain import (
-    AttentionBias,
-    LocalAttentionFromBottomRightMask,
-    LowerTriangularFromBottomRightLocalAttentionMask,
-    LowerTriangularFromBottomRightMask,
-    LowerTriangularMask,
-    LowerTriangularMaskWithTensorBias,
-)
+from ..._morph import lengths
+from ..._morph.biases import *
+from ..._morph.caches import *
+from ..._morph.packed import *
+from ..._morph.paged import *
 
 VARLEN_BIASES = (
     BlockDiagonalMask,
@@ -43,37 +17,10 @@ VARLEN_BIASES = (
     PagedBlockDiagonalGappyKeysMask,
 )
 
-__all__ = [
-    "VARLEN_BIASES",
-    "AttentionBias",
-    "BlockDiagonalCausalFromBottomRightMask",
-    "BlockDiagonalCausalLocalAttentionFromBottomRightMask",
-    "BlockDiagonalCausalLocalAttentionMask",
-    "BlockDiagonalCausalLocalAttentionPaddedKeysMask",
-    "BlockDiagonalCausalMask",
-    "BlockDiagonalCausalWithOffsetGappyKeysMask",
-    "BlockDiagonalCausalWithOffsetPaddedKeysMask",
-    "BlockDiagonalGappyKeysMask",
-    "BlockDiagonalLocalAttentionPaddedKeysMask",
-    "BlockDiagonalMask",
-    "BlockDiagonalPaddedKeysMask",
-    "LocalAttentionFromBottomRightMask",
-    "LowerTriangularFromBottomRightLocalAttentionMask",
-    "LowerTriangularFromBottomRightMask",
-    "LowerTriangularMask",
-    "LowerTriangularMaskWithTensorBias",
-    "PagedBlockDiagonalCausalWithOffsetGappyKeysMask",
-    "PagedBlockDiagonalCausalWithOffsetPaddedKeysMask",
-    "PagedBlockDiagonalGappyKeysMask",
-    "PagedBlockDiagonalPaddedKeysMask",
-]
+_get_default_bias_device = lengths.default_device
+_SeqLenInfo, _PaddedSeqLenInfo = lengths._SeqLenInfo, lengths._PaddedSeqLenInfo
+_GappySeqInfo = lengths._GappySeqInfo
 
-for _name in (*__all__[1:], _SeqLenInfo.__name__, _PaddedSeqLenInfo.__name__, _GappySeqInfo.__name__):
-    globals()[_name].__module__ = __name__  # where pickles look for them
-
-
-def _get_default_bias_device(device: torch.device | None = None) -> torch.device:
-    """Return ``device``, or the accelerator if there is one, or the CPU."""
-    from ..._morph.lengths import default_device
-
-    return default_device(device)
+for _each in (*list(globals().values()), _SeqLenInfo, _PaddedSeqLenInfo, _GappySeqInfo):
+    if isinstance(_each, type) and _each.__module__.startswith("xformers._morph."):
+        _each.__module__ = __name__  # where pickles look for them

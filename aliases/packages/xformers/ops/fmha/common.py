@@ -13,7 +13,7 @@ from morph import backends
 
 from ..._morph import attention, layout
 from ..._morph.inputs import Inputs, is_bias_of_three_dimensions
-from ..common import BaseOperator
+from ..common import BaseOperator, register_operator
 
 Inputs.__module__ = __name__
 _is_bias_type_supported_in_BMK = is_bias_of_three_dimensions
@@ -159,6 +159,25 @@ class AttentionBwOpBase(AttentionOpBase):
         shapes = inp.query.shape, inp.key.shape, inp.value.shape
         dq, dk, dv = (each.reshape(shape) for each, shape in zip(grads[:3], shapes, strict=True))
         return Gradients(dq, dk, dv, grads[3])
+
+
+def operators(
+    module: str, forward: Mapping[str, Any], backward: Mapping[str, Any], **shared: Any
+) -> tuple[Any, Any]:
+    """Make the operators ``FwOp`` and ``BwOp`` of a module, and register them.
+
+    Args:
+        module: The module's name.
+        forward: The facts of the operator for the output.
+        backward: The facts of the one for the gradients.
+        **shared: The facts of both.
+    """
+    bases = {"FwOp": (AttentionFwOpBase, forward), "BwOp": (AttentionBwOpBase, backward)}
+    made = [
+        register_operator(type(name, (base,), {**shared, **facts, "__module__": module}))
+        for name, (base, facts) in bases.items()
+    ]
+    return made[0], made[1]
 
 
 AttentionOp = tuple[type[AttentionFwOpBase] | None, type[AttentionBwOpBase] | None]

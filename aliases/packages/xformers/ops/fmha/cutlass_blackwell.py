@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from ..._morph import groups
-from ..common import register_operator
-from .common import AttentionBwOpBase, AttentionFwOpBase
+from .common import operators
 
-
-@register_operator
-class FwOp(AttentionFwOpBase):
-    """The output."""
-
-    OPERATOR = None
-    NAME = "cutlassF-blackwell"
-    CUDA_MINIMUM_COMPUTE_CAPABILITY = (10, 0)
-    SUPPORTED_ATTN_BIAS_TYPES = (*groups.PLAIN, *groups.PACKED)
-
-
-@register_operator
-class BwOp(AttentionBwOpBase):
-    """The gradients."""
-
-    OPERATOR = None
-    NAME = "cutlassB-blackwell"
-    CUDA_MINIMUM_COMPUTE_CAPABILITY = (10, 0)
-    SUPPORTED_ATTN_BIAS_TYPES = FwOp.SUPPORTED_ATTN_BIAS_TYPES
+FwOp, BwOp = operators(
+    __name__,
+    {"NAME": "cutlassF-blackwell"},
+    {"NAME": "cutlassB-blackwell"},
+    OPERATOR=None,
+    CUDA_MINIMUM_COMPUTE_CAPABILITY=(10, 0),
+    SUPPORTED_ATTN_BIAS_TYPES=(*groups.PLAIN, *groups.PACKED),
+)

@@ -31,7 +31,7 @@ def _get_use_fa3() -> bool:
 
 def fa3_available() -> bool:
     """Return whether FlashAttention 3's operators are available: False."""
-    return flash3.FwOp.is_available()
+    return bool(flash3.FwOp.is_available())
 
 
 def _dispatch_fw_priority_list(inp: Inputs, needs_gradient: bool) -> Sequence[type[AttentionFwOpBase]]:

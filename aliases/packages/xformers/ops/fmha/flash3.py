@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from ..._morph import groups
-from ..common import register_operator
 from . import flash
-from .common import AttentionBwOpBase, AttentionFwOpBase
+from .common import operators
 
+_FORWARD = (*flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES, *groups.PADDED_AROUND)
 
-@register_operator
-class FwOp(AttentionFwOpBase):
-    """The output."""
-
-    OPERATOR = None
-    NAME = "fa3F"
-    CUDA_MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-    SUPPORTED_ATTN_BIAS_TYPES = (*flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES, *groups.PADDED_AROUND)
-
-
-class FwOp_KVSplit(FwOp):
-    """The output, from keys in parts."""
-
-    NAME = "fa3F_splitKV"
-
-
-@register_operator
-class BwOp(AttentionBwOpBase):
-    """The gradients."""
-
-    OPERATOR = None
-    NAME = "fa3B"
-    CUDA_MINIMUM_COMPUTE_CAPABILITY = (9, 0)
-    SUPPORTED_ATTN_BIAS_TYPES = flash.BwOp.SUPPORTED_ATTN_BIAS_TYPES
+FwOp, BwOp = operators(
+    __name__,
+    {"NAME": "fa3F", "SUPPORTED_ATTN_BIAS_TYPES": _FORWARD},
+    {"NAME": "fa3B", "SUPPORTED_ATTN_BIAS_TYPES": flash.BwOp.SUPPORTED_ATTN_BIAS_TYPES},
+    OPERATOR=None,
+    CUDA_MINIMUM_COMPUTE_CAPABILITY=(9, 0),
+)
+FwOp_KVSplit = type("FwOp_KVSplit", (FwOp,), {"NAME": "fa3F_splitKV", "__module__": __name__})

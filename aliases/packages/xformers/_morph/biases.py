@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,9 @@ Bias = TypeVar("Bias", bound="AttentionBias")
 
 class AttentionBias:
     """What is added to the scores of attention, mostly 0 and minus infinity, without a matrix."""
+
+    window: Any
+    """The keys that a query sees."""
 
     def to(self: Bias, device: torch.device) -> Bias:
         """Return it on ``device``."""
@@ -38,11 +41,6 @@ class AttentionBias:
 class _WholeBias(AttentionBias):
     """A bias that is one window."""
 
-    @property
-    def window(self) -> Window:
-        """The keys that each query sees."""
-        raise NotImplementedError
-
     def blocks(self, queries: int, keys: int) -> list[Block]:
         """Return one block."""
         return [Block(slice(0, queries), slice(0, keys), keys, self.window)]
@@ -55,13 +53,10 @@ class LowerTriangularMask(_WholeBias):
         device: Without effect.
     """
 
+    window = CAUSAL_FROM_START
+
     def __init__(self, device: torch.device | None = None) -> None:
         pass
-
-    @property
-    def window(self) -> Window:
-        """The keys that each query sees."""
-        return CAUSAL_FROM_START
 
     def add_bias(self, bias: Tensor) -> LowerTriangularMaskWithTensorBias:
         """Return this mask together with the matrix ``bias``."""
@@ -92,10 +87,7 @@ class LowerTriangularMaskWithTensorBias(LowerTriangularMask):
 class LowerTriangularFromBottomRightMask(_WholeBias):
     """A query sees the keys up to its own position, counted from the last ones."""
 
-    @property
-    def window(self) -> Window:
-        """The keys that each query sees."""
-        return CAUSAL
+    window = CAUSAL
 
     def make_local_attention(self, window_size: int) -> LowerTriangularFromBottomRightLocalAttentionMask:
         """Return a mask with at most ``window_size`` keys for each query."""
@@ -109,12 +101,7 @@ class LowerTriangularFromBottomRightLocalAttentionMask(LowerTriangularFromBottom
     _window_size: int
 
     def __post_init__(self) -> None:
-        require_window(self._window_size)
-
-    @property
-    def window(self) -> Window:
-        """The keys that each query sees."""
-        return CAUSAL._replace(left=self._window_size - 1)
+        self.window = CAUSAL.of_size(self._window_size)
 
 
 @dataclass
@@ -128,14 +115,4 @@ class LocalAttentionFromBottomRightMask(_WholeBias):
         for name in ("window_left", "window_right"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} should not be negative, and is {getattr(self, name)}")
-
-    @property
-    def window(self) -> Window:
-        """The keys that each query sees."""
-        return Window(self.window_left, self.window_right)
-
-
-def require_window(size: int) -> None:
-    """Reject a window without keys."""
-    if size <= 0:
-        raise ValueError(f"Expected `window_size > 0`, but window_size={size}")
+        self.window = Window(self.window_left, self.window_right)

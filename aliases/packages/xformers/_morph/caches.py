@@ -1,7 +1,8 @@
-"""Biases of sequences whose keys have places that are not all in use, as a cache has."""
+"""Biases of sequences whose keys are in a cache: in places of equal size, or anywhere."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,6 @@ from torch import Tensor
 
 from .lengths import _GappySeqInfo, _PaddedSeqLenInfo, _SeqLenInfo, default_device
 from .packed import PackedBias
-from .plain import require_window
 from .windows import CAUSAL, Window
 
 
@@ -33,21 +33,12 @@ class BlockDiagonalPaddedKeysMask(PackedBias):
         device: torch.device | None = None,
     ) -> Any:
         """Return the bias of sequences of these lengths, with places for ``kv_padding`` keys."""
-        return cls(*_infos(q_seqlen, kv_padding, kv_seqlen, device))
+        return cls(*padded(q_seqlen, kv_padding, kv_seqlen, device))
 
     def make_paged(self, block_tables: Tensor, page_size: int, paged_type: type[Any]) -> Any:
         """Return the bias of type ``paged_type`` for the same keys in pages."""
-        info = self.k_seqinfo
-        padded = _PaddedSeqLenInfo(
-            seqstart=info.seqstart,
-            max_seqlen=info.max_seqlen,
-            min_seqlen=info.min_seqlen,
-            seqstart_py=info.seqstart_py,
-            seqlen=info.seqlen,
-            seqlen_py=info.seqlen_py,
-            padding=block_tables.shape[1] * page_size,
-        )
-        return paged_type(self.q_seqinfo, padded, block_tables, page_size)
+        info = dataclasses.replace(self.k_seqinfo, padding=block_tables.shape[1] * page_size)
+        return paged_type(self.q_seqinfo, info, block_tables, page_size)
 
     def make_local_attention(
         self, window_left: int, window_right: int
@@ -62,11 +53,7 @@ class BlockDiagonalCausalWithOffsetPaddedKeysMask(BlockDiagonalPaddedKeysMask):
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
     causal_diagonal: Any = None
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
+    window = CAUSAL
 
 
 @dataclass
@@ -76,10 +63,8 @@ class BlockDiagonalLocalAttentionPaddedKeysMask(BlockDiagonalPaddedKeysMask):
     window_left: int
     window_right: int
 
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return Window(self.window_left, self.window_right)
+    def __post_init__(self) -> None:
+        self.window = Window(self.window_left, self.window_right)
 
     @classmethod
     def from_seqlens_local(
@@ -91,7 +76,7 @@ class BlockDiagonalLocalAttentionPaddedKeysMask(BlockDiagonalPaddedKeysMask):
         window_right: int,
     ) -> BlockDiagonalLocalAttentionPaddedKeysMask:
         """Return the bias of sequences of these lengths, with places for ``kv_padding`` keys."""
-        return cls(*_infos(q_seqlen, kv_padding, kv_seqlen), window_left, window_right)
+        return cls(*padded(q_seqlen, kv_padding, kv_seqlen), window_left, window_right)
 
 
 @dataclass
@@ -101,19 +86,14 @@ class BlockDiagonalCausalLocalAttentionPaddedKeysMask(BlockDiagonalPaddedKeysMas
     _window_size: int
 
     def __post_init__(self) -> None:
-        require_window(self._window_size)
-
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL._replace(left=self._window_size - 1)
+        self.window = CAUSAL.of_size(self._window_size)
 
     @classmethod
     def from_seqlens_local(
         cls, q_seqlen: Sequence[int], kv_padding: int, kv_seqlen: Sequence[int], window_size: int
     ) -> BlockDiagonalCausalLocalAttentionPaddedKeysMask:
         """Return the bias of sequences of these lengths, with places for ``kv_padding`` keys."""
-        return cls(*_infos(q_seqlen, kv_padding, kv_seqlen), window_size)
+        return cls(*padded(q_seqlen, kv_padding, kv_seqlen), window_size)
 
 
 @dataclass
@@ -159,12 +139,10 @@ class BlockDiagonalGappyKeysMask(PackedBias):
             )
         places = range(0, notional_padding * len(self.k_seqinfo.seqlen_py), notional_padding)
         pairs = zip(self.k_seqinfo.seqstart_py, places)  # noqa: B905 (the end of all)
-        starts = [start - place for start, place in pairs]
-        row = block_tables.shape[1] * page_size
+        starts, row = [start - place for start, place in pairs], block_tables.shape[1] * page_size
         assert all(0 <= start < row for start in starts), f"{starts} are not in pages of {row} keys"
-        info = _GappySeqInfo.from_seqlens_gappy(
-            starts, list(self.k_seqinfo.seqlen_py), True, device=block_tables.device
-        )
+        lengths = list(self.k_seqinfo.seqlen_py)
+        info = _GappySeqInfo.from_seqlens_gappy(starts, lengths, True, device=block_tables.device)
         return paged_type(self.q_seqinfo, info, block_tables, page_size)
 
 
@@ -172,13 +150,10 @@ class BlockDiagonalGappyKeysMask(PackedBias):
 class BlockDiagonalCausalWithOffsetGappyKeysMask(BlockDiagonalGappyKeysMask):
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
-    @property
-    def window(self) -> Window:
-        """The keys that a query sees in its sequence."""
-        return CAUSAL
+    window = CAUSAL
 
 
-def _infos(
+def padded(
     queries: Sequence[int], padding: int, keys: Sequence[int], device: torch.device | None = None
 ) -> tuple[_SeqLenInfo, _PaddedSeqLenInfo]:
     assert len(queries) == len(keys), (queries, keys)

@@ -1,1 +1,0 @@
-"""Helpers of flash_attn's other modules."""
