@@ -24,6 +24,7 @@ from typing import Any
 from tests.platforms import Platform, describe
 
 STARTING = 120.0
+MOST = 6  # at a time, since each takes 150 MB
 _origins: dict[object, Origin] = {}
 
 
@@ -53,12 +54,16 @@ class Task:
 class Origin:
     """A process that has imported torch and waits to be forked.
 
+    Attributes:
+        forks: The ids of the processes that were forked from it and have not been waited for.
+
     Args:
         platform: Where it runs.
         morph: Whether it runs under `python -m morph`, or with the vendor's package alone.
     """
 
     def __init__(self, platform: Platform, *, morph: bool) -> None:
+        self.forks = set[int]()
         self._output = tempfile.TemporaryFile()
         self._folder = tempfile.TemporaryDirectory()
         self._connection, theirs = Pipe()
@@ -92,7 +97,9 @@ class Origin:
             for descriptor in descriptors:
                 send_handle(self._connection, descriptor, self._process.pid)
             if self._connection.poll(STARTING):
-                return Fork(self, self._connection.recv())
+                pid = self._connection.recv()
+                self.forks.add(pid)
+                return Fork(self, pid)
         except (EOFError, OSError):
             pass
         self._process.wait(STARTING)
@@ -102,6 +109,7 @@ class Origin:
         """Returns the exit status of a forked process that has ended."""
         self._connection.send_bytes(pickle.dumps(pid))
         status: int = self._connection.recv()
+        self.forks.remove(pid)
         return status
 
     def end(self) -> None:
@@ -143,10 +151,13 @@ class Fork:
 
 
 def origin(platform: Platform, *, morph: bool) -> Origin:
-    """Returns the origin on a platform, which is started once."""
+    """Returns the origin on a platform, which goes on until many others were asked for since."""
     key = platform.name, tuple(sorted(platform.environment.items())), morph
-    if key not in _origins:
-        _origins[key] = Origin(platform, morph=morph)
+    found = _origins.pop(key, None)
+    idle = [each for each, origin in _origins.items() if not origin.forks]
+    for each in idle[: max(0, len(_origins) + 1 - MOST)]:
+        _origins.pop(each).end()
+    _origins[key] = found or Origin(platform, morph=morph)
     return _origins[key]
 
 

@@ -122,6 +122,7 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
     # One test process runs per core, and torch's idle threads spin.
     own = {"PYTHONPATH": path, "XDG_CACHE_HOME": cache, "OMP_NUM_THREADS": "1"}
     environment = {**os.environ, **own, **variables}
+    environment.pop("PYTEST_CURRENT_TEST", None)  # which would make each test's platform another
     if name == "npu":
         environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
     if name == "cpu":
