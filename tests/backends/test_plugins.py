@@ -63,7 +63,7 @@ def test_a_vendor_is_added_by_one_table_and_one_surface_without_python() -> None
 @pytest.mark.usefixtures("native_parts")
 def test_a_program_is_rehearsed_on_a_vendor_from_outside(environment: FreshEnvironment) -> None:
     done = run(environment, "--rehearse", "madeup", "-c", textwrap.dedent(TRAINING))
-    assert done.stdout.splitlines() == ["madeup:0 True (8, 0)", "True False"], platforms.describe(done)
+    assert done.stdout.splitlines() == ["cuda:0 True (8, 0)", "True False"], platforms.describe(done)
     said = done.stderr.splitlines()
     assert said[0] == "morph: cuda is madeup (Made-Up Semiconductors, simulated, 2 devices)"
     refusal = "torch.cuda.MemPool does not exist on backend 'madeup': torch.madeup has no such name"

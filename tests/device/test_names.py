@@ -12,7 +12,7 @@ import torch.cuda.amp
 import torch.cuda.comm
 import torch.cuda.nvtx
 
-from tests.platforms import ACCELERATORS
+from tests.platforms import ACCELERATORS, Platform
 
 # tools that describe a vendor's devices where its package does not
 TOOLS = {"npu": "npu-smi", "musa": "pymtml"}
@@ -41,8 +41,8 @@ def test_an_adapted_function_looks_as_cudas_own() -> None:
 
 
 @pytest.mark.platforms(*(f"simulated-{backend}" for backend in TOOLS))
-def test_a_reading_that_nobody_tells_says_where_else_to_look() -> None:
-    own = torch.device("cuda").type
+def test_a_reading_that_nobody_tells_says_where_else_to_look(platform: Platform) -> None:
+    own = platform.backend
     with pytest.raises(ModuleNotFoundError, match=rf"^torch\.cuda\.temperature cannot tell.*{TOOLS[own]}"):
         torch.cuda.temperature()
 
@@ -56,8 +56,8 @@ def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: st
 
 
 @pytest.mark.platforms(*ACCELERATORS)
-def test_member_names_are_the_vendors_own_under_cudas_name() -> None:
-    stream, event, own = torch.cuda.Stream(), torch.cuda.Event(), torch.device("cuda").type
+def test_member_names_are_the_vendors_own_under_cudas_name(platform: Platform) -> None:
+    stream, event, own = torch.cuda.Stream(), torch.cuda.Event(), platform.device_type
     names = ("sycl_queue", "sycl_event") if own == "xpu" else (f"{own}_stream", f"{own}_event")
     event.record(stream)
     assert stream.cuda_stream == getattr(stream, names[0])

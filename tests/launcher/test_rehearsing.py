@@ -41,7 +41,7 @@ def test_without_a_compiler_no_program_begins(vendor: str, tmp_path: pathlib.Pat
 @pytest.mark.usefixtures("native_parts")
 def test_a_device_that_is_built_needs_no_compiler(tmp_path: pathlib.Path) -> None:
     done = rehearse("npu", tmp_path)
-    assert (done.returncode, done.stdout) == (0, "begun\nnpu:0\n"), platforms.describe(done)
+    assert (done.returncode, done.stdout) == (0, "begun\ncuda:0\n"), platforms.describe(done)
 
 
 def test_a_compiler_that_refuses(tmp_path: pathlib.Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.installation import FreshEnvironment
 from tests.platforms import REPOSITORY
-from tests.type_check import write_stubs
+from tests.type_check import PACKAGE, lay_out, write_stubs
 
 README = REPOSITORY / "aliases" / "README.md"
 RIGHT = """\
@@ -71,8 +71,9 @@ def expect_errors(python: pathlib.Path, folder: pathlib.Path, *more: pathlib.Pat
 
 @pytest.mark.long
 def test_in_a_checkout(tmp_path: pathlib.Path) -> None:
+    lay_out()
     write_stubs()
-    expect_errors(pathlib.Path(sys.executable), tmp_path, REPOSITORY)
+    expect_errors(pathlib.Path(sys.executable), tmp_path, PACKAGE.parent)
 
 
 @pytest.mark.long

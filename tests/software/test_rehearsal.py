@@ -77,7 +77,7 @@ def test_a_program_is_rehearsed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     done = rehearse("--json", "found.json", "program.py", cwd=tmp_path)
     assert done.returncode == 0, describe(done)
-    assert done.stdout.splitlines() == ["npu:0 True False", "(8, 0)"]
+    assert done.stdout.splitlines() == ["cuda:0 True False", "(8, 0)"]
     rows = {
         line.split()[0]: line.split()[1:4]
         for line in done.stderr.splitlines()

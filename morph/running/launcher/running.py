@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from morph import activation
 from morph.activation import configuration
+from morph.backends.tables import table
 from morph.base import announcement
 from morph.base.errors import MorphError
 from morph.base.importing import withdraw
@@ -46,7 +47,9 @@ def run(options: Options, program: Program) -> None:
         scope = settings.scope
         if scope.others is not OPTED_IN:
             scope = scope.including(program.modules())
-        options = options._replace(backend=options.rehearse or options.backend or settings.backend)
+        if named := options.rehearse or options.backend:
+            table.load(named)  # a wrong name is refused now, not when the program imports torch
+        options = options._replace(backend=named or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
         with _armed(options, program, scope, size):
             program.run()
