@@ -75,16 +75,16 @@ def test_the_launcher_and_its_children_are_activated_once(
             import torch
             names = eval(look)
             print(*map(names.count, ["PackageFinder", "Finder", "TorchFinder", "morph"]))
-            print(torch.cuda.is_available(), type(torch.cuda).__name__, len(sys.path_hooks))
+            print(torch.cuda.is_available(), type(torch.cuda).__name__)
         else:
             subprocess.run([sys.executable, __file__, "child"], check=True)
         """
     program = tmp_path / "program.py"
     program.write_text("".join(line[8:] + "\n" for line in code.splitlines()))
     done = environment.run("-m", "morph", "--backend", "cpu", program)
-    assert done.stdout.splitlines() == ["1 1 0 0", "True module 3"]
+    assert done.stdout.splitlines() == ["1 1 0 0", "True module"]
     done = environment.run("-m", "morph", "--backend", "cpu", program, "itself")
-    assert done.stdout.splitlines() == ["1 1 0 0", "True module 2"]
+    assert done.stdout.splitlines() == ["1 1 0 0", "True module"]
 
 
 def test_code_that_activates_and_deactivates_by_itself(environment: FreshEnvironment) -> None:
@@ -101,7 +101,7 @@ def test_code_that_activates_and_deactivates_by_itself(environment: FreshEnviron
         import torch
         assert torch.cuda.is_available() and morph.activate().active
         morph.deactivate()
-        assert sys.meta_path == own and len(sys.path_hooks) == len(hooks) - 1
+        assert sys.meta_path == own and sys.path_hooks == hooks
         assert type(torch.cuda).__name__ == "module" and not torch.cuda.is_available()
         """,
     )

@@ -63,7 +63,7 @@ print({FINDERS}[:3])
     assert environment.run("-c", code).stdout.splitlines() == [
         "1",
         "1",
-        "['Finder', 'TorchFinder', 'PackageFinder']",
+        "['TorchFinder', 'PackageFinder', 'BuiltinImporter']",
     ]
 
 
