@@ -9,18 +9,14 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from morph.backends.tables.package import Package
 from morph.base.announcement import report
-from morph.finders.finder import find_elsewhere
 from morph.finders.packages.folders import PACKAGES, is_installed
-
-if TYPE_CHECKING:
-    from morph.finders.packages.finder import PackageFinder
 
 SAID = "MORPH_REPLACED"
 SERVED_LIBRARIES: set[str] = (
@@ -32,11 +28,13 @@ class Decisions:
     """Decides which packages are served: those that are not installed or cannot load.
 
     Args:
-        finder: The finder of served packages; it is skipped in the search for a real installation.
+        find_real: Returns the spec of a top-level module that is not morph's, or None.
+        in_use: Returns whether morph serves packages at all.
     """
 
-    def __init__(self, finder: PackageFinder) -> None:
-        self._finder = finder
+    def __init__(self, find_real: Callable[[str], ModuleSpec | None], in_use: Callable[[], bool]) -> None:
+        self.find_real = find_real
+        self._in_use = in_use
         self._served: dict[str, bool] = {}
         self._problems: dict[str, str] = {}
         self._aside: set[tuple[str, int]] = set()
@@ -81,7 +79,7 @@ class Decisions:
     def _decide(self, package: Package) -> None:
         if "torch" not in sys.modules and _cannot_load("libcuda.so.1") is None:
             import torch  # noqa: F401  (after which morph stays inactive if an NVIDIA GPU works)
-        if self._finder not in sys.meta_path:
+        if not self._in_use():
             return
         installed = self._is_installed(package)
         problem = _problem(package) if installed else None
@@ -93,7 +91,7 @@ class Decisions:
         module = sys.modules.get(package.name)
         if module is not None:
             return not is_ours(module)
-        return is_installed(find_elsewhere(self._finder, package.name, None, None))
+        return is_installed(self.find_real(package.name))
 
 
 def is_ours(module: ModuleType) -> bool:

@@ -48,11 +48,12 @@ class PackageFinder:
     @property
     def trees(self) -> Trees:
         """The object that decides and serves; finding a module must not use it, since it imports others."""
+        from morph.finders.packages.decisions import Decisions
         from morph.finders.packages.trees import Trees
 
         with self._making_trees:  # two instances would decide separately
             if self._trees is None:
-                self._trees = Trees(self)
+                self._trees = Trees(self.names, Decisions(self._find_real, self._is_in_use))
             return self._trees
 
     def install(self, scope: Scope | None = None) -> None:
@@ -121,11 +122,17 @@ class PackageFinder:
         policy = policy_of_caller(sys._getframe(1), self._scope, self.names)
         return self.trees.find_distributions(context, policy)
 
+    def _is_in_use(self) -> bool:
+        return self in sys.meta_path
+
+    def _find_real(self, name: str, target: ModuleType | None = None) -> ModuleSpec | None:
+        return find_elsewhere(self, name, None, target)
+
     def _find_top_level(self, name: str, target: ModuleType | None) -> ModuleSpec | None:
         served = self._trees.served(name) if self._trees else None
         if served is False or (target is not None and not served):
             return None
-        real = find_elsewhere(self, name, None, target) if served is None else None
+        real = self._find_real(name, target) if served is None else None
         return _possible_spec(name, real, PackageLoader(self, name))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.backends.tables.package import Package, load
-from morph.finders.finder import find_elsewhere
 from morph.finders.packages import folders
 from morph.finders.packages.decisions import SAID, Decisions, imported, is_ours
 from morph.finders.packages.importers import is_import
@@ -21,7 +20,6 @@ from morph.finders.packages.metadata import distribution, normalized
 from morph.finders.packages.module_cache import is_being_imported, module_cache
 
 if TYPE_CHECKING:
-    from morph.finders.packages.finder import PackageFinder
     from morph.finders.scope import Policy
 
 
@@ -29,14 +27,14 @@ class Trees:
     """The packages that have a tree, and those of their modules that were served in this process.
 
     Args:
-        finder: The finder of these names.
+        names: The top-level names of all packages that can be served.
+        decisions: Decides which are.
     """
 
-    def __init__(self, finder: PackageFinder) -> None:
+    def __init__(self, names: Iterable[str], decisions: Decisions) -> None:
         module_cache.take_away_unfinished()
-        self._finder = finder
-        self._decisions = Decisions(finder)
-        loaded = [load(name) for name in sorted(finder.names) if folders.has_tree(name)]
+        self._decisions = decisions
+        loaded = [load(name) for name in sorted(names) if folders.has_tree(name)]
         self._packages = {name: package for package in loaded for name in package.import_names}
         self._loaded: dict[str, ModuleType] = {}
         self._hidden: dict[str, ModuleType] = {}
@@ -87,7 +85,7 @@ class Trees:
         """Return the loader of the top-level module ``name``."""
         if self._decisions.serves(self._packages[name]):
             return self._top_level_spec(name).loader
-        real = find_elsewhere(self._finder, name, None, None)
+        real = self._decisions.find_real(name)
         return real.loader if real else None
 
     def find_submodule(
