@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import torch
@@ -85,6 +86,29 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 def _index(device: Any) -> int:
     cuda: Any = torch.cuda
     return int(cuda._get_device_index(device, optional=True))
+
+
+_caching = True
+
+
+def caching_allocator_enable(target: Callable[[bool], None], value: bool = True) -> None:
+    """Implement ``torch.cuda.caching_allocator_enable``, and store it: the vendor cannot return it."""
+    global _caching
+    cuda: Any = torch.cuda
+    target(value)
+    if cuda.is_initialized():  # before that the vendor's function does nothing, as CUDA's
+        _caching = value
+
+
+@contextlib.contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """Implement ``torch.cuda.caching_allocator_disabled`` by the two calls of the other."""
+    before = _caching
+    torch.cuda.caching_allocator_enable(False)
+    try:
+        yield
+    finally:
+        torch.cuda.caching_allocator_enable(before)
 
 
 def set_allocator_settings(target: Callable[[str], None], env: str) -> None:

@@ -133,6 +133,11 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     started().native.deallocate(mem_ptr)
 
 
+def caching_allocator_enable(value: bool = True) -> None:
+    """Keep freed memory for later tensors, or give it back at once."""
+    started().native.set_caching(value)
+
+
 def get_allocator_backend() -> str:
     """Return the allocator's name."""
     return "native"

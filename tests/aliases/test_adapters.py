@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import pickle
 import warnings
@@ -60,6 +61,18 @@ def test_the_memory_fraction_is_remembered() -> None:
     memory.set_per_process_memory_fraction(setter, 0.5, 5)
     assert setter.calls == [{"fraction": 0.5, "device": 5}]
     assert memory.get_per_process_memory_fraction(5) == 0.5
+
+
+def test_the_allocator_is_afterwards_as_it_was_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = Recorded("torch.mlu.caching_allocator_enable")
+    enable = functools.partial(memory.caching_allocator_enable, target)
+    monkeypatch.setattr(torch.cuda, "caching_allocator_enable", enable)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    with memory.caching_allocator_disabled():
+        with pytest.raises(KeyError), memory.caching_allocator_disabled():
+            raise KeyError
+        assert not any(call["value"] for call in target.calls)
+    assert target.calls[-1] == {"value": True}
 
 
 @both

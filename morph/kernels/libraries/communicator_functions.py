@@ -53,15 +53,23 @@ def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         takes=(POINTER(c_void_p), c_int, c_int, c_int, POINTER(UniqueId), c_void_p),
     )
     def init_scalable(answer: Any, size: int, rank: int, count: int, identities: Any, config: int) -> None:
+        if not 1 <= count <= size:
+            raise InvalidArgument(f"{count} ids for {size} ranks")
         make(answer, size, _address(identities[0]), rank)
 
     @calls.serve("ncclCommInitAll", takes=(POINTER(c_void_p), c_int, POINTER(c_int)))
     def init_all(answers: Any, size: int, devices: Any) -> None:
+        if size < 0:
+            raise InvalidArgument(f"{size} devices")
+        first, there = ctypes.addressof(required(answers).contents), torch.cuda.device_count()
+        chosen = [devices[rank] if devices else rank for rank in range(size)]
+        for device in chosen:
+            if not 0 <= device < there:
+                raise InvalidArgument(f"device {device} of {there}")
         address = new_address()
         thread.depth += 1
-        for rank in range(size):
-            place = ctypes.cast(ctypes.addressof(answers.contents) + 8 * rank, POINTER(c_void_p))
-            make(place, size, address, rank, devices[rank] if devices else rank)
+        for rank, device in enumerate(chosen):
+            make(ctypes.cast(first + 8 * rank, POINTER(c_void_p)), size, address, rank, device)
         thread.depth -= 1
         if not thread.depth:
             thread.flush()

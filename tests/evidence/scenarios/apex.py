@@ -133,9 +133,16 @@ def _extensions() -> None:
 
 def _transformer() -> None:
     from apex.transformer import AttnMaskType
-    from apex.transformer.functional import FusedScaleMaskSoftmax, fused_apply_rotary_pos_emb
+    from apex.transformer.functional import (
+        FusedScaleMaskSoftmax,
+        fused_apply_rotary_pos_emb,
+        fused_apply_rotary_pos_emb_2d,
+    )
 
     softmax = FusedScaleMaskSoftmax(False, False, AttnMaskType.causal, True, lambda x, mask: x, True, None)
     assert is_good(softmax(torch.randn(1, 2, 4, 4, device="cuda"), None))
     angles = torch.rand(4, 1, 1, 8, device="cuda")
     assert is_good(fused_apply_rotary_pos_emb(torch.randn(4, 1, 2, 8, device="cuda"), angles))
+    angles = torch.rand(1, 2, 1, 8, device="cuda")
+    image = torch.randn(1, 4, 2, 16, device="cuda")
+    assert is_good(fused_apply_rotary_pos_emb_2d(image, 2, 2, *[angles.cos(), angles.sin()] * 2))

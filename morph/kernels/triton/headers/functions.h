@@ -39,5 +39,7 @@ static inline double j0(double x) { return __builtin_j0(x); }
 static inline double j1(double x) { return __builtin_j1(x); }
 static inline double y0(double x) { return __builtin_y0(x); }
 static inline double y1(double x) { return __builtin_y1(x); }
+static inline double jn(int order, double x) { return __builtin_jn(order, x); }
+static inline double yn(int order, double x) { return __builtin_yn(order, x); }
 
 }  // namespace math

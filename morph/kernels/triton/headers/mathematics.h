@@ -84,11 +84,39 @@ template <class T> static inline T normcdfinv(T y) { return T(math::sqrt(2.) * e
 template <class T> static inline T rhypot(T a, T b) { return T(1) / math::hypot(a, b); }
 template <class T> static inline T norm3d(T a, T b, T c) { return math::sqrt(a * a + b * b + c * c); }
 template <class T> static inline T rnorm3d(T a, T b, T c) { return T(1) / norm3d(a, b, c); }
+template <class T> static inline T norm4d(T a, T b, T c, T d) { return math::sqrt(a * a + b * b + c * c + d * d); }
+template <class T> static inline T rnorm4d(T a, T b, T c, T d) { return T(1) / norm4d(a, b, c, d); }
 template <class T> static inline int is_finite(T x) { return __builtin_isfinite(x); }
 template <class T> static inline int is_infinite(T x) { return __builtin_isinf(x); }
 template <class T> static inline int is_nan(T x) { return x != x; }
 template <class T> static inline int sign_bit(T x) { return __builtin_signbit(x); }
 template <class T> static inline T positive_difference(T a, T b) { return math::fdim(a, b); }
+static inline int32_t signed_high_product(int32_t a, int32_t b) { return int32_t((int64_t(a) * b) >> 32); }
+static inline int64_t signed_high_product(int64_t a, int64_t b) {
+  return int64_t((static_cast<__int128>(a) * b) >> 64);
+}
+// An unsigned number comes in a signed one of the same bits.
+static inline int32_t product_of_24_bits(int32_t a, int32_t b) {
+  return int32_t((int64_t(int32_t(uint32_t(a) << 8)) >> 8) * (int64_t(int32_t(uint32_t(b) << 8)) >> 8));
+}
+static inline int32_t unsigned_product_of_24_bits(int32_t a, int32_t b) {
+  return int32_t((uint32_t(a) & 0xffffffu) * (uint32_t(b) & 0xffffffu));
+}
+static inline int32_t mean(int32_t a, int32_t b) { return int32_t((int64_t(a) + b) >> 1); }
+static inline int32_t mean_rounded_up(int32_t a, int32_t b) { return int32_t((int64_t(a) + b + 1) >> 1); }
+static inline int32_t unsigned_mean(int32_t a, int32_t b) {
+  return int32_t((uint64_t(uint32_t(a)) + uint32_t(b)) >> 1);
+}
+static inline int32_t unsigned_mean_rounded_up(int32_t a, int32_t b) {
+  return int32_t((uint64_t(uint32_t(a)) + uint32_t(b) + 1) >> 1);
+}
+static inline int32_t sum_of_difference(int32_t a, int32_t b, int32_t c) {
+  return int32_t(uint32_t(a < b ? int64_t(b) - a : int64_t(a) - b) + uint32_t(c));
+}
+static inline int32_t unsigned_sum_of_difference(int32_t a, int32_t b, int32_t c) {
+  uint32_t first = uint32_t(a), second = uint32_t(b);
+  return int32_t((first < second ? second - first : first - second) + uint32_t(c));
+}
 static inline int32_t population(int32_t x) { return __builtin_popcount(uint32_t(x)); }
 static inline int32_t population(int64_t x) { return __builtin_popcountll(uint64_t(x)); }
 static inline int32_t leading_zeros(int32_t x) { return x ? __builtin_clz(uint32_t(x)) : 32; }

@@ -162,3 +162,24 @@ def test_errors_say_what_is_wrong():
     assert library.ncclCommShrink(None, None, 0, None, None, 0) == 5
     assert b"ncclCommShrink of libnccl.so.2 is not served" in library.ncclGetErrorString(5)
     assert library.ncclGetErrorString(0) == b"no error"
+
+
+def test_a_communicator_that_cannot_be_made_leaves_no_open_group():
+    library, unique = nccl(), (ctypes.c_byte * 128)()
+    handles, made = (c_void_p * RANKS)(), c_void_p()
+    assert library.ncclCommInitAll(None, RANKS, None) == 4
+    assert library.ncclCommInitAll(handles, -1, None) == 4
+    assert b"-1 devices" in library.ncclGetErrorString(4)
+    for device in (-1, 99):
+        assert library.ncclCommInitAll(handles, RANKS, (c_int * RANKS)(0, device)) == 4
+        assert f"device {device} of 2".encode() in library.ncclGetErrorString(4)
+    assert library.ncclCommInitAll((c_void_p * 3)(), 3, None) == 4
+    assert list(handles) == [None] * RANKS
+    assert library.ncclGetUniqueId(unique) == 0
+    for count in (0, 2):
+        assert library.ncclCommInitRankScalable(byref(made), 1, 0, count, unique, None) == 4
+        assert f"{count} ids for 1 ranks".encode() in library.ncclGetErrorString(4)
+    assert library.ncclGroupEnd() == 5
+    assert library.ncclCommInitRankScalable(byref(made), 1, 0, 1, unique, None) == 0
+    assert made.value
+    assert library.ncclCommDestroy(made) == 0
