@@ -30,8 +30,10 @@ def commands_in(text: str) -> list[list[str]]:
     return [line[1:] for line in words if line[0] == "morph" and len(line) > 1]
 
 
-def test_the_table_is_what_the_figures_say() -> None:
-    assert front.written(README) == README, "python -m docs.generate.front writes it"
+@pytest.mark.parametrize("page", front.TABLES)
+def test_a_table_is_what_it_is_made_of(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    assert front.written(page) == text, f"{front.COMMAND} writes it"
 
 
 def test_it_is_short() -> None:

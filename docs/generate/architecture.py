@@ -19,8 +19,8 @@ def image() -> str:
 
 
 def listing() -> str:
-    """Return the rooms and the files beside them, each in a line."""
-    rows = [[_link(room, "../../"), room.summary] for room in rooms().values()]
+    """Return the rooms and the files beside them, with links that hold in the repository too."""
+    rows = [[f"[{room.path}](../../{room.path})", room.summary] for room in rooms().values()]
     return table(["room", "what it does"], rows)
 
 

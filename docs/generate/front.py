@@ -1,10 +1,13 @@
-"""The table of the README, made of the same figures as the pages on evidence.
+"""The tables that the repository's reader sees too: the README's, and that of the rooms.
 
-``python -m docs.generate.front`` writes it anew.
+They are made of what the site's other pages are made of. ``python -m docs.generate.front`` writes them anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from docs.generate import architecture
 from docs.generate.evidence import public, rungs, served
 from docs.generate.figures import idioms, record, runs
 from docs.generate.rooms import ROOT
@@ -12,19 +15,24 @@ from docs.generate.tables import table
 from morph.backends.tables.table import Facts
 from morph.evidence.coverage.matrix import Matrix, build
 
-README = ROOT / "README.md"
-BEGIN, END = "<!-- written by python -m docs.generate.front -->\n", "<!-- end -->\n"
+COMMAND = "python -m docs.generate.front"
+BEGIN, END = f"<!-- written by {COMMAND} -->\n", "<!-- end -->\n"
 
 
 def main() -> None:
-    """Write the table into the README."""
-    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables into their pages."""
+    for page in TABLES:
+        (ROOT / page).write_text(written(page), encoding="utf-8")
 
 
-def written(text: str) -> str:
-    """Return the README with the table as it is now."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{front()}\n\n{END}{rest.partition(END)[2]}"
+def written(page: str) -> str:
+    """Return a page with its table as it is now.
+
+    Args:
+        page: A name in ``TABLES``.
+    """
+    before, _, rest = (ROOT / page).read_text(encoding="utf-8").partition(BEGIN)
+    return f"{before}{BEGIN}\n{TABLES[page]()}\n\n{END}{rest.partition(END)[2]}"
 
 
 def front() -> str:
@@ -87,6 +95,12 @@ def _range(versions: object) -> str:
 
 def _page(name: str) -> str:
     return f"docs/evidence/{name}.md"
+
+
+TABLES: Mapping[str, Callable[[], str]] = {  # by the page, from the repository's root
+    "README.md": front,
+    "docs/internals/architecture.md": architecture.listing,
+}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What mkdocs calls (each function that begins with ``on_``): pages from the repository, and generated parts.
 
 A page lies at its path in the repository, and those of ``docs/`` at the site's root. Links are written for a
-reader of the repository, and changed for the site. The part of that name replaces a line ``{{ name }}``.
+reader of the repository, and changed for the site. A line ``<!-- {{ name }} -->`` is replaced by the part of
+that name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PLACE = "docs/"  # of the pages that are written for the site
 COVERAGE = "coverage.html"  # as `morph coverage --html` writes it
 ROOMS = "ROOMS"  # stands in the navigation for the rooms' pages
 LINK = re.compile(r"(?<!!)\[([^\]\[]+)\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)")
-PART = re.compile(r"^\{\{ (\w+) \}\}$", re.MULTILINE)
+PART = re.compile(r"^<!-- \{\{ (\w+) \}\} -->$", re.MULTILINE)
 PARTS: Mapping[str, Callable[[], str]] = {
     "backends": evidence.backends,
     "packages": evidence.packages,
@@ -39,7 +40,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "options": reference.options,
     "commands": reference.each_command,
     "picture": architecture.image,
-    "rooms": architecture.listing,
 }
 
 
