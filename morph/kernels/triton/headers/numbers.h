@@ -175,9 +175,9 @@ static inline T shifted_right(T a, T count) {
   return T(a >> (U(count) > kLast ? kLast : U(count)));
 }
 
-static inline int32_t high_product(int32_t a, int32_t b) {
+static inline int32_t unsigned_high_product(int32_t a, int32_t b) {
   return int32_t((uint64_t(uint32_t(a)) * uint32_t(b)) >> 32);
 }
-static inline int64_t high_product(int64_t a, int64_t b) {
+static inline int64_t unsigned_high_product(int64_t a, int64_t b) {
   return int64_t((static_cast<unsigned __int128>(uint64_t(a)) * uint64_t(b)) >> 64);
 }

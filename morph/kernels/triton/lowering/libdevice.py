@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-_OF_C = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh"),
-    *(
-        "erf",
-        "erfc",
-        "expm1",
-        "floor",
-        "fmod",
-        "hypot",
-        "ilogb",
-        "ldexp",
-        "lgamma",
-        "llrint",
-        "llround",
-        "log",
-    ),
-    *("log10", "log1p", "log2", "logb", "nearbyint", "nextafter", "pow", "remainder", "round", "sin", "sinh"),
-    *("sqrt", "tan", "tanh", "tgamma", "trunc"),
-)
-_OWN = (
-    *(
-        "erfcinv",
-        "erfcx",
-        "erfinv",
-        "exp",
-        "exp10",
-        "exp2",
-        "j0",
-        "j1",
-        "normcdf",
-        "normcdfinv",
-        "rcbrt",
-        "rhypot",
-    ),
-    *("jn", "norm3d", "norm4d", "rnorm3d", "rnorm4d", "rsqrt", "saturate", "sinpi", "cospi"),
-    *("y0", "y1", "yn"),
-)
+import re
+
+_SYMBOL = re.compile(r"__(?:nv|ocml)_(\w+)")
+_OF_C = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc expm1 floor fmod
+    hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb nearbyint nextafter pow
+    remainder round sin sinh sqrt tan tanh tgamma trunc
+""".split()
+_OWN = """
+    erfcinv erfcx erfinv exp exp10 exp2 j0 j1 normcdf normcdfinv rcbrt rhypot jn norm3d norm4d
+    rnorm3d rnorm4d rsqrt saturate sinpi cospi y0 y1 yn
+""".split()
 _ROUNDED = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 
 FUNCTIONS = {
     **{name: f"math::{name}" for name in _OF_C},
     **{name: f"math::{name}" for name in _OWN},
-    **{
-        f"fast_{name}": f"math::{name}"
-        for name in ("cos", "sin", "tan", "tanh", "log", "log2", "log10", "pow")
-    },
-    **{f"fast_{name}": f"math::{name}" for name in ("exp", "exp10")},
+    **{f"fast_{name}": f"math::{name}" for name in "cos sin tan tanh log log2 log10 pow exp exp10".split()},
     **{f"f{kind}_rn": f"math::{function}" for kind, function in _ROUNDED.items()},
     **{f"d{kind}_rn": f"math::{function}" for kind, function in _ROUNDED.items()},
     "fast_fdivide": "math::divide",
@@ -84,8 +55,8 @@ FUNCTIONS = {
     "scalbn": "math::ldexp",
     "mulhi": "math::signed_high_product",
     "mul64hi": "math::signed_high_product",
-    "umulhi": "high_product",
-    "umul64hi": "high_product",
+    "umulhi": "unsigned_high_product",
+    "umul64hi": "unsigned_high_product",
     "mul24": "math::product_of_24_bits",
     "umul24": "math::unsigned_product_of_24_bits",
     "hadd": "math::mean",
@@ -101,3 +72,16 @@ FUNCTIONS = {
     "double_as_longlong": "bits<int64_t>",
     "longlong_as_double": "bits<double>",
 }
+
+
+def function(symbol: str) -> str | None:
+    """Return the C++ function for a symbol of libdevice, or None where there is none.
+
+    >>> function("__nv_sqrtf")
+    'math::sqrt'
+    """
+    match = _SYMBOL.fullmatch(symbol)
+    name = match[1] if match else ""
+    return (
+        FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f")) or FUNCTIONS.get(name.removesuffix("ll"))
+    )

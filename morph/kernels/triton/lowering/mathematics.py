@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from morph.kernels.triton.errors import UnsupportedOperationError
 from morph.kernels.triton.ir.operations import Operation
+from morph.kernels.triton.lowering import libdevice
 from morph.kernels.triton.lowering.arithmetic import call
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
-from morph.kernels.triton.lowering.libdevice import FUNCTIONS
 
 COST = 20  # what a function takes, in additions
-SYMBOL = re.compile(r"__(?:nv|ocml)_(\w+)")
 MATH = {
     "exp": "math::exp",
     "exp2": "math::exp2",
@@ -81,17 +78,13 @@ def _population(kernel: Kernel, operation: Operation) -> None:
 
 @lowers("tt.mulhiui")
 def _high_product(kernel: Kernel, operation: Operation) -> None:
-    kernel.elementwise(operation, operation.outputs[0], lambda a, b: f"high_product({a}, {b})", 2)
+    kernel.elementwise(operation, operation.outputs[0], lambda a, b: f"unsigned_high_product({a}, {b})", 2)
 
 
 @lowers("tt.extern_elementwise")
 def _libdevice(kernel: Kernel, operation: Operation) -> None:
     symbol = operation.attributes["symbol"].strip('"')
-    match = SYMBOL.fullmatch(symbol)
-    name = match[1] if match else ""
-    function = (
-        FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f")) or FUNCTIONS.get(name.removesuffix("ll"))
-    )
+    function = libdevice.function(symbol)
     if function is None:
         raise UnsupportedOperationError(
             f"tt.extern_elementwise {symbol}", "there is no such function for the CPU"
