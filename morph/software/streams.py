@@ -208,6 +208,7 @@ class StreamContext:
 
 def stream(stream: torch.Stream | None) -> StreamContext:
     """Return a context that makes a stream current."""
-    context = namespace().StreamContext(stream)
+    own = getattr(namespace(), "StreamContext", StreamContext)  # a vendor may have the function alone
+    context = own(stream)
     assert isinstance(context, StreamContext)
     return context

@@ -32,6 +32,8 @@ TRAINING = """
         scaler.step(optimizer)
         scaler.update()
     stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        loss = loss * 2
     print(loss.device, loss.device.type == "cuda", torch.cuda.get_device_capability())
     print(stream.cuda_stream == stream.madeup_stream, hasattr(torch.cuda, "CUDAGraph"))
     torch.cuda.nvtx.range_push("step")

@@ -32,7 +32,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_ipc_collect": devices.ipc_collect,
         "_cuda_cudaCachingAllocator_raw_alloc": lambda size, stream: native.allocate(size, -1),
         "_cuda_cudaCachingAllocator_raw_delete": native.deallocate,
-        "_cuda_cudaCachingAllocator_is_enabled": lambda: True,
+        "_cuda_cudaCachingAllocator_is_enabled": native.caches,
         "_cuda_cudaCachingAllocator_enable": native.set_caching,
         "_cuda_lock_mutex": _free_mutex.acquire,
         "_cuda_unlock_mutex": _free_mutex.release,

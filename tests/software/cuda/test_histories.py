@@ -140,6 +140,8 @@ def test_memory_without_a_cache_goes_as_soon_as_it_is_free() -> None:
     torch.cuda.empty_cache()
     before = torch.cuda.memory_reserved()
     with torch.cuda.caching_allocator_disabled():
+        with torch.cuda.caching_allocator_disabled():
+            pass
         tensor = torch.ones(8 << 20, device="cuda")
         assert torch.cuda.memory_reserved() > before
         del tensor

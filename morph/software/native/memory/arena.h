@@ -101,5 +101,6 @@ class Arena {
 };
 
 void set_caching(bool enabled);  // memory.cpp: of every device
+bool caches();
 
 }  // namespace software

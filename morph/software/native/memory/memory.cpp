@@ -121,6 +121,7 @@ void install_memory() {
 }
 
 void set_memory_fraction(DeviceIndex index, double fraction) { arena(index).fraction = fraction; }
+bool caches() { return arena(0).caching; }
 void set_caching(bool enabled) {
   for (auto& each : arenas) each->caching = enabled;
 }

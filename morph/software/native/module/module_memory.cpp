@@ -207,6 +207,7 @@ void bind_memory(py::module& module) {
   module.def("mem_get_info", [](int index) { return allocator()->getMemoryInfo(index_of(index)); });
   module.def("memory_fraction", [](int index) { return memory_fraction(index_of(index)); });
   module.def("set_caching", &set_caching);
+  module.def("caches", &caches);
   module.def("set_memory_fraction", [](int index, double fraction) { set_memory_fraction(index_of(index), fraction); });
   module.def("resize_storage", [](size_t storage, size_t bytes) { resize_storage(storage_at(storage), bytes); });
   module.def("allocate", &allocate, NoGil());
