@@ -51,9 +51,9 @@ print(json.dumps({name: choose() for name, choose in there.items()}))
 """
 CHOICES = {
     "npu": {
-        "accelerate": ["npu", "npu"],
-        "transformers": ["npu", True, False],
-        "pytorch_lightning": ["CUDAAccelerator", "npu"],
+        "accelerate": ["cuda", "cuda"],
+        "transformers": ["cuda", True, False],
+        "pytorch_lightning": ["CUDAAccelerator", "cuda"],
         "deepspeed": ["npu", "hccl"],
     },
     "cpu": {

@@ -12,6 +12,7 @@ import torch
 from torch.utils._pytree import tree_iter, tree_map
 
 SAMPLES = 2  # of each operator
+PARTS = 4  # of all operators: each takes half a minute
 # Their results are drawn, or what no kernel has written
 DRAWN = "rand", "dropout", "normal", "empty", "rrelu", "fractional", "lowrank", "bernoulli", "multinomial"
 DRAWN += "cauchy", "exponential", "geometric", "uniform", "multi_head_attention_forward"
@@ -42,10 +43,10 @@ def call(operator: Any, given: Any) -> list[torch.Tensor]:
     return [each.detach() for each in (*results, *tensors(grads))]
 
 
-def samples() -> Iterator[tuple[Any, Any]]:
+def samples(part: int) -> Iterator[tuple[Any, Any]]:
     from torch.testing._internal.common_methods_invocations import op_db
 
-    for operator in op_db:
+    for operator in op_db[part::PARTS]:
         if any(word in operator.name for word in (*DRAWN, *SPARSE)):
             continue
         dtype = (
@@ -62,10 +63,11 @@ def is_refused(error: RuntimeError) -> bool:
 
 
 @pytest.mark.long
-def test_a_replay_computes_what_the_call_does() -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_replay_computes_what_the_call_does(part: int) -> None:
     warnings.simplefilter("ignore")
     counts: collections.Counter[str] = collections.Counter()
-    for operator, given in samples():
+    for operator, given in samples(part):
         try:
             expected = call(operator, copied(given))
         except (RuntimeError, NotImplementedError):
@@ -87,5 +89,5 @@ def test_a_replay_computes_what_the_call_does() -> None:
         )
         counts["replayed"] += 1
     print(dict(counts))
-    assert counts["replayed"] > 900
-    assert counts["refused"] < 90
+    assert counts["replayed"] > 250
+    assert counts["refused"] < 30

@@ -5,9 +5,25 @@
 
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+#include <torch/version.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
+
+#if TORCH_VERSION_MINOR < 8  // in Python it is a RuntimeError there, as torch's own
+namespace c10 {
+class AcceleratorError : public Error {
+ public:
+  AcceleratorError(SourceLocation where, int32_t code, const std::string& text) : Error(where, text), code_(code) {}
+  int32_t get_error_code() const { return code_; }
+
+ private:
+  int32_t code_;
+};
+}  // namespace c10
+#endif
 
 namespace morph_cuda {
 

@@ -20,8 +20,10 @@ CUDAStream cuda_stream(Stream stream) { return CUDAStream(CUDAStream::UNCHECKED,
 
 }  // namespace
 
+#if TORCH_VERSION_MINOR >= 11  // earlier headers define them
 bool CUDAStream::query() const { return morph_cuda::device().queryStream(stream_); }
 void CUDAStream::synchronize() const { morph_cuda::device().synchronizeStream(stream_); }
+#endif
 cudaStream_t CUDAStream::stream() const { return morph_cuda::handle_of(stream_); }
 CUDAStream getStreamFromPool(const bool high, DeviceIndex index) {
   return cuda_stream(device().getStreamFromGlobalPool(device_of(index), high));

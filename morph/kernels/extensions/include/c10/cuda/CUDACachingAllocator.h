@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAMacros.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/version.h>
 
 namespace c10::cuda::CUDACachingAllocator {
 
@@ -28,7 +29,9 @@ inline void emptyCache() { get()->emptyCache(); }
 
 }  // namespace c10::cuda::CUDACachingAllocator
 
+#if TORCH_VERSION_MINOR >= 9  // earlier ones have them here
 namespace c10::cuda {
 using c10::CaptureId_t;
 using c10::MempoolId_t;
 }  // namespace c10::cuda
+#endif
