@@ -164,10 +164,6 @@ def autocast_type_is_seen():
         assert torch.get_autocast_dtype("cuda") is torch.bfloat16
 
 
-def autocast_is_available():
-    assert torch.amp.is_autocast_available("cuda")
-
-
 def autocast_warns_only_of_its_age():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -177,46 +173,14 @@ def autocast_warns_only_of_its_age():
     assert {warning.category for warning in caught} <= {FutureWarning}
 
 
-def bfloat16_is_supported():
-    assert torch.cuda.is_bf16_supported()
-
-
-def bfloat16_is_supported_without_emulation():
-    assert torch.cuda.is_bf16_supported(including_emulation=False) in (True, False)
-
-
-def tf32_is_supported():
-    assert torch.cuda.is_tf32_supported() in (True, False)
-
-
 def scaler_is_on():
     scaler = GradScaler()
     assert scaler.is_enabled() and scaler.get_scale() == 65536.0
 
 
-def scaler_of_amp():
-    assert torch.amp.GradScaler("cuda").is_enabled()
-
-
-def scaler_of_amp_without_device():
-    assert torch.amp.GradScaler(init_scale=4.0).get_scale() == 4.0
-
-
-def scaler_of_cuda_is_that_of_amp():
-    assert isinstance(torch.cuda.amp.GradScaler(), torch.amp.GradScaler)
-
-
 def scaler_scales():
     loss = GradScaler(init_scale=8.0).scale(torch.ones((), device="cuda"))
     assert loss.item() == 8.0 and loss.is_cuda
-
-
-def scaler_steps():
-    assert _step(GradScaler(init_scale=8.0)).tolist() == [-1.0, -1.0]
-
-
-def scaler_skips_what_overflows():
-    assert _step(GradScaler(init_scale=8.0), float("inf")).tolist() == [0.0, 0.0]
 
 
 def scaler_backs_off():
@@ -309,6 +273,23 @@ def custom_function_keeps_autocast_in_backward():
         y = Product.apply(x)
     y.sum().backward()
     assert seen[0] in HALF
+
+
+EXPRESSIONS = {
+    "autocast_is_available": lambda: torch.amp.is_autocast_available("cuda"),
+    "bfloat16_is_supported": lambda: torch.cuda.is_bf16_supported(),
+    "bfloat16_is_supported_without_emulation": lambda: (
+        torch.cuda.is_bf16_supported(including_emulation=False) in (True, False)
+    ),
+    "tf32_is_supported": lambda: torch.cuda.is_tf32_supported() in (True, False),
+    "scaler_of_amp": lambda: torch.amp.GradScaler("cuda").is_enabled(),
+    "scaler_of_amp_without_device": lambda: torch.amp.GradScaler(init_scale=4.0).get_scale() == 4.0,
+    "scaler_of_cuda_is_that_of_amp": lambda: isinstance(torch.cuda.amp.GradScaler(), torch.amp.GradScaler),
+    "scaler_steps": lambda: _step(GradScaler(init_scale=8.0)).tolist() == [-1.0, -1.0],
+    "scaler_skips_what_overflows": lambda: (
+        _step(GradScaler(init_scale=8.0), float("inf")).tolist() == [0.0, 0.0]
+    ),
+}
 
 
 if __name__ == "__main__":
