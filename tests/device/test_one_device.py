@@ -30,11 +30,6 @@ def test_properties_are_those_of_the_host() -> None:
     assert repr(properties).startswith("_CudaDeviceProperties(name='CPU: ")
 
 
-def test_the_capability_leads_to_bfloat16_and_not_to_float8() -> None:
-    assert torch.cuda.is_bf16_supported()
-    assert (8, 0) <= torch.cuda.get_device_capability() < (8, 9)
-
-
 def test_a_device_is_not_its_own_peer() -> None:
     assert torch.cuda.can_device_access_peer(0, 0) is False
 

@@ -19,10 +19,6 @@ def test_ranges_nest() -> None:
     assert isinstance(nvtx.range_pop(), int)
 
 
-def test_a_range_goes_from_start_to_end() -> None:
-    assert nvtx.range_end(nvtx.range_start("whole")) is None
-
-
 def test_a_range_is_a_context_manager_and_a_decorator() -> None:
     @nvtx.range("step")
     def step(x: int) -> int:
