@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -125,6 +126,23 @@ def test_one_tensor_as_keys_and_values_compiles():
     compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
     results = [(out := each(q, k, k), *gradients(out, inputs[:2])) for each in (flash_attn_func, compiled)]
     assert all(map(torch.equal, *results))
+
+
+@pytest.mark.platforms("cpu")
+@pytest.mark.parametrize("module", ["flash_attn_interface", "flash_attn.cute"])
+def test_the_functions_of_later_generations_compile_whole(module):
+    function = importlib.import_module(module).flash_attn_func
+    # Dynamo instantiates torch.autograd.Function
+    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
+    inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
+
+    def work(attend: Any) -> list[Tensor]:
+        result = attend(*inputs, causal=True)
+        out = result if isinstance(result, Tensor) else result[0]
+        return [out, *gradients(out, inputs)]
+
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True)
+    assert all(map(torch.equal, work(function), work(compiled)))
 
 
 @pytest.mark.platforms("cpu")
