@@ -17,6 +17,11 @@ def _product():
     return a @ a
 
 
+def _product_under(context):
+    with context:
+        return _product().dtype
+
+
 def _step(scaler, gradient=1.0):
     parameter = nn.Parameter(torch.zeros(2, device="cuda"))
     optimizer = torch.optim.SGD([parameter], lr=1.0)
@@ -26,86 +31,15 @@ def _step(scaler, gradient=1.0):
     return parameter
 
 
-def autocast_of_cuda():
-    with torch.cuda.amp.autocast():
-        assert _product().dtype in HALF
-
-
-def autocast_of_cuda_that_is_off():
-    with torch.cuda.amp.autocast(enabled=False):
-        assert _product().dtype is torch.float32
-
-
-def autocast_of_cuda_with_a_type():
-    with autocast(dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_torch_by_position():
-    with torch.autocast("cuda"):
-        assert _product().dtype in HALF
-
-
-def autocast_of_torch_by_keyword():
-    with torch.autocast(device_type="cuda", dtype=torch.float16):
-        assert _product().dtype is torch.float16
-
-
-def autocast_of_torch_with_a_type_by_position():
-    with torch.autocast("cuda", torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_amp():
-    with torch.amp.autocast("cuda"):
-        assert _product().dtype in HALF
-
-
-def autocast_of_amp_with_a_type():
-    with torch.amp.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=True, cache_enabled=False):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_bound_early():
-    with autocast_of_torch("cuda", dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_a_tensors_device():
-    with torch.autocast(torch.zeros(1, device="cuda").device.type, dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
 def autocast_that_is_off_within_one_that_is_on():
     with torch.autocast("cuda"), torch.autocast("cuda", enabled=False):
         assert _product().dtype is torch.float32
-
-
-def autocast_as_a_decorator():
-    @torch.autocast("cuda")
-    def product():
-        return _product()
-
-    assert product().dtype in HALF
-
-
-def autocast_of_cuda_as_a_decorator():
-    @autocast()
-    def product():
-        return _product()
-
-    assert product().dtype in HALF
 
 
 def autocast_ends_with_its_block():
     with autocast():
         pass
     assert _product().dtype is torch.float32
-
-
-def autocast_default_is_half():
-    with torch.autocast("cuda"):
-        assert _product().dtype is torch.float16
 
 
 def autocast_keeps_losses_in_single():
@@ -276,6 +210,35 @@ def custom_function_keeps_autocast_in_backward():
 
 
 EXPRESSIONS = {
+    "autocast_of_cuda": lambda: _product_under(torch.cuda.amp.autocast()) in HALF,
+    "autocast_of_cuda_that_is_off": lambda: (
+        _product_under(torch.cuda.amp.autocast(enabled=False)) is torch.float32
+    ),
+    "autocast_of_cuda_with_a_type": lambda: _product_under(autocast(dtype=torch.bfloat16)) is torch.bfloat16,
+    "autocast_of_torch_by_position": lambda: _product_under(torch.autocast("cuda")) in HALF,
+    "autocast_of_torch_by_keyword": lambda: (
+        _product_under(torch.autocast(device_type="cuda", dtype=torch.float16)) is torch.float16
+    ),
+    "autocast_of_torch_with_a_type_by_position": lambda: (
+        _product_under(torch.autocast("cuda", torch.bfloat16)) is torch.bfloat16
+    ),
+    "autocast_of_amp": lambda: _product_under(torch.amp.autocast("cuda")) in HALF,
+    "autocast_of_amp_with_a_type": lambda: (
+        _product_under(
+            torch.amp.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=True, cache_enabled=False)
+        )
+        is torch.bfloat16
+    ),
+    "autocast_bound_early": lambda: (
+        _product_under(autocast_of_torch("cuda", dtype=torch.bfloat16)) is torch.bfloat16
+    ),
+    "autocast_of_a_tensors_device": lambda: (
+        _product_under(torch.autocast(torch.zeros(1, device="cuda").device.type, dtype=torch.bfloat16))
+        is torch.bfloat16
+    ),
+    "autocast_default_is_half": lambda: _product_under(torch.autocast("cuda")) is torch.float16,
+    "autocast_as_a_decorator": lambda: torch.autocast("cuda")(_product)().dtype in HALF,
+    "autocast_of_cuda_as_a_decorator": lambda: autocast()(_product)().dtype in HALF,
     "autocast_is_available": lambda: torch.amp.is_autocast_available("cuda"),
     "bfloat16_is_supported": lambda: torch.cuda.is_bf16_supported(),
     "bfloat16_is_supported_without_emulation": lambda: (

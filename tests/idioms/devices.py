@@ -14,16 +14,6 @@ def device_from_a_formatted_string():
     assert torch.device(f"cuda:{gpu}") == torch.device("cuda:%d" % gpu)
 
 
-def cuda_if_available_else_cpu():
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    assert device.type == "cuda"
-
-
-def cuda_string_if_available_else_cpu():
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    assert torch.zeros(1).to(device).is_cuda
-
-
 def type_kept_in_a_variable():
     device_type = torch.zeros(2, device="cuda").device.type
     assert device_type == "cuda"
@@ -131,17 +121,19 @@ def cuda_is_initialized_after_use():
     assert torch.cuda.is_initialized()
 
 
-def module_of_a_tensors_device():
-    device = torch.zeros(1).cuda().device
-    assert getattr(torch, device.type).is_available()
-
-
 def accelerator_follows_the_current_device():
     torch.cuda.set_device(1)
     assert torch.accelerator.current_device_index() == 1
 
 
 EXPRESSIONS = {
+    "cuda_if_available_else_cpu": lambda: (
+        torch.device("cuda" if torch.cuda.is_available() else "cpu").type == "cuda"
+    ),
+    "cuda_string_if_available_else_cpu": lambda: (
+        torch.zeros(1).to("cuda" if torch.cuda.is_available() else "cpu").is_cuda
+    ),
+    "module_of_a_tensors_device": lambda: getattr(torch, torch.zeros(1).cuda().device.type).is_available(),
     "type_of_a_device": lambda: torch.device("cuda").type == "cuda",
     "device_without_index": lambda: torch.device("cuda").index is None,
     "device_with_index": lambda: torch.device("cuda:1").index == 1,

@@ -11,11 +11,6 @@ def out_on_the_device():
     assert torch.add(torch.ones(2, device="cuda"), 1, out=out) is out
 
 
-def tensor_type_chosen_by_a_flag():
-    tensor_type = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
-    assert tensor_type(2).zero_().is_cuda
-
-
 def default_tensor_type():
     torch.set_default_tensor_type("torch.cuda.FloatTensor")
     try:
@@ -38,6 +33,9 @@ def interchange_by_dlpack():
 
 
 EXPRESSIONS = {
+    "tensor_type_chosen_by_a_flag": lambda: (
+        (torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor)(2).zero_().is_cuda
+    ),
     "zeros_by_string": lambda: torch.zeros(2, device="cuda").is_cuda,
     "zeros_by_device": lambda: torch.zeros(2, device=torch.device("cuda", 0)).is_cuda,
     "zeros_by_number": lambda: torch.zeros(2, device=0).device == torch.device("cuda:0"),

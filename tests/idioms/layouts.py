@@ -21,11 +21,6 @@ def sparse_is_multiplied():
     assert torch.sparse.mm(x, torch.ones(2, 2, device="cuda")).sum().item() == 4
 
 
-def nested_moves():
-    x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).cuda()
-    assert x.is_cuda
-
-
 def nested_is_made_on_the_device():
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, device="cuda")
     assert x.values().is_cuda
@@ -71,6 +66,9 @@ def lazy_module_moves():
 
 
 EXPRESSIONS = {
+    "nested_moves": lambda: (
+        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).cuda().is_cuda
+    ),
     "sparse_has_a_type": lambda: torch.eye(2).to_sparse().cuda().type() == "torch.cuda.sparse.FloatTensor",
     "sparse_of_the_device_is_densified": lambda: torch.eye(2, device="cuda").to_sparse().to_dense().is_cuda,
     "compressed_rows_move": lambda: torch.eye(2).to_sparse_csr().cuda().is_cuda,

@@ -32,11 +32,6 @@ def module_made_in_a_block():
         assert nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))[1].weight.is_cuda
 
 
-def parameters_know_their_device():
-    model = nn.Linear(2, 2).cuda()
-    assert next(model.parameters()).device.type == "cuda"
-
-
 def buffers_move_too():
     module = nn.BatchNorm1d(2).cuda()
     assert module.running_mean.is_cuda and module.num_batches_tracked.is_cuda
@@ -188,11 +183,6 @@ def process_started_anew():
     process.join()
 
 
-def data_parallel():
-    model = nn.DataParallel(nn.Linear(2, 2)).cuda()
-    assert model(torch.ones(4, 2).cuda()).shape == (4, 2)
-
-
 def data_parallel_uses_both_devices():
     class Where(nn.Module):
         def forward(self, x):
@@ -224,6 +214,8 @@ def broadcast():
 
 
 EXPRESSIONS = {
+    "parameters_know_their_device": lambda: next(nn.Linear(2, 2).cuda().parameters()).device.type == "cuda",
+    "data_parallel": lambda: nn.DataParallel(nn.Linear(2, 2)).cuda()(torch.ones(4, 2).cuda()).shape == (4, 2),
     "linear_on_the_device": lambda: nn.Linear(2, 2, device="cuda").weight.is_cuda,
     "parameter_of_a_device_tensor": lambda: nn.Parameter(torch.zeros(2, device="cuda")).is_leaf,
     "embedding": lambda: nn.Embedding(10, 2).cuda()(torch.tensor([1, 2]).cuda()).is_cuda,

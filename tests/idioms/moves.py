@@ -65,16 +65,6 @@ def module_moves_in_place():
     assert all(value.is_cuda for value in module.state_dict().values())
 
 
-def module_back_to_the_cpu():
-    module = nn.Linear(2, 2).cuda()
-    assert module.cpu().weight.device.type == "cpu"
-
-
-def module_to_empty():
-    module = nn.Linear(2, 2, device="meta").to_empty(device="cuda")
-    assert module.weight.is_cuda
-
-
 def parameter_stays_a_parameter():
     module = nn.Linear(2, 2).cuda()
     assert isinstance(module.weight, nn.Parameter) and module.weight.is_leaf
@@ -109,6 +99,8 @@ def named_tuple_of_tensors_moves():
 
 
 EXPRESSIONS = {
+    "module_back_to_the_cpu": lambda: nn.Linear(2, 2).cuda().cpu().weight.device.type == "cpu",
+    "module_to_empty": lambda: nn.Linear(2, 2, device="meta").to_empty(device="cuda").weight.is_cuda,
     "cuda": lambda: torch.zeros(2).cuda().is_cuda,
     "cuda_with_a_number": lambda: torch.zeros(2).cuda(0).get_device() == 0,
     "cuda_with_the_second_number": lambda: torch.zeros(2).cuda(1).device == torch.device("cuda:1"),

@@ -45,16 +45,6 @@ def cuda_checkpoint_to_the_cpu():
     assert {value.device for value in state.values()} == {torch.device("cpu")}
 
 
-def cuda_checkpoint_to_cuda():
-    state = torch.load(CUDA_CHECKPOINT, map_location="cuda")
-    assert all(value.is_cuda for value in state.values())
-
-
-def cuda_checkpoint_to_a_mapping():
-    state = torch.load(CUDA_CHECKPOINT, map_location={"cuda:1": "cuda:0"})
-    assert state["second"].get_device() == 0
-
-
 def cuda_checkpoint_to_a_mapping_onto_the_cpu():
     state = torch.load(CUDA_CHECKPOINT, map_location={"cuda:0": "cpu", "cuda:1": "cpu"})
     assert state["first"].device == torch.device("cpu")
@@ -95,16 +85,6 @@ def path_with_cuda_in_its_name():
         assert path.exists() and torch.load(str(path)).is_cuda
 
 
-def checkpoint_is_tagged_for_other_machines():
-    tags = _tags(_saved(torch.zeros(1, device="cuda")))
-    assert b"cuda:0" in tags
-
-
-def whole_module():
-    module = torch.load(_saved(nn.Linear(2, 2).cuda()), weights_only=False)
-    assert module.weight.is_cuda
-
-
 def optimizer_state():
     model = nn.Linear(2, 2).cuda()
     optimizer = torch.optim.Adam(model.parameters())
@@ -133,11 +113,6 @@ def assigned_state():
         module = nn.Linear(2, 2)
     module.load_state_dict(nn.Linear(2, 2).cuda().state_dict(), assign=True)
     assert module.weight.is_cuda
-
-
-def location_tag_of_a_storage():
-    storage = torch.zeros(1, device="cuda").untyped_storage()
-    assert torch.serialization.location_tag(storage) == "cuda:0"
 
 
 def scripted_module_is_loaded_to_cuda():
@@ -170,6 +145,19 @@ def saved_by_a_child():
 
 
 EXPRESSIONS = {
+    "cuda_checkpoint_to_cuda": lambda: all(
+        value.is_cuda for value in torch.load(CUDA_CHECKPOINT, map_location="cuda").values()
+    ),
+    "cuda_checkpoint_to_a_mapping": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location={"cuda:1": "cuda:0"})["second"].get_device() == 0
+    ),
+    "checkpoint_is_tagged_for_other_machines": lambda: (
+        b"cuda:0" in _tags(_saved(torch.zeros(1, device="cuda")))
+    ),
+    "location_tag_of_a_storage": lambda: (
+        torch.serialization.location_tag(torch.zeros(1, device="cuda").untyped_storage()) == "cuda:0"
+    ),
+    "whole_module": lambda: torch.load(_saved(nn.Linear(2, 2).cuda()), weights_only=False).weight.is_cuda,
     "device_tensor_comes_back_to_its_device": lambda: (
         torch.load(_saved(torch.zeros(1, device="cuda:1"))).get_device() == 1
     ),

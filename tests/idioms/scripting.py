@@ -60,11 +60,6 @@ def _maybe(x: torch.Tensor, device: Optional[torch.device] = None) -> torch.Tens
     return x if device is None else x.to(device)
 
 
-def scripted_module_is_frozen():
-    frozen = torch.jit.freeze(torch.jit.script(Shift().cuda().eval()))
-    assert frozen(torch.ones(1, 2, device="cuda")).is_cuda
-
-
 def scripted_module_is_optimized():
     optimized = torch.jit.optimize_for_inference(torch.jit.script(Shift().cuda().eval()))
     assert optimized(torch.ones(1, 2, device="cuda")).is_cuda
@@ -75,12 +70,11 @@ def traced_module():
     assert traced(torch.zeros(1, 2, device="cuda")).is_cuda
 
 
-def traced_move():
-    traced = torch.jit.trace(lambda x: x.cuda() + 1, torch.ones(2))
-    assert traced(torch.zeros(2)).is_cuda
-
-
 EXPRESSIONS = {
+    "scripted_module_is_frozen": lambda: (
+        torch.jit.freeze(torch.jit.script(Shift().cuda().eval()))(torch.ones(1, 2, device="cuda")).is_cuda
+    ),
+    "traced_move": lambda: torch.jit.trace(lambda x: x.cuda() + 1, torch.ones(2))(torch.zeros(2)).is_cuda,
     "scripted_decorator": lambda: scripted_when_imported(torch.ones(2)).is_cuda,
     "scripted_factory": lambda: torch.jit.script(_zeros)().is_cuda,
     "scripted_factory_of_a_device": lambda: torch.jit.script(_zeros_of_a_device)().get_device() == 0,

@@ -109,11 +109,6 @@ def stream_is_subclassed():
         assert isinstance(torch.cuda.current_stream(), torch.cuda.Stream)
 
 
-def tensor_is_recorded():
-    x = torch.ones(3, device="cuda")
-    assert x.record_stream(torch.cuda.Stream()) is None
-
-
 def event_in_a_stream():
     event = torch.cuda.Event()
     event.record()
@@ -217,6 +212,7 @@ def graph_of_a_module():
 
 
 EXPRESSIONS = {
+    "tensor_is_recorded": lambda: torch.ones(3, device="cuda").record_stream(torch.cuda.Stream()) is None,
     "current_stream_is_the_default": lambda: torch.cuda.current_stream() == torch.cuda.default_stream(),
     "stream_of_a_device": lambda: torch.cuda.Stream(device="cuda:0").device == torch.device("cuda:0"),
     "stream_has_a_handle": lambda: isinstance(torch.cuda.current_stream().cuda_stream, int),
