@@ -14,14 +14,6 @@ def indices(tensors: list[Tensor]) -> list[int]:
     return [tensor.get_device() for tensor in tensors]
 
 
-def test_broadcasting():
-    values = torch.randn(3, 2)
-    copies = torch._C._broadcast(values.npu(), DEVICES)
-    assert indices(copies) == DEVICES
-    for copy in copies:
-        assert torch.equal(copy.cpu(), values)
-
-
 def test_broadcasting_from_the_second_device_into_given_tensors():
     values = torch.arange(5)
     out = [torch.zeros(5, dtype=torch.int64, device="npu:0")]
@@ -41,13 +33,6 @@ def test_broadcasting_many_tensors_of_several_types(buffer_size):
 def test_broadcasting_more_than_a_socket_holds():
     values = torch.randn(1 << 21)
     assert torch.equal(torch._C._broadcast(values.npu(), DEVICES)[1].cpu(), values)
-
-
-def test_scattering_and_gathering():
-    values = torch.randn(5, 2)
-    parts = torch._C._scatter(values.npu(), DEVICES, [2, 3], 0, None)
-    assert indices(parts) == DEVICES
-    assert torch.equal(torch._C._gather(parts, 0, 1).cpu(), values)
 
 
 def test_operators_of_a_thread_for_each_device():
