@@ -58,7 +58,7 @@ def _is_idiom(name, value):
 
 
 def _hold(expression):
-    assert expression(), inspect.getsource(expression).strip()
+    assert expression(), " ".join(inspect.getsource(expression).split())
 
 
 def _failure(function):
