@@ -1,7 +1,10 @@
-"""Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast."""
+"""Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast, hooks."""
+
+from __future__ import annotations
 
 import io
 import pathlib
+import threading
 
 import pytest
 import torch
@@ -153,3 +156,13 @@ def test_autocast_has_cudas_dtype_and_lists():
         assert (a @ a).dtype is torch.bfloat16
     with torch.autocast("cpu"):
         assert (a @ a).dtype is torch.float32
+
+
+def test_hooks_run_in_the_thread_that_calls_backward() -> None:
+    weight = torch.ones(2, device="cuda", requires_grad=True)
+    threads = []
+    weight.register_hook(lambda grad: threads.append(threading.get_ident()))
+    (weight * 2).sum().backward()
+    assert threads == [threading.get_ident()]
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [2, 2]
