@@ -23,28 +23,6 @@ def assert_gradients_equal(pairs, expected, result, tolerance=1e-3):
         assert_close(device.grad.cpu(), host.grad, atol=tolerance, rtol=tolerance)
 
 
-VIEWS = {
-    "row": lambda x: x[0],
-    "columns": lambda x: x[:, 1:],
-    "permuted": lambda x: x.permute(2, 0, 1),
-    "every other": lambda x: x[..., ::2].contiguous(),
-    "element": lambda x: x.reshape(-1)[5],
-    "mask": lambda x: x[x > 3],
-    "index": lambda x: x[:, [0, 2]],
-    "concatenated": lambda x: torch.cat([x, x], 1),
-    "sum": lambda x: x.sum(-1),
-    "mean": lambda x: x.mean(),
-    "largest": lambda x: x.argmax(1),
-    "softmax": lambda x: x.softmax(-1),
-}
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_views_and_reductions(name):
-    values = torch.arange(24.0).reshape(2, 3, 4)
-    assert_close(VIEWS[name](values.npu()).cpu(), VIEWS[name](values))
-
-
 def test_writing_into_an_output_that_must_grow():
     out = torch.empty(0, device="npu")
     torch.add(torch.ones(2, device="npu"), torch.ones(3, 1, device="npu"), out=out)

@@ -18,6 +18,17 @@ import torch.cuda
 from idiom import run
 
 
+COUNT = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
+
+
+def _of_child(code, **variables):
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **variables}, check=True
+    )
+    return done.stdout.split()
+
+
 def what_is_not_there_is_not_imported():
     try:
         importlib.import_module("torch.cuda.nothing_of_the_kind")
@@ -105,34 +116,15 @@ def annotations_are_read():
     assert typing.get_type_hints(step)["return"] is torch.cuda.Event
 
 
-def child_process_sees_cuda():
-    code = "import torch; print(torch.cuda.is_available(), torch.zeros(1).cuda().is_cuda)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True"]
-
-
-def child_process_sees_chosen_devices():
-    code = "import torch; print(torch.cuda.device_count())"
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["1"]
-
-
-def child_process_sees_no_devices():
-    code = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["False", "0"]
-
-
-def child_process_chooses_before_torch():
-    choice = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'"
-    code = f"{choice}\nimport torch\nprint(torch.cuda.device_count())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["1"]
-
-
 EXPRESSIONS = {
+    "child_process_sees_cuda": lambda: (
+        _of_child(f"{COUNT}; print(torch.zeros(1).cuda().is_cuda)")[::2] == ["True", "True"]
+    ),
+    "child_process_sees_chosen_devices": lambda: _of_child(COUNT, CUDA_VISIBLE_DEVICES="1") == ["True", "1"],
+    "child_process_sees_no_devices": lambda: _of_child(COUNT, CUDA_VISIBLE_DEVICES="") == ["False", "0"],
+    "child_process_chooses_before_torch": lambda: (
+        _of_child(f"import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{COUNT}") == ["True", "1"]
+    ),
     "module_is_a_module": lambda: (
         isinstance(torch.cuda, types.ModuleType) and inspect.ismodule(torch.cuda.amp)
     ),

@@ -25,6 +25,13 @@ def _saved(value):
     return buffer
 
 
+def _scripted_again(module, **options):
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(module), buffer)
+    buffer.seek(0)
+    return torch.jit.load(buffer, **options)
+
+
 def _tags(buffer):
     with zipfile.ZipFile(buffer) as archive:
         return next(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
@@ -115,27 +122,6 @@ def assigned_state():
     assert module.weight.is_cuda
 
 
-def scripted_module_is_loaded_to_cuda():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2)), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer, map_location="cuda").weight.is_cuda
-
-
-def scripted_module_comes_back_to_its_device():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2).cuda()), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer).weight.is_cuda
-
-
-def scripted_module_is_loaded_to_a_device():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2).cuda()), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer, map_location=torch.device("cpu")).weight.device.type == "cpu"
-
-
 def saved_by_a_child():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "child.pt")
@@ -145,6 +131,15 @@ def saved_by_a_child():
 
 
 EXPRESSIONS = {
+    "scripted_module_is_loaded_to_cuda": lambda: (
+        _scripted_again(nn.Linear(2, 2), map_location="cuda").weight.is_cuda
+    ),
+    "scripted_module_comes_back_to_its_device": lambda: (
+        _scripted_again(nn.Linear(2, 2).cuda()).weight.is_cuda
+    ),
+    "scripted_module_is_loaded_to_a_device": lambda: (
+        _scripted_again(nn.Linear(2, 2).cuda(), map_location=torch.device("cpu")).weight.device.type == "cpu"
+    ),
     "cuda_checkpoint_to_cuda": lambda: all(
         value.is_cuda for value in torch.load(CUDA_CHECKPOINT, map_location="cuda").values()
     ),
