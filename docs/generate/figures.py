@@ -78,4 +78,6 @@ def _subjects() -> Sequence[str]:
 def _idioms(subject: str) -> int:
     module = ast.parse((IDIOMS / f"{subject}.py").read_text(encoding="utf-8"))
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
-    return sum(not node.name.startswith("_") and not node.decorator_list for node in functions)
+    tables = [node.value for node in module.body if isinstance(node, ast.Assign)]
+    rows = sum(len(table.keys) for table in tables if isinstance(table, ast.Dict))
+    return rows + sum(not node.name.startswith("_") and not node.decorator_list for node in functions)

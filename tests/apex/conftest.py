@@ -1,21 +1,3 @@
-"""Fixtures that run every test in this folder under morph: on the CPU, torch_npu and a simulated xpu."""
+"""The fixtures of `tests/flash_attn`: every test in this folder runs on the same platforms."""
 
-from __future__ import annotations
-
-import pytest
-
-from tests.worker import Worker
-
-PLATFORMS = ("cpu", "npu", "simulated-xpu")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Restricts tests that name no platforms to the platforms of this folder."""
-    if metafunc.definition.get_closest_marker("platforms") is None:
-        metafunc.definition.add_marker(pytest.mark.platforms(*PLATFORMS))
-
-
-@pytest.fixture(autouse=True)
-def everywhere(worker: Worker) -> None:
-    """Adds the worker to the fixtures of every test, which makes the test run in it."""
+from tests.flash_attn.conftest import everywhere, pytest_generate_tests  # noqa: F401

@@ -62,27 +62,6 @@ class Adam(Formula):
         param -= self.options["lr"] * update
 
 
-class ContribAdam(Formula):
-    """Adam as in `apex.contrib.optimizers`: it corrects the bias of the step size, not of the averages."""
-
-    def prepared(self, grads: Values) -> Values:
-        limit = self.options["max_grad_norm"]
-        total = math.sqrt(sum(float((grad**2).sum()) for grad in grads))
-        return [grad / max((total + 1e-6) / limit, 1.0) for grad in grads] if limit else grads
-
-    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
-        beta1, beta2 = self.options["betas"]
-        state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * grad
-        state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * grad**2
-        length = self.options["lr"]
-        if self.options["bias_correction"]:
-            length *= math.sqrt(1 - beta2**self.step_number) / (1 - beta1**self.step_number)
-        eps = self.options["eps"]
-        inside = self.options["eps_inside_sqrt"]
-        denominator = (state["v"] + eps).sqrt() if inside else state["v"].sqrt() + eps
-        param -= length * (state["m"] / denominator + self.options["weight_decay"] * param)
-
-
 class Lamb(Formula):
     def prepared(self, grads: Values) -> Values:
         total = math.sqrt(sum(float((grad**2).sum()) for grad in grads))

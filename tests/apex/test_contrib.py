@@ -1,4 +1,4 @@
-"""Forward and backward passes of apex.contrib against float64."""
+"""Forward and backward passes of apex.contrib, and gradients of weights, against float64."""
 
 from __future__ import annotations
 
@@ -135,3 +135,21 @@ def test_pools_of_memory_for_collectives() -> None:
         other = torch.ones(1024, device="cuda")
     assert (kept + other).sum().item() == 2048
     assert isinstance(pool, torch.cuda.MemPool)
+
+
+def test_gradients_of_weights_are_added() -> None:
+    import fused_weight_gradient_mlp_cuda as extension
+
+    for dtype, of_grad, function in (
+        (torch.float32, torch.float32, extension.wgrad_gemm_accum_fp32),
+        (torch.bfloat16, torch.float32, extension.wgrad_gemm_accum_fp32),
+        (torch.float16, torch.float16, extension.wgrad_gemm_accum_fp16),
+    ):
+        input, grad = values(0, 4, 5, 6, dtype=dtype), values(1, 4, 5, 3, dtype=dtype)
+        total = values(2, 3, 6, dtype=of_grad)
+        expected = total.cpu().double() + torch.einsum(
+            "abo,abi->oi", grad.cpu().double(), input.cpu().double()
+        )
+        assert function(input, grad, total) is None
+        tolerance = 1e-5 if of_grad == torch.float32 else 1e-2
+        assert_close(total.cpu().double(), expected, rtol=tolerance, atol=tolerance)

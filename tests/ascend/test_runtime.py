@@ -1,4 +1,4 @@
-"""torch_npu's own parts on the soft CANN: devices, memory, streams, generators, and what builds on them."""
+"""torch_npu's own parts on the soft CANN: devices, memory, and what torch.nn.parallel is built of."""
 
 import copy
 import io
@@ -6,7 +6,8 @@ import sys
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch import Tensor, nn
+from torch.testing import assert_close
 
 pytestmark = pytest.mark.platforms("npu")
 
@@ -28,35 +29,14 @@ def test_properties_are_those_of_a_910b():
     assert properties.total_memory == 64 << 30
 
 
-def test_the_current_device_decides_where_new_tensors_lie():
-    assert torch.empty(1, device="npu").device.index == 0
-    torch.npu.set_device(1)
-    try:
-        assert torch.npu.current_device() == 1
-        assert torch.empty(1, device="npu").device.index == 1
-    finally:
-        torch.npu.set_device(0)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "bool", "uint8", "complex64"])
 def test_values_survive_the_round_trip(dtype):
     values = (torch.randn(33, 7) * 50).to(getattr(torch, dtype))
     assert torch.equal(values.npu().cpu(), values)
 
 
-def test_a_transposed_tensor_survives_the_round_trip():
-    values = torch.arange(24.0).reshape(4, 6)
-    assert torch.equal(values.t().npu().cpu(), values.t())
-
-
-def test_tensors_move_between_the_devices():
-    values = torch.randn(8)
-    moved = values.to("npu:0").to("npu:1")
-    assert moved.device == torch.device("npu:1")
-    assert torch.equal(moved.cpu(), values)
-
-
 MOVED = {
+    "all of it": lambda x: x,
     "columns": lambda x: x[:, 1:],
     "every other": lambda x: x[:, ::2],
     "one": lambda x: x[:, 2],
@@ -109,46 +89,12 @@ def test_memory_beyond_the_whole_device_is_refused_and_then_given_back():
     torch.npu.empty_cache()
 
 
-def test_memory_is_pinned():
-    assert torch.empty(4, pin_memory=True).is_pinned()
-    assert not torch.empty(4).is_pinned()
-
-
 def test_sleeping_takes_time():
     start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
     start.record()
     torch.npu._sleep(5_000_000)
     end.record()
     assert start.elapsed_time(end) >= 5
-
-
-def test_events_measure_time_and_streams_become_idle():
-    stream = torch.npu.Stream()
-    start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
-    with torch.npu.stream(stream):
-        start.record()
-        torch.ones(5).npu(non_blocking=True)
-        end.record()
-    torch.npu.current_stream().wait_stream(stream)
-    end.synchronize()
-    assert end.query()
-    assert stream.query()
-    assert start.elapsed_time(end) > 0
-
-
-def test_generators_are_reproducible():
-    torch.npu.manual_seed(3)
-    state = torch.npu.get_rng_state()
-    first, second = (torch.randn(5, device="npu").cpu() for _ in range(2))
-    torch.npu.set_rng_state(state)
-    assert torch.equal(torch.randn(5, device="npu").cpu(), first)
-    assert not torch.equal(first, second)
-
-
-def test_drawing_on_the_device_leaves_the_host_generator_alone():
-    state = torch.get_rng_state()
-    torch.randn(5, device="npu")
-    assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_a_tensor_is_printed_with_its_device():
@@ -171,36 +117,43 @@ def test_modules_are_copied_deeply():
     assert twin.weight.data_ptr() != module.weight.data_ptr()
 
 
-def test_a_loader_pins_its_batches():
-    loader = DataLoader(TensorDataset(torch.arange(8.0)), batch_size=4, pin_memory=True)
-    assert [batch.npu().sum().item() for (batch,) in loader] == [6.0, 22.0]
-
-
-def test_autocast_and_the_scaler_train_in_half_precision():
-    module = torch.nn.Linear(4, 4).npu()
-    before = module.weight.detach().clone()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler("npu", init_scale=128.0)
-    with torch.autocast("npu", dtype=torch.float16):
-        result = module(torch.randn(2, 4).npu())
-    assert result.dtype == torch.float16
-    scaler.scale(result.float().sum()).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    assert scaler.get_scale() == 128.0
-    assert not torch.equal(module.weight, before)
-
-
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compiled_functions_run(backend):
-    def function(x):
-        return (x * 2).sin().sum()
-
-    values = torch.randn(5)
-    compiled = torch.compile(function, backend=backend, fullgraph=True)
-    torch.testing.assert_close(compiled(values.npu()).cpu(), function(values))
-
-
 def test_an_operator_that_is_missing_fails_by_name():
     with pytest.raises(RuntimeError, match="aclnnGeluV2"):
         torch.ops.npu.npu_gelu(torch.ones(4).npu())
+
+
+DEVICES = [0, 1]
+
+
+def indices(tensors: list[Tensor]) -> list[int]:
+    return [tensor.get_device() for tensor in tensors]
+
+
+def test_broadcasting_from_the_second_device_into_given_tensors():
+    values = torch.arange(5)
+    out = [torch.zeros(5, dtype=torch.int64, device="npu:0")]
+    torch._C._broadcast_out(values.to("npu:1"), out)
+    assert torch.equal(out[0].cpu(), values)
+
+
+@pytest.mark.parametrize("buffer_size", [4, 1 << 20])
+def test_broadcasting_many_tensors_of_several_types(buffer_size):
+    values = [torch.randn(2, 3), torch.arange(4), torch.randn(7), torch.randn(2).half()]
+    copies = torch._C._broadcast_coalesced([value.npu() for value in values], DEVICES, buffer_size)
+    for index, tensors in zip(DEVICES, copies, strict=True):
+        assert indices(tensors) == [index] * len(values)
+        assert all(torch.equal(copy.cpu(), value) for copy, value in zip(tensors, values, strict=True))
+
+
+def test_broadcasting_more_than_a_socket_holds():
+    values = torch.randn(1 << 21)
+    assert torch.equal(torch._C._broadcast(values.npu(), DEVICES)[1].cpu(), values)
+
+
+def test_operators_of_a_thread_for_each_device():
+    layer = nn.Linear(4, 3)
+    replicas = nn.parallel.replicate(layer.npu(), DEVICES)
+    inputs = [torch.randn(2, 4).to(f"npu:{index}") for index in DEVICES]
+    outputs = nn.parallel.parallel_apply(replicas, inputs)
+    for given, output in zip(inputs, outputs, strict=True):
+        assert_close(output.cpu(), nn.functional.linear(given.cpu(), layer.weight.cpu(), layer.bias.cpu()))

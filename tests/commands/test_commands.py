@@ -1,18 +1,21 @@
-"""The commands of `morph`: their registration, their help, and that a program of the same name still runs."""
+"""The commands of `morph`: registration and help, programs of the same name, completion, and `bench`."""
 
 from __future__ import annotations
 
 import importlib
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from morph import __version__
 from morph.running import commands
+from morph.running.commands import bench
 from morph.running.launcher.command import main
-from tests.commands import terminal
+from morph.verification.measurement import Figure
+from morph.verification.measurement.timing import summarised
+from tests.commands import screens, terminal
 from tests.platforms import REPOSITORY
 
 
@@ -35,13 +38,6 @@ def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     assert f"\n  {name} " in capsys.readouterr().out
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"morph {__version__}\n"
 
 
 def test_words_that_a_command_cannot_understand(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +72,9 @@ def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None
 @pytest.mark.parametrize(
     "words",
     [
+        [],
         ["--help"],
+        ["help"],
         *([name, "--help"] for name in commands.COMMANDS),
         ["coverage"],
         ["explain", "torch.cuda.gds"],
@@ -85,6 +83,60 @@ def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None
 )
 def test_text_fits_a_terminal_without_losing_any(words: list[str]) -> None:
     shown, _, status = terminal.run(*words)
-    assert status == 0
+    assert status == (0 if words else 2)
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
+
+
+ASK = """
+COMP_WORDS=({words}) COMP_CWORD={index}
+_morph
+echo "${{COMPREPLY[@]}}"
+"""
+
+
+def completed(capsys: pytest.CaptureFixture[str], words: str, index: int) -> list[str]:
+    assert commands.run(["completion", "bash"]) == 0
+    code = capsys.readouterr().out + ASK.format(words=words, index=index)
+    return subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash(capsys: pytest.CaptureFixture[str]) -> None:
+    assert completed(capsys, "morph ex", 1) == ["explain"]
+    assert completed(capsys, "morph --backend x", 2) == ["xpu"]
+    assert completed(capsys, "morph --rehearse al", 2) == ["all"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_take_the_code(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run(["completion", shell]) == 0
+    code = capsys.readouterr().out
+    assert "doctor" in code
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", "-c", code], check=True)
+
+
+STEADY = Figure("torch.cuda.is_available()", 212.4, 200.1, (1.05, 1.08))
+UNSTEADY = Figure("torch.device('cuda')", 512.0, 200.0, (0.98, 4.13))
+FAILED = Figure("there.to(torch.float32)", error="no such device")
+
+
+def shown(figures: list[Figure], capsys: pytest.CaptureFixture[str]) -> str:
+    bench._print(figures, "npu")
+    return "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
+
+
+def test_quartiles_of_the_ratios_of_rounds() -> None:
+    measured = summarised("a call", [2e-9, 4e-9, 9e-9, 8e-9, 10e-9], [1e-9, 2e-9, 3e-9, 2e-9, 2e-9])
+    assert (measured.cuda, measured.own) == pytest.approx((8, 2))
+    assert measured.quartiles == pytest.approx((2, 4))
+    assert summarised("a call", [6e-9], [2e-9]).quartiles == pytest.approx((3, 3))
+
+
+def test_a_machine_that_is_busy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown([STEADY, UNSTEADY, FAILED], capsys) == screens.recorded("bench")
+
+
+def test_a_machine_that_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "spread widely" not in shown([STEADY, FAILED], capsys)

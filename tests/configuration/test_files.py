@@ -1,14 +1,17 @@
-"""What configuration files may say, and what they may not."""
+"""What configuration files may say and what they may not, and which of several sources takes precedence."""
 
 from __future__ import annotations
 
 import pathlib
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
+from morph.activation import configuration
 from morph.activation.configuration import files
+from morph.activation.configuration.files import Source
 from morph.base.errors import ConfigurationError
 
 WHOLE = """
@@ -144,3 +147,37 @@ def test_no_file_says_nothing(tmp_path: pathlib.Path) -> None:
     assert files.read(written(tmp_path, "[tool.black]", "pyproject.toml")) is None
     (tmp_path / "folder" / "morph.toml").mkdir(parents=True)
     assert files.read(tmp_path / "folder" / "morph.toml") is None
+
+
+SOURCES = ("variables", "project", "environment", "user")
+
+
+def source(name: str, backend: str) -> Source:
+    places = dict.fromkeys(("backend", "packages", "package.sam2.view"), name)
+    return Source(places, backend, ("sam2", name), {"sam2": {"view": name}})
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept() -> Iterator[None]:
+    configuration._effective.cache_clear()
+    yield
+    configuration._effective.cache_clear()
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_the_most_specific_source_that_says_it_counts(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    backends = ("cpu", "npu", "musa", "xpu")
+    told: list[Source | None] = [*map(source, SOURCES, backends)]
+    told[:first] = [None] * first
+    monkeypatch.setattr(configuration, "_of_variables", lambda *given: told[0])
+    monkeypatch.setattr(files, "of_project", lambda start: told[1])
+    monkeypatch.setattr(files, "of_environment", lambda: told[2])
+    monkeypatch.setattr(files, "of_user", lambda: told[3])
+    settings = configuration.effective(pathlib.Path("/"))
+    assert settings.backend == backends[first]
+    assert {each.place for each in settings.listed} == {SOURCES[first]}
+    assert [each.value for each in settings.listed] == [
+        backends[first],
+        ("sam2", SOURCES[first]),
+        SOURCES[first],
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import pytest
@@ -9,19 +10,22 @@ import torch
 
 from tests.platforms import ACCELERATORS
 
+FLAGS = [
+    ("cuda.matmul", "allow_tf32"),
+    ("cuda.matmul", "allow_bf16_reduced_precision_reduction"),
+    ("cudnn", "allow_tf32"),
+    ("cudnn", "benchmark"),
+    ("cudnn", "deterministic"),
+]
 
-def test_matmul_may_use_tf32() -> None:
-    torch.backends.cuda.matmul.allow_tf32 = True
-    assert torch.backends.cuda.matmul.allow_tf32 is True
-    torch.backends.cuda.matmul.allow_tf32 = False
-    assert torch.backends.cuda.matmul.allow_tf32 is False
 
-
-def test_convolutions_may_use_tf32() -> None:
-    torch.backends.cudnn.allow_tf32 = False
-    assert torch.backends.cudnn.allow_tf32 is False
-    torch.backends.cudnn.allow_tf32 = True
-    assert torch.backends.cudnn.allow_tf32 is True
+@pytest.mark.parametrize(("owner", "flag"), FLAGS)
+def test_a_flag_is_read_as_it_was_set(owner: str, flag: str) -> None:
+    holder = operator.attrgetter(owner)(torch.backends)
+    before = getattr(holder, flag)
+    for value in (not before, before):
+        setattr(holder, flag, value)
+        assert getattr(holder, flag) is value
 
 
 @pytest.mark.platforms("npu")
@@ -95,24 +99,14 @@ def test_flags_for_a_block_switch_hf32_for_a_block() -> None:
     assert torch.npu.conv.allow_hf32
 
 
-def test_cudnn_flags_are_read_as_they_were_set() -> None:
-    for value in (True, False):
-        torch.backends.cudnn.benchmark = value
-        torch.backends.cudnn.deterministic = value
-        assert (torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic) == (value, value)
-    assert torch.backends.cudnn.enabled
-
-
 def test_cudnn_flags_hold_for_a_block() -> None:
+    assert torch.backends.cudnn.enabled
     with torch.backends.cudnn.flags(enabled=True, benchmark=True):
         assert torch.backends.cudnn.benchmark
     assert not torch.backends.cudnn.benchmark
 
 
-def test_reductions_in_low_precision_are_kept() -> None:
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    assert torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction is False
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+def test_a_flag_that_there_is_not_is_refused() -> None:
     with pytest.raises(AttributeError, match="Unknown attribute"):
         torch.backends.cuda.matmul.no_such_flag = True
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 import torch
 
-from tests.platforms import ACCELERATORS, EVERYWHERE, Platform
+from tests.platforms import EVERYWHERE, Platform
 from tests.worker import Worker
 
 pytestmark = pytest.mark.platforms(*EVERYWHERE)
@@ -201,14 +201,6 @@ def test_pinned_memory_is_counted() -> None:
     before = torch.cuda.host_memory_stats()["allocated_bytes.current"]
     pinned = torch.arange(3 * MIB).pin_memory()
     assert torch.cuda.host_memory_stats()["allocated_bytes.current"] - before >= pinned.nbytes
-
-
-@pytest.mark.platforms(*ACCELERATORS)
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_loader_pins_its_batches(workers: int) -> None:
-    dataset = torch.utils.data.TensorDataset(torch.ones(4, 2))
-    loader = torch.utils.data.DataLoader(dataset, batch_size=2, pin_memory=True, num_workers=workers)
-    assert [batch.is_pinned() for (batch,) in loader] == [True, True]
 
 
 def test_storages_grow_and_shrink() -> None:

@@ -1,4 +1,4 @@
-"""Device modules, random state, default types and devices, the accelerator, and data loading."""
+"""Device modules, random state, default types and devices, and data loading."""
 
 from __future__ import annotations
 
@@ -58,16 +58,6 @@ def test_default_devices() -> None:
         assert torch.nn.Linear(1, 1).weight.is_cuda
     finally:
         torch.set_default_device(None)
-
-
-def test_the_accelerator_is_the_device() -> None:
-    assert torch.accelerator.is_available()
-    assert torch.accelerator.current_accelerator() == torch.device("cuda")
-    assert torch.accelerator.device_count() == torch.cuda.device_count()
-    torch.accelerator.synchronize()
-    kept = torch.ones(1024, device="cuda")
-    assert torch.accelerator.memory_allocated() >= kept.nbytes
-    assert torch.accelerator.max_memory_allocated() >= kept.nbytes
 
 
 def test_modules_move() -> None:

@@ -1,4 +1,4 @@
-"""Profilers with CUDA activities."""
+"""Profilers with CUDA activities, nvtx, and the functions of `torch.cuda.cudart()`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import warnings
 
 import pytest
 import torch
+from torch.cuda import nvtx, profiler
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
-from tests.platforms import ACCELERATORS
+from tests.platforms import ACCELERATORS, EVERYWHERE
 
 
 def work() -> None:
@@ -64,3 +65,67 @@ def test_ranges_for_nvidias_tools_do_nothing() -> None:
     assert not ranges.enabled
     with ranges:
         work()
+
+
+on_a_runtime = pytest.mark.platforms(*EVERYWHERE)
+
+
+def test_ranges_nest() -> None:
+    nvtx.range_push("outer")
+    nvtx.range_push("inner")
+    nvtx.mark("here")
+    nvtx.range_pop()
+    assert isinstance(nvtx.range_pop(), int)
+
+
+def test_a_range_is_a_context_manager_and_a_decorator() -> None:
+    @nvtx.range("step")
+    def step(x: int) -> int:
+        return x + 1
+
+    with nvtx.range("epoch {} of {}", 1, 2):
+        assert step(1) == 2
+
+
+def test_a_range_ends_when_its_block_raises() -> None:
+    with pytest.raises(ZeroDivisionError), nvtx.range("fails"):
+        _ = 1 / 0
+
+
+@on_a_runtime
+def test_the_profiler_is_switched() -> None:
+    profiler.start()
+    profiler.stop()
+    with profiler.profile() as nothing:
+        assert nothing is None
+
+
+@on_a_runtime
+def test_the_runtime_reports_success_as_cuda_does() -> None:
+    runtime = torch.cuda.cudart()
+    torch.cuda.check_error(runtime.cudaProfilerStart())
+    assert runtime.cudaProfilerStop() == runtime.cudaError.success == 0
+    with pytest.raises(torch.cuda.CudaError):
+        torch.cuda.check_error(2)
+
+
+@on_a_runtime
+def test_the_runtime_tells_the_memory_of_a_device() -> None:
+    free, total = torch.cuda.cudart().cudaMemGetInfo(0)
+    assert 0 < free <= total == torch.cuda.get_device_properties(0).total_memory
+
+
+@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-musa")  # other vendors bind no such function
+def test_host_memory_is_pinned_and_released() -> None:
+    runtime = torch.cuda.cudart()
+    host = torch.zeros(4096, dtype=torch.uint8)
+    assert int(runtime.cudaHostRegister(host.data_ptr(), host.nbytes, 0)) == 0
+    assert int(runtime.cudaHostUnregister(host.data_ptr())) == 0
+
+
+@pytest.mark.platforms("npu")
+def test_flags_of_registered_memory_are_the_vendors() -> None:
+    from morph.aliases.adapters.npu.cuda_runtime import ACL_MAPPED, ACL_PINNED, register_flags
+
+    assert register_flags(0) == register_flags(1) == ACL_PINNED
+    assert register_flags(2) == register_flags(3) == ACL_PINNED | ACL_MAPPED

@@ -71,22 +71,6 @@ def test_a_generator_of_ones_own() -> None:
     assert copied.get_state().tolist() == generators[0].get_state().tolist()
 
 
-def test_forked_randomness_leaves_no_trace() -> None:
-    torch.manual_seed(11)
-    before = torch.cuda.get_rng_state()
-    with torch.random.fork_rng(devices=[0], device_type="cuda"):
-        torch.rand(3, device="cuda")
-    assert torch.equal(torch.cuda.get_rng_state(), before)
-
-
-def test_checkpointed_dropout_draws_the_same_again() -> None:
-    x = torch.ones(64, device="cuda", requires_grad=True)
-    result = torch.utils.checkpoint.checkpoint(torch.nn.functional.dropout, x, use_reentrant=False)
-    result.sum().backward()
-    assert x.grad is not None
-    assert torch.equal(x.grad, result.detach())
-
-
 @pytest.mark.platforms("cpu", "simulated-npu", "simulated-xpu")
 def test_a_generator_of_the_host_is_refused() -> None:
     with pytest.raises(RuntimeError, match=r"Expected a '\w+' device type for generator but found 'cpu'"):

@@ -24,6 +24,7 @@ from tests.platforms import ACCELERATORS
 SUBMODULES = [
     "amp",
     "amp.autocast_mode",
+    "amp.grad_scaler",
     "comm",
     "graphs",
     "memory",
@@ -180,28 +181,4 @@ def test_a_star_import_takes_what_is_there() -> None:
     exec("from torch.cuda import *", namespace)
     assert namespace["synchronize"] is torch.cuda.synchronize
     assert all(hasattr(torch.cuda, name) for name in torch.cuda.__all__)
-    assert set(dir(torch.cuda)) >= {"synchronize", "is_available", "amp"}
-
-
-def ask(module: str) -> tuple[bool, int, str | None]:
-    """Return what code in ``module`` sees of CUDA: availability, device count and version."""
-    namespace = {"__name__": module, "torch": torch}
-    exec("answer = torch.cuda.is_available(), torch.cuda.device_count(), torch.version.cuda", namespace)
-    answer: tuple[bool, int, str | None] = namespace["answer"]  # type: ignore[assignment]
-    return answer
-
-
-@pytest.mark.parametrize("module", ["__main__", "mytrainer.train", "notebook", ""])
-def test_code_written_for_cuda_sees_cuda(module: str) -> None:
-    available, count, version = ask(module)
-    assert available
-    assert count >= 1
-    assert version is not None
-
-
-@pytest.mark.platforms(*ACCELERATORS)
-@pytest.mark.parametrize("module", ["torch", "torch._inductor.utils", "torch.nn.parallel.data_parallel"])
-def test_torch_itself_is_told_the_truth(module: str) -> None:
-    available, count, version = ask(module)
-    assert (available, count) == (False, 0)
-    assert (version is None) == ("USE_CUDA=0" in torch.__config__.show())
+    assert set(dir(torch.cuda)) >= {"synchronize", "is_available", "amp", "Stream", "Event", "CUDAGraph"}

@@ -118,6 +118,7 @@ def test_torchs_own_streams_and_events_are_the_devices() -> None:
 
 
 def test_the_accelerator_is_the_device() -> None:
+    assert torch.accelerator.is_available()
     assert torch.accelerator.current_accelerator() == torch.device("cuda")
     assert torch.accelerator.device_count() == torch.cuda.device_count() == 2
     stream = torch.cuda.Stream()

@@ -63,6 +63,11 @@ def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tenso
     return [torch.randn(*shape, generator=generator).to("cuda", dtype).requires_grad_() for shape in shapes]
 
 
+def integers(*values: Any) -> Tensor:
+    """Return lengths, bounds or a table of pages, as the functions take them."""
+    return torch.tensor(values, dtype=torch.int32, device="cuda")
+
+
 def check(
     actual: Callable[..., Any], expected: Callable[..., Any], inputs: Sequence[Tensor], about: object = ""
 ) -> None:

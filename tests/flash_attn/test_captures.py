@@ -9,16 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.flash_attn.reference import integers
+
 pytestmark = pytest.mark.platforms("cpu", "simulated-xpu")
 HEADS, SIZE = 2, 64
 
 
 def random(*shape: int) -> Tensor:
     return torch.randn(shape, device="cuda").to(torch.bfloat16).requires_grad_()
-
-
-def numbers(*values: int) -> Tensor:
-    return torch.tensor(values, device="cuda", dtype=torch.int32)
 
 
 def of_batches() -> tuple[Tensor, ...]:
@@ -34,7 +32,7 @@ LONGEST = {"max_seqlen_q": 6, "max_seqlen_k": 6}
 
 
 def varlen(function: Callable[..., Any], *tensors: Tensor, **options: Any) -> Any:
-    bounds = {name: numbers(*values) for name, values in BOUNDS.items()}
+    bounds = {name: integers(*values) for name, values in BOUNDS.items()}
     return lambda: function(*tensors, **bounds, **LONGEST, **options)
 
 
@@ -66,7 +64,7 @@ def calls() -> dict[str, Callable[[], list[Tensor]]]:
     cos, sin, logits = torch.rand(2, 5, 16, device="cuda").bfloat16().unbind() + (random(6, 32),)
     labels, weight, x = torch.arange(6, device="cuda"), random(SIZE), random(3, SIZE)
     dense = FusedDense(SIZE, 8, device="cuda", dtype=torch.bfloat16)
-    of_all = {"cu_seqlens": numbers(0, 3, 9), "max_seqlen": 6}
+    of_all = {"cu_seqlens": integers(0, 3, 9), "max_seqlen": 6}
     return {
         "batch": differentiated(lambda: flash_attn.flash_attn_func(q, k, v, causal=True), (q, k, v)),
         "window": differentiated(lambda: flash_attn.flash_attn_func(q, k, v, window_size=(2, 0)), (q, k, v)),
@@ -111,7 +109,7 @@ def in_cache(function: Callable[..., Any], table: str, **options: Any) -> None:
     """Checks a call that adds tokens to a cache in pages, whose lengths grow between the replays."""
     (keys, values), (q, k, v) = cache(), torch.randn(3, 2, 1, HEADS, SIZE, device="cuda").bfloat16()
     own = keys.clone(), values.clone()
-    lengths, pages = numbers(3, 250), numbers(0, 2, 1, 3).view(2, 2)
+    lengths, pages = integers(3, 250), integers(0, 2, 1, 3).view(2, 2)
     places = {"cache_seqlens": lengths, table: pages, "causal": True, **options}
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -143,7 +141,7 @@ def test_the_functions_of_the_extension_are_captured() -> None:
     import flash_attn_2_cuda
 
     q, k, v = (each.detach() for each in of_sequences())
-    bounds = numbers(0, 3, 9)
+    bounds = integers(0, 3, 9)
     options = 6, 6, 0.0, 0.125, False, True, -1, -1, 0.0, False, None
     where = bounds, bounds, None, None, None, None
     graph, (out, lse, *_) = captured(lambda: flash_attn_2_cuda.varlen_fwd(q, k, v, None, *where, *options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from tests.flash_attn.reference import attention, check, tensors
+from tests.flash_attn.reference import attention, check, integers, tensors
 
 SHAPES = ((2, 9, 4, 32), (2, 9, 2, 32), (2, 9, 2, 32))
 OPTIONS: tuple[dict[str, Any], ...] = ({"causal": True}, {"window_size": (3, 0)}, {"dropout_p": 0.3})
@@ -103,28 +104,48 @@ class Layer(nn.Module):
         return x + flash_attn_qkvpacked_func(self.rotary(qkv), causal=True, window_size=(4, 0)).flatten(2)
 
 
+def compiles_whole(call: Any, *inputs: Tensor) -> None:
+    """Checks that Dynamo and AOTAutograd trace a call and its gradients without a graph break."""
+    # Dynamo instantiates torch.autograd.Function
+    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
+
+    def work(function: Any) -> list[Tensor]:
+        result = function(*inputs)
+        out = result if isinstance(result, Tensor) else result[0]
+        return [out, *gradients(out, list(inputs))]
+
+    compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
+    assert all(map(torch.equal, work(call), work(compiled)))
+
+
 @pytest.mark.long
 @pytest.mark.platforms("cpu")
 def test_a_model_compiles_whole():
-    # Dynamo instantiates torch.autograd.Function
-    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
-    model = Layer().bfloat16()
-    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
-    (x,) = tensors(0, (2, 12, 64), dtype=torch.bfloat16)
-    results = [(out := each(x), *gradients(out, [x])) for each in (model, compiled)]
-    assert all(map(torch.equal, *results))
+    compiles_whole(Layer().bfloat16(), *tensors(0, (2, 12, 64), dtype=torch.bfloat16))
 
 
 @pytest.mark.platforms("cpu")
-def test_one_tensor_as_keys_and_values_compiles():
-    from flash_attn import flash_attn_func
+@pytest.mark.parametrize("module", ["flash_attn", "flash_attn_interface", "flash_attn.cute"])
+def test_a_function_compiles_whole(module):
+    function = importlib.import_module(module).flash_attn_func
+    inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
+    compiles_whole(functools.partial(function, causal=True), *inputs)
+    if module == "flash_attn":
+        compiles_whole(lambda q, k: function(q, k, k), *inputs[:2])
 
-    # Dynamo instantiates torch.autograd.Function
-    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
-    q, k, _ = inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
-    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
-    results = [(out := each(q, k, k), *gradients(out, inputs[:2])) for each in (flash_attn_func, compiled)]
-    assert all(map(torch.equal, *results))
+
+@pytest.mark.long
+@pytest.mark.platforms("cpu", "npu")
+def test_every_form_compiles_whole():
+    from flash_attn import flash_attn_func, flash_attn_qkvpacked_func, flash_attn_varlen_func
+
+    bounds = integers(0, 4, 10)
+    for call in (
+        lambda q, k, v: flash_attn_func(q, k, v, causal=True, window_size=(3, 0)),
+        lambda q, k, v: flash_attn_qkvpacked_func(torch.stack([q, k, v], 2), causal=True),
+        lambda q, k, v: flash_attn_varlen_func(q[0], k[0], v[0], bounds, bounds, 6, 6, causal=True),
+    ):
+        compiles_whole(call, *tensors(0, *((2, 10, 2, 20),) * 3, dtype=torch.bfloat16))
 
 
 @pytest.mark.platforms("cpu")

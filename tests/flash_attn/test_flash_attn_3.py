@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.flash_attn.reference import attention, check, distance, integers, tensors
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 32))
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -21,10 +20,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"softcap": 3.0},
     {"softmax_scale": 0.1},
 )
-
-
-def integers(*values: Any) -> Tensor:
-    return torch.tensor(values, dtype=torch.int32, device="cuda")
 
 
 def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
@@ -235,18 +230,3 @@ def test_operators_of_the_extension():
     lengths = integers(3, 4)
     zeros = operators.get_scheduler_metadata(2, 1, 8, 4, 2, 32, 32, torch.bfloat16, lengths)
     assert zeros.dtype == torch.int32
-
-
-@pytest.mark.platforms("cpu")
-def test_compiled_whole():
-    from flash_attn_interface import flash_attn_func
-
-    # Dynamo instantiates torch.autograd.Function
-    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
-    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
-    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
-    results = [
-        (out := function(q, k, v, causal=True), *torch.autograd.grad(out.float().square().sum(), (q, k, v)))
-        for function in (flash_attn_func, compiled)
-    ]
-    assert all(map(torch.equal, *results))

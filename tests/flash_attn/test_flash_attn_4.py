@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.flash_attn.reference import attention, check, distance, integers, tensors
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 48))
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -22,10 +21,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"window_size": (6, None), "causal": True},
     {"softcap": 3.0, "softmax_scale": 0.3},
 )
-
-
-def integers(*values: Any) -> Tensor:
-    return torch.tensor(values, dtype=torch.int32, device="cuda")
 
 
 def expected(
@@ -233,21 +228,3 @@ def test_parts_of_the_keys_combined():
     assert out.dtype == torch.bfloat16
     assert distance(out, exact[0]) < 0.02
     assert distance(lse.transpose(-1, -2), exact[1]) < 5e-4
-
-
-@pytest.mark.platforms("cpu")
-def test_compiled_whole():
-    from flash_attn.cute import flash_attn_func
-
-    # Dynamo instantiates torch.autograd.Function
-    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
-    q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)
-    compiled = torch.compile(flash_attn_func, backend="aot_eager", fullgraph=True)
-    results = [
-        (
-            out := function(q, k, v, causal=True)[0],
-            *torch.autograd.grad(out.float().square().sum(), (q, k, v)),
-        )
-        for function in (flash_attn_func, compiled)
-    ]
-    assert all(map(torch.equal, *results))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import hypothesis
@@ -264,27 +263,3 @@ def test_without_gradients():
         assert not flash_attn_func(q, k, v).requires_grad
     with torch.inference_mode():
         assert torch.equal(flash_attn_func(q, k, v), expected)
-
-
-@pytest.mark.long
-@pytest.mark.platforms("cpu", "npu")
-def test_compiled_whole():
-    """Dynamo and AOTAutograd trace functions and gradients without a graph break."""
-    from flash_attn import flash_attn_func, flash_attn_qkvpacked_func, flash_attn_varlen_func
-
-    q, k, v = tensors(0, (2, 10, 2, 20), (2, 10, 2, 20), (2, 10, 2, 20), dtype=torch.bfloat16)
-    bounds = torch.tensor([0, 4, 10], dtype=torch.int32, device="cuda")
-    calls = (
-        lambda q, k, v: flash_attn_func(q, k, v, causal=True, window_size=(3, 0)),
-        lambda q, k, v: flash_attn_qkvpacked_func(torch.stack([q, k, v], 2), causal=True),
-        lambda q, k, v: flash_attn_varlen_func(q[0], k[0], v[0], bounds, bounds, 6, 6, causal=True),
-    )
-    # Dynamo instantiates torch.autograd.Function
-    warnings.filterwarnings("ignore", "(?s).*should not be instantiated", DeprecationWarning)
-    for call in calls:
-        compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
-        results = [
-            (out := function(q, k, v), *torch.autograd.grad(out.float().square().sum(), (q, k, v)))
-            for function in (call, compiled)
-        ]
-        assert all(map(torch.equal, *results))

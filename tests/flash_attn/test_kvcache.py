@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, distance
+from tests.flash_attn.reference import attention, distance, integers
 
 ROOM = 300
 
@@ -27,10 +27,6 @@ CASES = (
 def tensor(*shape: int, seed: int = 0) -> Tensor:
     generator = torch.Generator("cpu").manual_seed(sum(shape) + seed)
     return torch.randn(*shape, generator=generator).to("cuda", torch.float16)
-
-
-def integers(*values: Any) -> Tensor:
-    return torch.tensor(values, dtype=torch.int32, device="cuda")
 
 
 def turned(x: Tensor, cos: Tensor, sin: Tensor, first: int, interleaved: bool, together: bool) -> Tensor:

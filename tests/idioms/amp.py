@@ -17,6 +17,11 @@ def _product():
     return a @ a
 
 
+def _product_under(context):
+    with context:
+        return _product().dtype
+
+
 def _step(scaler, gradient=1.0):
     parameter = nn.Parameter(torch.zeros(2, device="cuda"))
     optimizer = torch.optim.SGD([parameter], lr=1.0)
@@ -26,86 +31,15 @@ def _step(scaler, gradient=1.0):
     return parameter
 
 
-def autocast_of_cuda():
-    with torch.cuda.amp.autocast():
-        assert _product().dtype in HALF
-
-
-def autocast_of_cuda_that_is_off():
-    with torch.cuda.amp.autocast(enabled=False):
-        assert _product().dtype is torch.float32
-
-
-def autocast_of_cuda_with_a_type():
-    with autocast(dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_torch_by_position():
-    with torch.autocast("cuda"):
-        assert _product().dtype in HALF
-
-
-def autocast_of_torch_by_keyword():
-    with torch.autocast(device_type="cuda", dtype=torch.float16):
-        assert _product().dtype is torch.float16
-
-
-def autocast_of_torch_with_a_type_by_position():
-    with torch.autocast("cuda", torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_amp():
-    with torch.amp.autocast("cuda"):
-        assert _product().dtype in HALF
-
-
-def autocast_of_amp_with_a_type():
-    with torch.amp.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=True, cache_enabled=False):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_bound_early():
-    with autocast_of_torch("cuda", dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
-def autocast_of_a_tensors_device():
-    with torch.autocast(torch.zeros(1, device="cuda").device.type, dtype=torch.bfloat16):
-        assert _product().dtype is torch.bfloat16
-
-
 def autocast_that_is_off_within_one_that_is_on():
     with torch.autocast("cuda"), torch.autocast("cuda", enabled=False):
         assert _product().dtype is torch.float32
-
-
-def autocast_as_a_decorator():
-    @torch.autocast("cuda")
-    def product():
-        return _product()
-
-    assert product().dtype in HALF
-
-
-def autocast_of_cuda_as_a_decorator():
-    @autocast()
-    def product():
-        return _product()
-
-    assert product().dtype in HALF
 
 
 def autocast_ends_with_its_block():
     with autocast():
         pass
     assert _product().dtype is torch.float32
-
-
-def autocast_default_is_half():
-    with torch.autocast("cuda"):
-        assert _product().dtype is torch.float16
 
 
 def autocast_keeps_losses_in_single():
@@ -164,10 +98,6 @@ def autocast_type_is_seen():
         assert torch.get_autocast_dtype("cuda") is torch.bfloat16
 
 
-def autocast_is_available():
-    assert torch.amp.is_autocast_available("cuda")
-
-
 def autocast_warns_only_of_its_age():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -177,46 +107,14 @@ def autocast_warns_only_of_its_age():
     assert {warning.category for warning in caught} <= {FutureWarning}
 
 
-def bfloat16_is_supported():
-    assert torch.cuda.is_bf16_supported()
-
-
-def bfloat16_is_supported_without_emulation():
-    assert torch.cuda.is_bf16_supported(including_emulation=False) in (True, False)
-
-
-def tf32_is_supported():
-    assert torch.cuda.is_tf32_supported() in (True, False)
-
-
 def scaler_is_on():
     scaler = GradScaler()
     assert scaler.is_enabled() and scaler.get_scale() == 65536.0
 
 
-def scaler_of_amp():
-    assert torch.amp.GradScaler("cuda").is_enabled()
-
-
-def scaler_of_amp_without_device():
-    assert torch.amp.GradScaler(init_scale=4.0).get_scale() == 4.0
-
-
-def scaler_of_cuda_is_that_of_amp():
-    assert isinstance(torch.cuda.amp.GradScaler(), torch.amp.GradScaler)
-
-
 def scaler_scales():
     loss = GradScaler(init_scale=8.0).scale(torch.ones((), device="cuda"))
     assert loss.item() == 8.0 and loss.is_cuda
-
-
-def scaler_steps():
-    assert _step(GradScaler(init_scale=8.0)).tolist() == [-1.0, -1.0]
-
-
-def scaler_skips_what_overflows():
-    assert _step(GradScaler(init_scale=8.0), float("inf")).tolist() == [0.0, 0.0]
 
 
 def scaler_backs_off():
@@ -309,6 +207,52 @@ def custom_function_keeps_autocast_in_backward():
         y = Product.apply(x)
     y.sum().backward()
     assert seen[0] in HALF
+
+
+EXPRESSIONS = {
+    "autocast_of_cuda": lambda: _product_under(torch.cuda.amp.autocast()) in HALF,
+    "autocast_of_cuda_that_is_off": lambda: (
+        _product_under(torch.cuda.amp.autocast(enabled=False)) is torch.float32
+    ),
+    "autocast_of_cuda_with_a_type": lambda: _product_under(autocast(dtype=torch.bfloat16)) is torch.bfloat16,
+    "autocast_of_torch_by_position": lambda: _product_under(torch.autocast("cuda")) in HALF,
+    "autocast_of_torch_by_keyword": lambda: (
+        _product_under(torch.autocast(device_type="cuda", dtype=torch.float16)) is torch.float16
+    ),
+    "autocast_of_torch_with_a_type_by_position": lambda: (
+        _product_under(torch.autocast("cuda", torch.bfloat16)) is torch.bfloat16
+    ),
+    "autocast_of_amp": lambda: _product_under(torch.amp.autocast("cuda")) in HALF,
+    "autocast_of_amp_with_a_type": lambda: (
+        _product_under(
+            torch.amp.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=True, cache_enabled=False)
+        )
+        is torch.bfloat16
+    ),
+    "autocast_bound_early": lambda: (
+        _product_under(autocast_of_torch("cuda", dtype=torch.bfloat16)) is torch.bfloat16
+    ),
+    "autocast_of_a_tensors_device": lambda: (
+        _product_under(torch.autocast(torch.zeros(1, device="cuda").device.type, dtype=torch.bfloat16))
+        is torch.bfloat16
+    ),
+    "autocast_default_is_half": lambda: _product_under(torch.autocast("cuda")) is torch.float16,
+    "autocast_as_a_decorator": lambda: torch.autocast("cuda")(_product)().dtype in HALF,
+    "autocast_of_cuda_as_a_decorator": lambda: autocast()(_product)().dtype in HALF,
+    "autocast_is_available": lambda: torch.amp.is_autocast_available("cuda"),
+    "bfloat16_is_supported": lambda: torch.cuda.is_bf16_supported(),
+    "bfloat16_is_supported_without_emulation": lambda: (
+        torch.cuda.is_bf16_supported(including_emulation=False) in (True, False)
+    ),
+    "tf32_is_supported": lambda: torch.cuda.is_tf32_supported() in (True, False),
+    "scaler_of_amp": lambda: torch.amp.GradScaler("cuda").is_enabled(),
+    "scaler_of_amp_without_device": lambda: torch.amp.GradScaler(init_scale=4.0).get_scale() == 4.0,
+    "scaler_of_cuda_is_that_of_amp": lambda: isinstance(torch.cuda.amp.GradScaler(), torch.amp.GradScaler),
+    "scaler_steps": lambda: _step(GradScaler(init_scale=8.0)).tolist() == [-1.0, -1.0],
+    "scaler_skips_what_overflows": lambda: (
+        _step(GradScaler(init_scale=8.0), float("inf")).tolist() == [0.0, 0.0]
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -23,10 +23,6 @@ def deterministic():
     cudnn.deterministic = False
 
 
-def enabled():
-    assert torch.backends.cudnn.enabled
-
-
 def switched_off_and_on():
     torch.backends.cudnn.enabled = False
     assert torch.nn.Conv2d(1, 1, 1).cuda()(torch.ones(1, 1, 2, 2, device="cuda")).is_cuda
@@ -36,18 +32,6 @@ def switched_off_and_on():
 def flags():
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
         assert torch.backends.cudnn.deterministic
-
-
-def cudnn_is_available():
-    assert torch.backends.cudnn.is_available()
-
-
-def cudnn_has_a_version():
-    assert torch.backends.cudnn.version() > 0
-
-
-def cudnn_takes_a_tensor():
-    assert torch.backends.cudnn.is_acceptable(torch.zeros(1, device="cuda"))
 
 
 def tf32_of_products():
@@ -72,18 +56,6 @@ def reduced_precision_of_products():
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
     assert torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = True
-
-
-def is_built():
-    assert torch.backends.cuda.is_built()
-
-
-def linear_algebra_library():
-    assert torch.backends.cuda.preferred_linalg_library() is not None
-
-
-def plan_cache():
-    assert torch.backends.cuda.cufft_plan_cache.size >= 0
 
 
 def attention_kernels_are_switched():
@@ -116,35 +88,31 @@ def attention_can_be_asked_for():
     assert torch.backends.cuda.can_use_flash_attention(parameters) in (True, False)
 
 
-def version_of_cuda():
-    assert torch.version.cuda is not None
-
-
 def version_of_cuda_is_split():
     major, minor = map(int, torch.version.cuda.split(".")[:2])
     assert (major, minor) >= (11, 0)
-
-
-def version_of_hip_is_none():
-    assert torch.version.hip is None
-
-
-def configuration_is_shown():
-    assert isinstance(torch.__config__.show(), str)
-
-
-def cuda_is_compiled_in():
-    assert torch.cuda._is_compiled()
-
-
-def cpu_vectors():
-    assert torch.backends.cpu.get_cpu_capability() != ""
 
 
 def backends_of_cuda_are_a_module():
     import torch.backends.cuda as backend
 
     assert backend is torch.backends.cuda
+
+
+EXPRESSIONS = {
+    "enabled": lambda: torch.backends.cudnn.enabled,
+    "cudnn_is_available": lambda: torch.backends.cudnn.is_available(),
+    "cudnn_has_a_version": lambda: torch.backends.cudnn.version() > 0,
+    "cudnn_takes_a_tensor": lambda: torch.backends.cudnn.is_acceptable(torch.zeros(1, device="cuda")),
+    "is_built": lambda: torch.backends.cuda.is_built(),
+    "linear_algebra_library": lambda: torch.backends.cuda.preferred_linalg_library() is not None,
+    "plan_cache": lambda: torch.backends.cuda.cufft_plan_cache.size >= 0,
+    "version_of_cuda": lambda: torch.version.cuda is not None,
+    "version_of_hip_is_none": lambda: torch.version.hip is None,
+    "configuration_is_shown": lambda: isinstance(torch.__config__.show(), str),
+    "cuda_is_compiled_in": lambda: torch.cuda._is_compiled(),
+    "cpu_vectors": lambda: torch.backends.cpu.get_cpu_capability() != "",
+}
 
 
 if __name__ == "__main__":

@@ -12,53 +12,9 @@ def _compiled(function, backend="eager"):
     return torch.compile(function, backend=backend, fullgraph=True)
 
 
-def compiled_on_a_device_tensor():
-    assert _compiled(lambda x: x * 2)(torch.ones(2, device="cuda")).tolist() == [2, 2]
-
-
-def compiled_ahead_of_time():
-    assert _compiled(lambda x: x * 2, "aot_eager")(torch.ones(2, device="cuda")).is_cuda
-
-
-def compiled_by_inductor():
-    assert _compiled(lambda x: (x * 2).relu(), "inductor")(torch.ones(2, device="cuda")).is_cuda
-
-
-def compiled_factory():
-    assert _compiled(lambda x: x + torch.ones(2, device="cuda"))(torch.ones(2, device="cuda")).is_cuda
-
-
 def compiled_factory_ahead_of_time():
     compiled = _compiled(lambda x: x + torch.zeros(2, device="cuda"), "aot_eager")
     assert compiled(torch.ones(2, device="cuda")).is_cuda
-
-
-def compiled_move():
-    assert _compiled(lambda x: x.cuda() + 1)(torch.ones(2)).is_cuda
-
-
-def compiled_move_by_string():
-    assert _compiled(lambda x: x.to("cuda") + 1, "aot_eager")(torch.ones(2)).is_cuda
-
-
-def compiled_device():
-    assert _compiled(lambda x: x.to(torch.device("cuda")))(torch.ones(2)).is_cuda
-
-
-def compiled_question_of_availability():
-    assert _compiled(lambda x: x + 1 if torch.cuda.is_available() else x)(torch.ones(1)).item() == 2
-
-
-def compiled_question_of_the_current_device():
-    assert _compiled(lambda x: x + torch.cuda.current_device())(torch.ones(1, device="cuda")).item() == 1
-
-
-def compiled_question_of_the_count():
-    assert _compiled(lambda x: x + torch.cuda.device_count())(torch.ones(1)).item() >= 2
-
-
-def compiled_question_of_a_tensor():
-    assert _compiled(lambda x: x + 1 if x.is_cuda else x)(torch.ones(1, device="cuda")).item() == 2
 
 
 def compiled_question_of_a_type():
@@ -191,6 +147,39 @@ def seen_by_a_dispatch_mode():
     with Names():
         torch.ones(2, device="cuda") + 1
     assert "aten.add.Tensor" in names
+
+
+EXPRESSIONS = {
+    "compiled_on_a_device_tensor": lambda: (
+        _compiled(lambda x: x * 2)(torch.ones(2, device="cuda")).tolist() == [2, 2]
+    ),
+    "compiled_ahead_of_time": lambda: (
+        _compiled(lambda x: x * 2, "aot_eager")(torch.ones(2, device="cuda")).is_cuda
+    ),
+    "compiled_by_inductor": lambda: (
+        _compiled(lambda x: (x * 2).relu(), "inductor")(torch.ones(2, device="cuda")).is_cuda
+    ),
+    "compiled_factory": lambda: (
+        _compiled(lambda x: x + torch.ones(2, device="cuda"))(torch.ones(2, device="cuda")).is_cuda
+    ),
+    "compiled_move": lambda: _compiled(lambda x: x.cuda() + 1)(torch.ones(2)).is_cuda,
+    "compiled_move_by_string": lambda: (
+        _compiled(lambda x: x.to("cuda") + 1, "aot_eager")(torch.ones(2)).is_cuda
+    ),
+    "compiled_device": lambda: _compiled(lambda x: x.to(torch.device("cuda")))(torch.ones(2)).is_cuda,
+    "compiled_question_of_availability": lambda: (
+        _compiled(lambda x: x + 1 if torch.cuda.is_available() else x)(torch.ones(1)).item() == 2
+    ),
+    "compiled_question_of_the_current_device": lambda: (
+        _compiled(lambda x: x + torch.cuda.current_device())(torch.ones(1, device="cuda")).item() == 1
+    ),
+    "compiled_question_of_the_count": lambda: (
+        _compiled(lambda x: x + torch.cuda.device_count())(torch.ones(1)).item() >= 2
+    ),
+    "compiled_question_of_a_tensor": lambda: (
+        _compiled(lambda x: x + 1 if x.is_cuda else x)(torch.ones(1, device="cuda")).item() == 2
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -38,57 +38,9 @@ def _default(x, device=torch.device("cuda")):
     return x.to(device)
 
 
-def flag_of_the_script():
-    assert HAS_CUDA
-
-
-def device_of_the_script():
-    assert DEVICE.type == "cuda" and CONSTANT.is_cuda
-
-
-def device_bound_early():
-    assert device("cuda").type == "cuda" and device is torch.device
-
-
-def factories_bound_early():
-    assert zeros(2, device="cuda").is_cuda and full((1,), 2, device="cuda").is_cuda
-
-
-def tensor_bound_early():
-    assert tensor([1], device=device("cuda")).is_cuda
-
-
-def default_argument():
-    assert _default(torch.zeros(1)).is_cuda
-
-
-def class_attribute():
-    assert torch.zeros(1, device=Defaults.device).is_cuda
-
-
-def available_bound_early():
-    assert is_available() is True
-
-
-def current_device_bound_early():
-    assert current_device() == 0
-
-
-def synchronize_bound_early():
-    assert synchronize() is None
-
-
 def stream_bound_early():
     with torch.cuda.stream(Stream()):
         assert torch.zeros(1, device="cuda").is_cuda
-
-
-def stream_of_the_file_is_the_stream():
-    assert StreamOfTheFile is Stream is torch.cuda.Stream
-
-
-def event_bound_early():
-    assert isinstance(Event(enable_timing=True), torch.cuda.Event)
 
 
 def autocast_bound_early():
@@ -97,25 +49,9 @@ def autocast_bound_early():
         assert (a @ a).dtype in (torch.float16, torch.bfloat16)
 
 
-def autocast_of_the_file_is_autocast():
-    assert autocast_of_the_file is autocast is torch.cuda.amp.autocast
-
-
-def scaler_bound_early():
-    assert GradScaler().is_enabled()
-
-
-def custom_functions_bound_early():
-    assert callable(custom_fwd) and callable(custom_bwd)
-
-
 def memory_bound_early():
     x = torch.zeros(1000, device="cuda")
     assert 0 < memory_allocated() <= max_memory_allocated() and x.is_cuda
-
-
-def memory_of_both_spellings_is_one():
-    assert memory is torch.cuda.memory and memory.memory_allocated is torch.cuda.memory_allocated
 
 
 def seed_bound_early():
@@ -123,21 +59,9 @@ def seed_bound_early():
     assert torch.cuda.initial_seed() == 3
 
 
-def module_under_another_name():
-    assert cu is torch.cuda is cuda and cu.is_available()
-
-
 def module_from_the_importer():
     assert importlib.import_module("torch.cuda") is torch.cuda
     assert importlib.import_module("torch.cuda.amp") is torch.cuda.amp is camp is amp_package
-
-
-def module_from_the_import_function():
-    assert __import__("torch.cuda.amp").cuda.amp is torch.cuda.amp
-
-
-def module_from_the_modules():
-    assert sys.modules["torch.cuda"] is torch.cuda and sys.modules["torch.cuda.amp"] is torch.cuda.amp
 
 
 def module_by_name():
@@ -161,12 +85,35 @@ def ranges_bound_early():
     nvtx.range_pop()
 
 
-def data_parallel_bound_early():
-    assert DataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[0])(torch.ones(1, 2).cuda()).is_cuda
-
-
-def submodule_of_the_scaler():
-    assert torch.cuda.amp.grad_scaler.GradScaler is GradScaler
+EXPRESSIONS = {
+    "flag_of_the_script": lambda: HAS_CUDA,
+    "device_of_the_script": lambda: DEVICE.type == "cuda" and CONSTANT.is_cuda,
+    "device_bound_early": lambda: device("cuda").type == "cuda" and device is torch.device,
+    "factories_bound_early": lambda: zeros(2, device="cuda").is_cuda and full((1,), 2, device="cuda").is_cuda,
+    "tensor_bound_early": lambda: tensor([1], device=device("cuda")).is_cuda,
+    "default_argument": lambda: _default(torch.zeros(1)).is_cuda,
+    "class_attribute": lambda: torch.zeros(1, device=Defaults.device).is_cuda,
+    "available_bound_early": lambda: is_available() is True,
+    "current_device_bound_early": lambda: current_device() == 0,
+    "synchronize_bound_early": lambda: synchronize() is None,
+    "stream_of_the_file_is_the_stream": lambda: StreamOfTheFile is Stream is torch.cuda.Stream,
+    "event_bound_early": lambda: isinstance(Event(enable_timing=True), torch.cuda.Event),
+    "autocast_of_the_file_is_autocast": lambda: autocast_of_the_file is autocast is torch.cuda.amp.autocast,
+    "scaler_bound_early": lambda: GradScaler().is_enabled(),
+    "custom_functions_bound_early": lambda: callable(custom_fwd) and callable(custom_bwd),
+    "memory_of_both_spellings_is_one": lambda: (
+        memory is torch.cuda.memory and memory.memory_allocated is torch.cuda.memory_allocated
+    ),
+    "module_under_another_name": lambda: cu is torch.cuda is cuda and cu.is_available(),
+    "module_from_the_import_function": lambda: __import__("torch.cuda.amp").cuda.amp is torch.cuda.amp,
+    "module_from_the_modules": lambda: (
+        sys.modules["torch.cuda"] is torch.cuda and sys.modules["torch.cuda.amp"] is torch.cuda.amp
+    ),
+    "data_parallel_bound_early": lambda: (
+        DataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[0])(torch.ones(1, 2).cuda()).is_cuda
+    ),
+    "submodule_of_the_scaler": lambda: torch.cuda.amp.grad_scaler.GradScaler is GradScaler,
+}
 
 
 if __name__ == "__main__":

@@ -76,24 +76,17 @@ def library_that_replaces_a_cuda_kernel():
     assert torch.erfinv(torch.zeros(1, device="cuda")).item() == 0
 
 
-def operator_is_called_by_name():
-    assert torch.ops.aten.add.Tensor(torch.ones(1, device="cuda"), 1).is_cuda
-
-
-def operator_has_a_cuda_kernel():
-    assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::add.Tensor", "CUDA")
-
-
-def key_of_a_tensor():
-    assert torch._C._dispatch_keys(torch.ones(1, device="cuda")).has(torch._C.DispatchKey.CUDA)
-
-
-def home_of_cuda_is_a_name():
-    assert hasattr(torch.utils.cpp_extension, "CUDA_HOME")
-
-
-def extension_that_needs_cuda_is_guarded():
-    assert callable(torch.utils.cpp_extension.CUDAExtension)
+EXPRESSIONS = {
+    "operator_is_called_by_name": lambda: torch.ops.aten.add.Tensor(torch.ones(1, device="cuda"), 1).is_cuda,
+    "operator_has_a_cuda_kernel": lambda: torch._C._dispatch_has_kernel_for_dispatch_key(
+        "aten::add.Tensor", "CUDA"
+    ),
+    "key_of_a_tensor": lambda: torch._C._dispatch_keys(torch.ones(1, device="cuda")).has(
+        torch._C.DispatchKey.CUDA
+    ),
+    "home_of_cuda_is_a_name": lambda: hasattr(torch.utils.cpp_extension, "CUDA_HOME"),
+    "extension_that_needs_cuda_is_guarded": lambda: callable(torch.utils.cpp_extension.CUDAExtension),
+}
 
 
 if __name__ == "__main__":

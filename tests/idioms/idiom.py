@@ -1,10 +1,13 @@
-"""Runs the functions of an idiom file one after the other and writes the outcome of each.
+"""Runs the idioms of a file one after the other and writes the outcome of each.
+
+An idiom is a public function without arguments, or a row of `EXPRESSIONS`, whose value must be true.
 
 The idiom file itself is the main program, so that it is loaded like a user's script:
 
     python -m morph tests/idioms/devices.py RESULTS [NAME...]
 """
 
+import functools
 import inspect
 import json
 import sys
@@ -14,32 +17,48 @@ import torch
 
 
 def run(namespace):
-    """Runs the idioms of a file: its public functions, or those named on the command line.
+    """Runs the idioms of a file, or those named on the command line.
 
     Args:
         namespace: The `globals()` of the file.
     """
     results, names = sys.argv[1], sys.argv[2:]
-    functions = {name: value for name, value in namespace.items() if _is_idiom(name, value)}
+    functions = [name for name, value in namespace.items() if _is_idiom(name, value)]
     with open(results, "a", encoding="utf-8") as file:
-        for name in names or functions:
-            attempt(name, functions[name], file)
+        for name in names or [*functions, *namespace.get("EXPRESSIONS", {})]:
+            attempt(name, namespace, name, file)
 
 
-def attempt(name, function, file):
+def refusal(action, *kinds):
+    """Returns the text of the error that an action raises, which must be one of some kinds."""
+    try:
+        action()
+    except kinds as error:
+        return str(error)
+    raise AssertionError("nothing was refused")
+
+
+def attempt(shown, namespace, name, file):
     """Runs an idiom and writes its outcome.
 
     Args:
-        name: The name to write.
-        function: The idiom.
+        shown: The name to write.
+        namespace: The `globals()` of the idiom's file.
+        name: Its name there.
         file: Receives a line of JSON before the run, to identify what kills the process, and one after.
     """
-    print(json.dumps({"name": name}), file=file, flush=True)
-    print(json.dumps({"name": name, "failure": _failure(function)}), file=file, flush=True)
+    print(json.dumps({"name": shown}), file=file, flush=True)
+    expression = namespace.get("EXPRESSIONS", {}).get(name)
+    function = namespace[name] if expression is None else functools.partial(_hold, expression)
+    print(json.dumps({"name": shown, "failure": _failure(function)}), file=file, flush=True)
 
 
 def _is_idiom(name, value):
     return inspect.isfunction(value) and value.__module__ == "__main__" and not name.startswith("_")
+
+
+def _hold(expression):
+    assert expression(), " ".join(inspect.getsource(expression).split())
 
 
 def _failure(function):

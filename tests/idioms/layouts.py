@@ -16,35 +16,14 @@ def sparse_is_made_on_the_device():
     assert x.is_cuda and x.to_dense().tolist() == [[0, 1], [2, 0]]
 
 
-def sparse_has_a_type():
-    assert torch.eye(2).to_sparse().cuda().type() == "torch.cuda.sparse.FloatTensor"
-
-
-def sparse_of_the_device_is_densified():
-    assert torch.eye(2, device="cuda").to_sparse().to_dense().is_cuda
-
-
 def sparse_is_multiplied():
     x = torch.eye(2, device="cuda").to_sparse()
     assert torch.sparse.mm(x, torch.ones(2, 2, device="cuda")).sum().item() == 4
 
 
-def compressed_rows_move():
-    assert torch.eye(2).to_sparse_csr().cuda().is_cuda
-
-
-def nested_moves():
-    x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).cuda()
-    assert x.is_cuda
-
-
 def nested_is_made_on_the_device():
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, device="cuda")
     assert x.values().is_cuda
-
-
-def quantized_moves():
-    assert torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8).cuda().is_cuda
 
 
 def subclass_moves():
@@ -53,14 +32,6 @@ def subclass_moves():
 
     x = torch.ones(2).as_subclass(Named).cuda()
     assert x.is_cuda and isinstance(x, Named)
-
-
-def complex_moves():
-    assert torch.view_as_real(torch.ones(2, dtype=torch.complex64).cuda()).is_cuda
-
-
-def eight_bits_move():
-    assert torch.ones(2).to(torch.float8_e4m3fn).cuda().dtype is torch.float8_e4m3fn
 
 
 def double_precision():
@@ -89,21 +60,27 @@ def indices_scatter():
     assert x.tolist() == [0, 1, 0]
 
 
-def strings_show_the_device():
-    assert "device='cuda:0'" in repr(torch.ones(1, device="cuda"))
-
-
 def lazy_module_moves():
     module = nn.LazyLinear(2).cuda()
     assert module(torch.ones(1, 3, device="cuda")).is_cuda and module.weight.is_cuda
 
 
-def tensor_knows_its_array_interface():
-    assert torch.ones(2, device="cuda").__cuda_array_interface__["shape"] == (2,)
-
-
-def tensor_tells_dlpack_its_device():
-    assert torch.ones(2, device="cuda").__dlpack_device__()[1] == 0
+EXPRESSIONS = {
+    "nested_moves": lambda: (
+        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).cuda().is_cuda
+    ),
+    "sparse_has_a_type": lambda: torch.eye(2).to_sparse().cuda().type() == "torch.cuda.sparse.FloatTensor",
+    "sparse_of_the_device_is_densified": lambda: torch.eye(2, device="cuda").to_sparse().to_dense().is_cuda,
+    "compressed_rows_move": lambda: torch.eye(2).to_sparse_csr().cuda().is_cuda,
+    "quantized_moves": lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8).cuda().is_cuda,
+    "complex_moves": lambda: torch.view_as_real(torch.ones(2, dtype=torch.complex64).cuda()).is_cuda,
+    "eight_bits_move": lambda: torch.ones(2).to(torch.float8_e4m3fn).cuda().dtype is torch.float8_e4m3fn,
+    "strings_show_the_device": lambda: "device='cuda:0'" in repr(torch.ones(1, device="cuda")),
+    "tensor_knows_its_array_interface": lambda: (
+        torch.ones(2, device="cuda").__cuda_array_interface__["shape"] == (2,)
+    ),
+    "tensor_tells_dlpack_its_device": lambda: torch.ones(2, device="cuda").__dlpack_device__()[1] == 0,
+}
 
 
 if __name__ == "__main__":

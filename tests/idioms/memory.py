@@ -4,7 +4,11 @@ import gc
 
 import torch
 
-from idiom import run
+from idiom import refusal, run
+
+
+def _allocate_64_terabytes():
+    torch.empty(2**46, dtype=torch.uint8, device="cuda")
 
 
 def allocated_grows():
@@ -46,10 +50,6 @@ def reserved_holds_allocated():
     assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated() >= x.nbytes
 
 
-def peak_reserved_holds_reserved():
-    assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
-
-
 def reserved_by_its_old_name():
     assert torch.cuda.memory_cached() == torch.cuda.memory_reserved()
     assert torch.cuda.max_memory_cached() == torch.cuda.max_memory_reserved()
@@ -66,10 +66,6 @@ def allocated_on_the_second_device():
     assert torch.cuda.memory_allocated(1) - before >= x.nbytes
 
 
-def cache_is_emptied():
-    assert torch.cuda.empty_cache() is None
-
-
 def cache_is_emptied_after_collection():
     gc.collect()
     torch.cuda.empty_cache()
@@ -80,10 +76,6 @@ def cache_is_emptied_after_collection():
 def free_and_total():
     free, total = torch.cuda.mem_get_info()
     assert 0 < free <= total
-
-
-def free_and_total_of_a_device():
-    assert torch.cuda.mem_get_info(torch.device("cuda:0"))[1] == torch.cuda.mem_get_info(0)[1]
 
 
 def total_is_that_of_the_properties():
@@ -102,22 +94,6 @@ def statistics_of_the_peak():
     assert stats["reserved_bytes.all.current"] >= 0 and stats.get("num_ooms", 0) >= 0
 
 
-def statistics_as_a_tree():
-    assert torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] >= 0
-
-
-def summary():
-    assert "Allocated memory" in torch.cuda.memory_summary()
-
-
-def short_summary():
-    assert isinstance(torch.cuda.memory_summary(device="cuda", abbreviated=True), str)
-
-
-def snapshot():
-    assert isinstance(torch.cuda.memory_snapshot(), list)
-
-
 def accumulated_statistics_are_reset():
     torch.cuda.reset_accumulated_memory_stats()
     assert torch.cuda.memory_stats()["num_alloc_retries"] == 0
@@ -126,19 +102,6 @@ def accumulated_statistics_are_reset():
 def fraction_is_set():
     assert torch.cuda.set_per_process_memory_fraction(0.9, 0) is None
     torch.cuda.set_per_process_memory_fraction(1.0, device=0)
-
-
-def fraction_out_of_range():
-    try:
-        torch.cuda.set_per_process_memory_fraction(2.0)
-    except ValueError:
-        pass
-    else:
-        raise AssertionError("twice the memory was granted")
-
-
-def processes_are_listed():
-    assert isinstance(torch.cuda.list_gpu_processes(), str)
 
 
 def history_is_recorded():
@@ -155,36 +118,10 @@ def allocator_by_hand():
     assert pointer != 0
 
 
-def backend_of_the_allocator():
-    assert torch.cuda.get_allocator_backend() in ("native", "cudaMallocAsync")
-
-
 def pool():
     pool = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(pool):
         assert torch.zeros(10, device="cuda").is_cuda
-
-
-def out_of_memory_is_an_error():
-    assert issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
-
-
-def out_of_memory_is_caught():
-    try:
-        torch.empty(2**46, dtype=torch.uint8, device="cuda")
-    except torch.cuda.OutOfMemoryError:
-        torch.cuda.empty_cache()
-    else:
-        raise AssertionError("64 TB were allocated")
-
-
-def out_of_memory_is_caught_by_its_text():
-    try:
-        torch.empty(2**46, dtype=torch.uint8, device="cuda")
-    except RuntimeError as error:
-        assert "out of memory" in str(error)
-    else:
-        raise AssertionError("64 TB were allocated")
 
 
 def gigabytes_are_printed():
@@ -196,6 +133,31 @@ def accelerator_tells_the_memory():
     x = torch.zeros(1000, device="cuda")
     assert torch.accelerator.memory_allocated() >= x.nbytes
     assert torch.accelerator.empty_cache() is None
+
+
+EXPRESSIONS = {
+    "peak_reserved_holds_reserved": lambda: torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved(),
+    "cache_is_emptied": lambda: torch.cuda.empty_cache() is None,
+    "free_and_total_of_a_device": lambda: (
+        torch.cuda.mem_get_info(torch.device("cuda:0"))[1] == torch.cuda.mem_get_info(0)[1]
+    ),
+    "statistics_as_a_tree": lambda: (
+        torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] >= 0
+    ),
+    "summary": lambda: "Allocated memory" in torch.cuda.memory_summary(),
+    "short_summary": lambda: isinstance(torch.cuda.memory_summary(device="cuda", abbreviated=True), str),
+    "snapshot": lambda: isinstance(torch.cuda.memory_snapshot(), list),
+    "processes_are_listed": lambda: isinstance(torch.cuda.list_gpu_processes(), str),
+    "backend_of_the_allocator": lambda: torch.cuda.get_allocator_backend() in ("native", "cudaMallocAsync"),
+    "out_of_memory_is_an_error": lambda: issubclass(torch.cuda.OutOfMemoryError, RuntimeError),
+    "fraction_out_of_range": lambda: refusal(
+        lambda: torch.cuda.set_per_process_memory_fraction(2.0), ValueError
+    ),
+    "out_of_memory_is_caught": lambda: refusal(_allocate_64_terabytes, torch.cuda.OutOfMemoryError),
+    "out_of_memory_is_caught_by_its_text": lambda: (
+        "out of memory" in refusal(_allocate_64_terabytes, RuntimeError)
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -22,10 +22,6 @@ def _trained(optimizer_class, **arguments):
     return not torch.equal(before, model.weight)
 
 
-def linear_on_the_device():
-    assert nn.Linear(2, 2, device="cuda").weight.is_cuda
-
-
 def linear_on_the_device_of_a_type():
     layer = nn.Linear(2, 2, device=torch.device("cuda"), dtype=torch.bfloat16)
     assert layer.weight.is_cuda and layer.weight.dtype is torch.bfloat16
@@ -34,15 +30,6 @@ def linear_on_the_device_of_a_type():
 def module_made_in_a_block():
     with torch.device("cuda"):
         assert nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))[1].weight.is_cuda
-
-
-def parameter_of_a_device_tensor():
-    assert nn.Parameter(torch.zeros(2, device="cuda")).is_leaf
-
-
-def parameters_know_their_device():
-    model = nn.Linear(2, 2).cuda()
-    assert next(model.parameters()).device.type == "cuda"
 
 
 def buffers_move_too():
@@ -59,10 +46,6 @@ def convolution_with_channels_last():
     model = nn.Conv2d(3, 4, 3).to("cuda", memory_format=torch.channels_last)
     x = torch.ones(1, 3, 8, 8, device="cuda").to(memory_format=torch.channels_last)
     assert model(x).is_contiguous(memory_format=torch.channels_last)
-
-
-def embedding():
-    assert nn.Embedding(10, 2).cuda()(torch.tensor([1, 2]).cuda()).is_cuda
 
 
 def transformer_layer():
@@ -105,51 +88,15 @@ def packed_sequence_through_a_network():
     assert pad_packed_sequence(output, batch_first=True)[0].is_cuda
 
 
-def padded_sequence():
-    assert pad_sequence([torch.ones(2).cuda(), torch.ones(3).cuda()], batch_first=True).is_cuda
-
-
 def loss_with_weights():
     criterion = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0])).cuda()
     assert criterion(torch.zeros(1, 2, device="cuda"), torch.tensor([1], device="cuda")).is_cuda
-
-
-def one_hot():
-    assert F.one_hot(torch.tensor([1], device="cuda"), 3).is_cuda
 
 
 def clipped_gradients():
     model = nn.Linear(2, 2).cuda()
     model(torch.ones(1, 2).cuda()).sum().backward()
     assert nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True).is_cuda
-
-
-def stochastic_gradient_descent():
-    assert _trained(torch.optim.SGD, momentum=0.9)
-
-
-def stochastic_gradient_descent_fused():
-    assert _trained(torch.optim.SGD, fused=True)
-
-
-def adam():
-    assert _trained(torch.optim.Adam)
-
-
-def adam_for_each():
-    assert _trained(torch.optim.Adam, foreach=True)
-
-
-def adam_fused():
-    assert _trained(torch.optim.Adam, fused=True)
-
-
-def adam_for_graphs():
-    assert _trained(torch.optim.Adam, capturable=True)
-
-
-def adam_w_fused():
-    assert _trained(torch.optim.AdamW, fused=True, weight_decay=0.1)
 
 
 def adam_w_with_a_rate_on_the_device():
@@ -166,10 +113,6 @@ def foreach_is_chosen_on_the_device():
 
     parameters = [torch.zeros(1, device="cuda", requires_grad=True)]
     assert _default_to_fused_or_foreach(parameters, differentiable=False)[1]
-
-
-def averaged_model():
-    assert torch.optim.swa_utils.AveragedModel(nn.Linear(2, 2).cuda(), device="cuda").module.weight.is_cuda
 
 
 def checkpointed():
@@ -240,11 +183,6 @@ def process_started_anew():
     process.join()
 
 
-def data_parallel():
-    model = nn.DataParallel(nn.Linear(2, 2)).cuda()
-    assert model(torch.ones(4, 2).cuda()).shape == (4, 2)
-
-
 def data_parallel_uses_both_devices():
     class Where(nn.Module):
         def forward(self, x):
@@ -273,6 +211,29 @@ def scattered_and_gathered():
 def broadcast():
     copies = torch.cuda.comm.broadcast(torch.ones(2, device="cuda"), [0, 1])
     assert [value.get_device() for value in copies] == [0, 1]
+
+
+EXPRESSIONS = {
+    "parameters_know_their_device": lambda: next(nn.Linear(2, 2).cuda().parameters()).device.type == "cuda",
+    "data_parallel": lambda: nn.DataParallel(nn.Linear(2, 2)).cuda()(torch.ones(4, 2).cuda()).shape == (4, 2),
+    "linear_on_the_device": lambda: nn.Linear(2, 2, device="cuda").weight.is_cuda,
+    "parameter_of_a_device_tensor": lambda: nn.Parameter(torch.zeros(2, device="cuda")).is_leaf,
+    "embedding": lambda: nn.Embedding(10, 2).cuda()(torch.tensor([1, 2]).cuda()).is_cuda,
+    "padded_sequence": lambda: (
+        pad_sequence([torch.ones(2).cuda(), torch.ones(3).cuda()], batch_first=True).is_cuda
+    ),
+    "one_hot": lambda: F.one_hot(torch.tensor([1], device="cuda"), 3).is_cuda,
+    "stochastic_gradient_descent": lambda: _trained(torch.optim.SGD, momentum=0.9),
+    "stochastic_gradient_descent_fused": lambda: _trained(torch.optim.SGD, fused=True),
+    "adam": lambda: _trained(torch.optim.Adam),
+    "adam_for_each": lambda: _trained(torch.optim.Adam, foreach=True),
+    "adam_fused": lambda: _trained(torch.optim.Adam, fused=True),
+    "adam_for_graphs": lambda: _trained(torch.optim.Adam, capturable=True),
+    "adam_w_fused": lambda: _trained(torch.optim.AdamW, fused=True, weight_decay=0.1),
+    "averaged_model": lambda: (
+        torch.optim.swa_utils.AveragedModel(nn.Linear(2, 2).cuda(), device="cuda").module.weight.is_cuda
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -41,7 +41,14 @@ def idioms(subject: str) -> list[str]:
     """Returns the names of the idioms in a file, without importing it."""
     module = ast.parse((FOLDER / f"{subject}.py").read_text(encoding="utf-8"))
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
-    return [node.name for node in functions if not node.name.startswith("_") and not node.decorator_list]
+    tables = [node.value for node in module.body if isinstance(node, ast.Assign)]
+    rows = [
+        ast.literal_eval(key) for table in tables if isinstance(table, ast.Dict) for key in table.keys if key
+    ]
+    return [
+        *(node.name for node in functions if not node.name.startswith("_") and not node.decorator_list),
+        *rows,
+    ]
 
 
 def outcomes(platform: Platform, subject: str, command: list[str] | None = None) -> dict[str, str | None]:

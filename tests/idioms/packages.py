@@ -18,44 +18,15 @@ import torch.cuda
 from idiom import run
 
 
-def module_is_a_module():
-    assert isinstance(torch.cuda, types.ModuleType) and inspect.ismodule(torch.cuda.amp)
+COUNT = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
 
 
-def module_has_its_name():
-    assert torch.cuda.__name__ == "torch.cuda" and torch.cuda.amp.__package__ == "torch.cuda.amp"
-
-
-def module_is_printed():
-    assert repr(torch.cuda).startswith("<module 'torch.cuda' from")
-
-
-def module_has_a_file():
-    assert os.path.exists(torch.cuda.__file__)
-
-
-def module_has_a_doc():
-    assert "CUDA" in torch.cuda.__doc__
-
-
-def module_has_a_path():
-    assert "amp" in {module.name for module in pkgutil.iter_modules(torch.cuda.__path__)}
-
-
-def spec_is_found():
-    assert importlib.util.find_spec("torch.cuda").name == "torch.cuda"
-
-
-def spec_of_a_submodule_is_found():
-    assert importlib.util.find_spec("torch.cuda.amp.autocast_mode") is not None
-
-
-def spec_of_what_is_not_there_is_not_found():
-    assert importlib.util.find_spec("torch.cuda.nothing_of_the_kind") is None
-
-
-def spec_is_that_of_the_module():
-    assert torch.cuda.__spec__.name == "torch.cuda" and torch.cuda.__spec__.origin == torch.cuda.__file__
+def _of_child(code, **variables):
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **variables}, check=True
+    )
+    return done.stdout.split()
 
 
 def what_is_not_there_is_not_imported():
@@ -72,65 +43,9 @@ def what_is_not_there_is_an_attribute_error():
     assert getattr(torch.cuda, "nothing_of_the_kind", None) is None
 
 
-def names_are_listed():
-    assert {"is_available", "Stream", "amp", "memory_allocated"} <= set(dir(torch.cuda))
-
-
-def public_names_are_there():
-    assert all(hasattr(torch.cuda, name) for name in ("Stream", "Event", "device", "synchronize"))
-
-
-def names_are_exported():
-    assert "current_device" in torch.cuda.__all__
-
-
-def help_is_rendered():
-    assert "is_available" in pydoc.render_doc(torch.cuda, renderer=pydoc.plaintext)
-
-
-def help_of_a_function_is_rendered():
-    assert "device_count() -> int" in pydoc.render_doc(torch.cuda.device_count, renderer=pydoc.plaintext)
-
-
-def source_of_the_module():
-    assert "def is_available" in inspect.getsource(torch.cuda)
-
-
-def source_of_a_function():
-    assert inspect.getsource(torch.cuda.synchronize).startswith("def synchronize")
-
-
-def module_of_a_function():
-    assert inspect.getmodule(torch.cuda.current_device) is torch.cuda
-
-
-def signature_of_a_function():
-    assert list(inspect.signature(torch.cuda.set_device).parameters) == ["device"]
-
-
-def signature_of_a_class():
-    assert "enable_timing" in str(inspect.signature(torch.cuda.Event))
-
-
 def name_of_a_function():
     function = torch.cuda.memory_allocated
     assert (function.__name__, function.__module__) == ("memory_allocated", "torch.cuda.memory")
-
-
-def name_of_a_class():
-    assert (torch.cuda.Stream.__name__, torch.cuda.Stream.__module__) == ("Stream", "torch.cuda.streams")
-
-
-def function_is_pickled():
-    assert pickle.loads(pickle.dumps(torch.cuda.is_available)) is torch.cuda.is_available
-
-
-def class_is_pickled():
-    assert pickle.loads(pickle.dumps(torch.cuda.Stream)) is torch.cuda.Stream
-
-
-def class_is_copied():
-    assert copy.deepcopy(torch.cuda.Event) is torch.cuda.Event
 
 
 def class_is_a_class():
@@ -141,10 +56,6 @@ def class_is_a_class():
 def class_or_none_is_a_type():
     assert torch.cuda.Stream | None and torch.autocast | None
     assert torch.Generator | None and torch.device | None
-
-
-def function_is_asked_twice():
-    assert torch.cuda.is_available is torch.cuda.is_available and torch.cuda.Stream is torch.cuda.Stream
 
 
 def function_is_wrapped():
@@ -197,10 +108,6 @@ def modules_are_walked():
     assert torch.cuda.is_available()
 
 
-def variables_of_the_module():
-    assert "is_available" in vars(torch.cuda) and callable(torch.cuda.__dict__["current_device"])
-
-
 def annotations_are_read():
     import typing
 
@@ -209,31 +116,68 @@ def annotations_are_read():
     assert typing.get_type_hints(step)["return"] is torch.cuda.Event
 
 
-def child_process_sees_cuda():
-    code = "import torch; print(torch.cuda.is_available(), torch.zeros(1).cuda().is_cuda)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True"]
-
-
-def child_process_sees_chosen_devices():
-    code = "import torch; print(torch.cuda.device_count())"
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["1"]
-
-
-def child_process_sees_no_devices():
-    code = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["False", "0"]
-
-
-def child_process_chooses_before_torch():
-    choice = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'"
-    code = f"{choice}\nimport torch\nprint(torch.cuda.device_count())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["1"]
+EXPRESSIONS = {
+    "child_process_sees_cuda": lambda: (
+        _of_child(f"{COUNT}; print(torch.zeros(1).cuda().is_cuda)")[::2] == ["True", "True"]
+    ),
+    "child_process_sees_chosen_devices": lambda: _of_child(COUNT, CUDA_VISIBLE_DEVICES="1") == ["True", "1"],
+    "child_process_sees_no_devices": lambda: _of_child(COUNT, CUDA_VISIBLE_DEVICES="") == ["False", "0"],
+    "child_process_chooses_before_torch": lambda: (
+        _of_child(f"import os; os.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{COUNT}") == ["True", "1"]
+    ),
+    "module_is_a_module": lambda: (
+        isinstance(torch.cuda, types.ModuleType) and inspect.ismodule(torch.cuda.amp)
+    ),
+    "module_has_its_name": lambda: (
+        torch.cuda.__name__ == "torch.cuda" and torch.cuda.amp.__package__ == "torch.cuda.amp"
+    ),
+    "module_is_printed": lambda: repr(torch.cuda).startswith("<module 'torch.cuda' from"),
+    "module_has_a_file": lambda: os.path.exists(torch.cuda.__file__),
+    "module_has_a_doc": lambda: "CUDA" in torch.cuda.__doc__,
+    "module_has_a_path": lambda: (
+        "amp" in {module.name for module in pkgutil.iter_modules(torch.cuda.__path__)}
+    ),
+    "spec_is_found": lambda: importlib.util.find_spec("torch.cuda").name == "torch.cuda",
+    "spec_of_a_submodule_is_found": lambda: (
+        importlib.util.find_spec("torch.cuda.amp.autocast_mode") is not None
+    ),
+    "spec_of_what_is_not_there_is_not_found": lambda: (
+        importlib.util.find_spec("torch.cuda.nothing_of_the_kind") is None
+    ),
+    "spec_is_that_of_the_module": lambda: (
+        torch.cuda.__spec__.name == "torch.cuda" and torch.cuda.__spec__.origin == torch.cuda.__file__
+    ),
+    "names_are_listed": lambda: {"is_available", "Stream", "amp", "memory_allocated"} <= set(dir(torch.cuda)),
+    "public_names_are_there": lambda: all(
+        hasattr(torch.cuda, name) for name in ("Stream", "Event", "device", "synchronize")
+    ),
+    "names_are_exported": lambda: "current_device" in torch.cuda.__all__,
+    "help_is_rendered": lambda: "is_available" in pydoc.render_doc(torch.cuda, renderer=pydoc.plaintext),
+    "help_of_a_function_is_rendered": lambda: (
+        "device_count() -> int" in pydoc.render_doc(torch.cuda.device_count, renderer=pydoc.plaintext)
+    ),
+    "source_of_the_module": lambda: "def is_available" in inspect.getsource(torch.cuda),
+    "source_of_a_function": lambda: inspect.getsource(torch.cuda.synchronize).startswith("def synchronize"),
+    "module_of_a_function": lambda: inspect.getmodule(torch.cuda.current_device) is torch.cuda,
+    "signature_of_a_function": lambda: (
+        list(inspect.signature(torch.cuda.set_device).parameters) == ["device"]
+    ),
+    "signature_of_a_class": lambda: "enable_timing" in str(inspect.signature(torch.cuda.Event)),
+    "name_of_a_class": lambda: (
+        (torch.cuda.Stream.__name__, torch.cuda.Stream.__module__) == ("Stream", "torch.cuda.streams")
+    ),
+    "function_is_pickled": lambda: (
+        pickle.loads(pickle.dumps(torch.cuda.is_available)) is torch.cuda.is_available
+    ),
+    "class_is_pickled": lambda: pickle.loads(pickle.dumps(torch.cuda.Stream)) is torch.cuda.Stream,
+    "class_is_copied": lambda: copy.deepcopy(torch.cuda.Event) is torch.cuda.Event,
+    "function_is_asked_twice": lambda: (
+        torch.cuda.is_available is torch.cuda.is_available and torch.cuda.Stream is torch.cuda.Stream
+    ),
+    "variables_of_the_module": lambda: (
+        "is_available" in vars(torch.cuda) and callable(torch.cuda.__dict__["current_device"])
+    ),
+}
 
 
 if __name__ == "__main__":

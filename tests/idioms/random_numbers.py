@@ -2,35 +2,27 @@
 
 import torch
 
-from idiom import run
+from idiom import refusal, run
 
 
-def seeded_draws_repeat():
-    torch.cuda.manual_seed(1)
-    first = torch.rand(3, device="cuda")
-    torch.cuda.manual_seed(1)
-    assert torch.equal(first, torch.rand(3, device="cuda"))
+def _draw():
+    return torch.rand(3, device="cuda")
 
 
-def seeded_all_draws_repeat():
-    torch.cuda.manual_seed_all(2)
-    first = torch.randn(3, device="cuda")
-    torch.cuda.manual_seed_all(2)
-    assert torch.equal(first, torch.randn(3, device="cuda"))
+def _repeats(seed, draw=_draw):
+    seed()
+    first = draw()
+    seed()
+    return torch.equal(first, draw())
 
 
-def seed_of_torch_reaches_the_device():
-    torch.manual_seed(3)
-    first = torch.rand(3, device="cuda")
-    torch.manual_seed(3)
-    assert torch.equal(first, torch.rand(3, device="cuda"))
-
-
-def seed_of_torch_reaches_every_device():
-    torch.manual_seed(3)
-    first = torch.rand(3, device="cuda:1")
-    torch.manual_seed(3)
-    assert torch.equal(first, torch.rand(3, device="cuda:1"))
+def _unmoved_by(block):
+    torch.cuda.manual_seed(6)
+    with block:
+        _draw()
+    first = _draw()
+    torch.cuda.manual_seed(6)
+    return torch.equal(first, _draw())
 
 
 def seed_all_reaches_every_device():
@@ -75,41 +67,6 @@ def states_of_all_devices():
     assert len(states) == torch.cuda.device_count() and torch.equal(first, torch.rand(3, device="cuda"))
 
 
-def fork_rng_restores():
-    torch.cuda.manual_seed(6)
-    with torch.random.fork_rng():
-        torch.rand(3, device="cuda")
-    first = torch.rand(3, device="cuda")
-    torch.cuda.manual_seed(6)
-    assert torch.equal(first, torch.rand(3, device="cuda"))
-
-
-def fork_rng_of_some_devices():
-    torch.cuda.manual_seed(7)
-    with torch.random.fork_rng(devices=[0]):
-        torch.rand(3, device="cuda")
-    first = torch.rand(3, device="cuda")
-    torch.cuda.manual_seed(7)
-    assert torch.equal(first, torch.rand(3, device="cuda"))
-
-
-def fork_rng_of_a_device_type():
-    torch.cuda.manual_seed(8)
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count()), device_type="cuda"):
-        torch.rand(3, device="cuda")
-    first = torch.rand(3, device="cuda")
-    torch.cuda.manual_seed(8)
-    assert torch.equal(first, torch.rand(3, device="cuda"))
-
-
-def generator_on_the_device():
-    assert torch.Generator(device="cuda").device.type == "cuda"
-
-
-def generator_by_position():
-    assert torch.Generator("cuda:0").device == torch.device("cuda:0")
-
-
 def generator_repeats():
     generator = torch.Generator("cuda").manual_seed(9)
     first = torch.rand(3, generator=generator, device="cuda")
@@ -129,15 +86,6 @@ def generator_is_a_generator():
         pass
 
     assert isinstance(Named("cuda"), torch.Generator)
-
-
-def generator_of_the_host_is_refused():
-    try:
-        torch.rand(3, generator=torch.Generator(), device="cuda")
-    except RuntimeError as error:
-        assert "generator" in str(error)
-    else:
-        raise AssertionError("the host's generator drew on the device")
 
 
 def generator_fills_in_place():
@@ -182,8 +130,30 @@ def deterministic_algorithms():
         torch.use_deterministic_algorithms(False)
 
 
-def multinomial_on_the_device():
-    assert torch.multinomial(torch.tensor([0.0, 1.0], device="cuda"), 1).item() == 1
+EXPRESSIONS = {
+    "seeded_draws_repeat": lambda: _repeats(lambda: torch.cuda.manual_seed(1)),
+    "seeded_all_draws_repeat": lambda: _repeats(
+        lambda: torch.cuda.manual_seed_all(2), lambda: torch.randn(3, device="cuda")
+    ),
+    "seed_of_torch_reaches_the_device": lambda: _repeats(lambda: torch.manual_seed(3)),
+    "seed_of_torch_reaches_every_device": lambda: _repeats(
+        lambda: torch.manual_seed(3), lambda: torch.rand(3, device="cuda:1")
+    ),
+    "fork_rng_restores": lambda: _unmoved_by(torch.random.fork_rng()),
+    "fork_rng_of_some_devices": lambda: _unmoved_by(torch.random.fork_rng(devices=[0])),
+    "fork_rng_of_a_device_type": lambda: _unmoved_by(
+        torch.random.fork_rng(devices=range(torch.cuda.device_count()), device_type="cuda")
+    ),
+    "generator_on_the_device": lambda: torch.Generator(device="cuda").device.type == "cuda",
+    "generator_by_position": lambda: torch.Generator("cuda:0").device == torch.device("cuda:0"),
+    "multinomial_on_the_device": lambda: (
+        torch.multinomial(torch.tensor([0.0, 1.0], device="cuda"), 1).item() == 1
+    ),
+    "generator_of_the_host_is_refused": lambda: (
+        "generator"
+        in refusal(lambda: torch.rand(3, generator=torch.Generator(), device="cuda"), RuntimeError)
+    ),
+}
 
 
 if __name__ == "__main__":

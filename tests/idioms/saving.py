@@ -25,6 +25,13 @@ def _saved(value):
     return buffer
 
 
+def _scripted_again(module, **options):
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(module), buffer)
+    buffer.seek(0)
+    return torch.jit.load(buffer, **options)
+
+
 def _tags(buffer):
     with zipfile.ZipFile(buffer) as archive:
         return next(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
@@ -35,48 +42,14 @@ def device_tensor_comes_back():
     assert x.is_cuda and x.tolist() == [0, 1, 2]
 
 
-def device_tensor_comes_back_to_its_device():
-    assert torch.load(_saved(torch.zeros(1, device="cuda:1"))).get_device() == 1
-
-
 def state_of_a_module_comes_back():
     module = nn.Linear(2, 2).cuda()
     nn.Linear(2, 2).cuda().load_state_dict(torch.load(_saved(module.state_dict())))
 
 
-def cuda_checkpoint():
-    assert torch.load(CUDA_CHECKPOINT)["first"].is_cuda
-
-
-def cuda_checkpoint_on_the_second_device():
-    assert torch.load(CUDA_CHECKPOINT)["second"].get_device() == 1
-
-
-def cuda_checkpoint_has_its_values():
-    assert torch.load(CUDA_CHECKPOINT, map_location="cuda:0")["first"].tolist() == [1.0, 2.0]
-
-
 def cuda_checkpoint_to_the_cpu():
     state = torch.load(CUDA_CHECKPOINT, map_location="cpu")
     assert {value.device for value in state.values()} == {torch.device("cpu")}
-
-
-def cuda_checkpoint_to_cuda():
-    state = torch.load(CUDA_CHECKPOINT, map_location="cuda")
-    assert all(value.is_cuda for value in state.values())
-
-
-def cuda_checkpoint_to_a_device():
-    assert torch.load(CUDA_CHECKPOINT, map_location=torch.device("cuda:0"))["second"].get_device() == 0
-
-
-def cuda_checkpoint_to_a_mapping():
-    state = torch.load(CUDA_CHECKPOINT, map_location={"cuda:1": "cuda:0"})
-    assert state["second"].get_device() == 0
-
-
-def cuda_checkpoint_to_a_mapping_upwards():
-    assert torch.load(CUDA_CHECKPOINT, map_location={"cuda:0": "cuda:1"})["first"].get_device() == 1
 
 
 def cuda_checkpoint_to_a_mapping_onto_the_cpu():
@@ -100,29 +73,9 @@ def cuda_checkpoint_to_a_function_that_looks():
     assert sorted(seen) == ["cuda:0", "cuda:1"]
 
 
-def host_checkpoint_to_cuda():
-    assert torch.load(_saved({"x": torch.ones(2)}), map_location="cuda:0")["x"].is_cuda
-
-
-def host_checkpoint_to_the_second_device():
-    assert torch.load(_saved(torch.ones(2)), map_location="cuda:1").get_device() == 1
-
-
-def host_checkpoint_stays_on_the_host():
-    assert not torch.load(_saved(torch.ones(2))).is_cuda
-
-
-def weights_only():
-    assert torch.load(CUDA_CHECKPOINT, map_location="cuda", weights_only=True)["first"].is_cuda
-
-
 def weights_only_with_a_device():
     state = torch.load(_saved({"device": torch.device("cuda:0")}), weights_only=True)
     assert state["device"] == torch.device("cuda:0")
-
-
-def anything():
-    assert torch.load(CUDA_CHECKPOINT, weights_only=False)["first"].is_cuda
 
 
 def memory_mapped():
@@ -137,24 +90,6 @@ def path_with_cuda_in_its_name():
         path = pathlib.Path(folder, "cuda.pt")
         torch.save(torch.ones(1, device="cuda"), str(path))
         assert path.exists() and torch.load(str(path)).is_cuda
-
-
-def key_with_cuda_in_its_name():
-    assert list(torch.load(_saved({"cuda_rng": torch.ones(1), "cuda": 1}))) == ["cuda_rng", "cuda"]
-
-
-def string_cuda_is_data():
-    assert torch.load(_saved({"device": "cuda:0"}))["device"] == "cuda:0"
-
-
-def checkpoint_is_tagged_for_other_machines():
-    tags = _tags(_saved(torch.zeros(1, device="cuda")))
-    assert b"cuda:0" in tags
-
-
-def whole_module():
-    module = torch.load(_saved(nn.Linear(2, 2).cuda()), weights_only=False)
-    assert module.weight.is_cuda
 
 
 def optimizer_state():
@@ -180,49 +115,11 @@ def old_format():
     assert torch.load(buffer).is_cuda
 
 
-def pickled_tensor():
-    assert pickle.loads(pickle.dumps(torch.ones(2, device="cuda"))).is_cuda
-
-
-def pickled_module():
-    assert pickle.loads(pickle.dumps(nn.Linear(2, 2).cuda())).weight.is_cuda
-
-
-def pickled_parameter():
-    assert isinstance(copy.deepcopy(nn.Parameter(torch.ones(1).cuda())), nn.Parameter)
-
-
 def assigned_state():
     with torch.device("meta"):
         module = nn.Linear(2, 2)
     module.load_state_dict(nn.Linear(2, 2).cuda().state_dict(), assign=True)
     assert module.weight.is_cuda
-
-
-def location_tag_of_a_storage():
-    storage = torch.zeros(1, device="cuda").untyped_storage()
-    assert torch.serialization.location_tag(storage) == "cuda:0"
-
-
-def scripted_module_is_loaded_to_cuda():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2)), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer, map_location="cuda").weight.is_cuda
-
-
-def scripted_module_comes_back_to_its_device():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2).cuda()), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer).weight.is_cuda
-
-
-def scripted_module_is_loaded_to_a_device():
-    buffer = io.BytesIO()
-    torch.jit.save(torch.jit.script(nn.Linear(2, 2).cuda()), buffer)
-    buffer.seek(0)
-    assert torch.jit.load(buffer, map_location=torch.device("cpu")).weight.device.type == "cpu"
 
 
 def saved_by_a_child():
@@ -231,6 +128,64 @@ def saved_by_a_child():
         code = f"import torch; torch.save(torch.ones(1).cuda(), {str(path)!r})"
         subprocess.run([sys.executable, "-c", code], check=True)
         assert torch.load(path).is_cuda
+
+
+EXPRESSIONS = {
+    "scripted_module_is_loaded_to_cuda": lambda: (
+        _scripted_again(nn.Linear(2, 2), map_location="cuda").weight.is_cuda
+    ),
+    "scripted_module_comes_back_to_its_device": lambda: (
+        _scripted_again(nn.Linear(2, 2).cuda()).weight.is_cuda
+    ),
+    "scripted_module_is_loaded_to_a_device": lambda: (
+        _scripted_again(nn.Linear(2, 2).cuda(), map_location=torch.device("cpu")).weight.device.type == "cpu"
+    ),
+    "cuda_checkpoint_to_cuda": lambda: all(
+        value.is_cuda for value in torch.load(CUDA_CHECKPOINT, map_location="cuda").values()
+    ),
+    "cuda_checkpoint_to_a_mapping": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location={"cuda:1": "cuda:0"})["second"].get_device() == 0
+    ),
+    "checkpoint_is_tagged_for_other_machines": lambda: (
+        b"cuda:0" in _tags(_saved(torch.zeros(1, device="cuda")))
+    ),
+    "location_tag_of_a_storage": lambda: (
+        torch.serialization.location_tag(torch.zeros(1, device="cuda").untyped_storage()) == "cuda:0"
+    ),
+    "whole_module": lambda: torch.load(_saved(nn.Linear(2, 2).cuda()), weights_only=False).weight.is_cuda,
+    "device_tensor_comes_back_to_its_device": lambda: (
+        torch.load(_saved(torch.zeros(1, device="cuda:1"))).get_device() == 1
+    ),
+    "cuda_checkpoint": lambda: torch.load(CUDA_CHECKPOINT)["first"].is_cuda,
+    "cuda_checkpoint_on_the_second_device": lambda: torch.load(CUDA_CHECKPOINT)["second"].get_device() == 1,
+    "cuda_checkpoint_has_its_values": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location="cuda:0")["first"].tolist() == [1.0, 2.0]
+    ),
+    "cuda_checkpoint_to_a_device": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location=torch.device("cuda:0"))["second"].get_device() == 0
+    ),
+    "cuda_checkpoint_to_a_mapping_upwards": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location={"cuda:0": "cuda:1"})["first"].get_device() == 1
+    ),
+    "host_checkpoint_to_cuda": lambda: (
+        torch.load(_saved({"x": torch.ones(2)}), map_location="cuda:0")["x"].is_cuda
+    ),
+    "host_checkpoint_to_the_second_device": lambda: (
+        torch.load(_saved(torch.ones(2)), map_location="cuda:1").get_device() == 1
+    ),
+    "host_checkpoint_stays_on_the_host": lambda: not torch.load(_saved(torch.ones(2))).is_cuda,
+    "weights_only": lambda: (
+        torch.load(CUDA_CHECKPOINT, map_location="cuda", weights_only=True)["first"].is_cuda
+    ),
+    "anything": lambda: torch.load(CUDA_CHECKPOINT, weights_only=False)["first"].is_cuda,
+    "key_with_cuda_in_its_name": lambda: (
+        list(torch.load(_saved({"cuda_rng": torch.ones(1), "cuda": 1}))) == ["cuda_rng", "cuda"]
+    ),
+    "string_cuda_is_data": lambda: torch.load(_saved({"device": "cuda:0"}))["device"] == "cuda:0",
+    "pickled_tensor": lambda: pickle.loads(pickle.dumps(torch.ones(2, device="cuda"))).is_cuda,
+    "pickled_module": lambda: pickle.loads(pickle.dumps(nn.Linear(2, 2).cuda())).weight.is_cuda,
+    "pickled_parameter": lambda: isinstance(copy.deepcopy(nn.Parameter(torch.ones(1).cuda())), nn.Parameter),
+}
 
 
 if __name__ == "__main__":

@@ -60,59 +60,6 @@ def _maybe(x: torch.Tensor, device: Optional[torch.device] = None) -> torch.Tens
     return x if device is None else x.to(device)
 
 
-def scripted_decorator():
-    assert scripted_when_imported(torch.ones(2)).is_cuda
-
-
-def scripted_factory():
-    assert torch.jit.script(_zeros)().is_cuda
-
-
-def scripted_factory_of_a_device():
-    assert torch.jit.script(_zeros_of_a_device)().get_device() == 0
-
-
-def scripted_move():
-    assert torch.jit.script(_moved)(torch.ones(2)).is_cuda
-
-
-def scripted_move_to_a_device():
-    assert torch.jit.script(_moved_to_a_device)(torch.ones(2)).is_cuda
-
-
-def scripted_cuda():
-    assert torch.jit.script(_moved_by_cuda)(torch.ones(2)).is_cuda
-
-
-def scripted_argument():
-    assert torch.jit.script(_of_a_device)(torch.device("cuda")).is_cuda
-
-
-def scripted_optional_argument():
-    assert torch.jit.script(_maybe)(torch.ones(1), torch.device("cuda")).is_cuda
-
-
-def scripted_branch():
-    assert torch.jit.script(_branch)(torch.ones(1, device="cuda")) == 1
-
-
-def scripted_device_type():
-    assert torch.jit.script(_type)(torch.ones(1, device="cuda")) == "cuda"
-
-
-def scripted_module():
-    assert torch.jit.script(Shift().cuda())(torch.ones(1, 2, device="cuda")).is_cuda
-
-
-def scripted_module_moves():
-    assert torch.jit.script(Shift()).cuda()(torch.ones(1, 2).cuda()).is_cuda
-
-
-def scripted_module_is_frozen():
-    frozen = torch.jit.freeze(torch.jit.script(Shift().cuda().eval()))
-    assert frozen(torch.ones(1, 2, device="cuda")).is_cuda
-
-
 def scripted_module_is_optimized():
     optimized = torch.jit.optimize_for_inference(torch.jit.script(Shift().cuda().eval()))
     assert optimized(torch.ones(1, 2, device="cuda")).is_cuda
@@ -123,13 +70,27 @@ def traced_module():
     assert traced(torch.zeros(1, 2, device="cuda")).is_cuda
 
 
-def traced_move():
-    traced = torch.jit.trace(lambda x: x.cuda() + 1, torch.ones(2))
-    assert traced(torch.zeros(2)).is_cuda
-
-
-def scripting_is_seen():
-    assert not torch.jit.is_scripting() and torch.jit.script(_branch).graph is not None
+EXPRESSIONS = {
+    "scripted_module_is_frozen": lambda: (
+        torch.jit.freeze(torch.jit.script(Shift().cuda().eval()))(torch.ones(1, 2, device="cuda")).is_cuda
+    ),
+    "traced_move": lambda: torch.jit.trace(lambda x: x.cuda() + 1, torch.ones(2))(torch.zeros(2)).is_cuda,
+    "scripted_decorator": lambda: scripted_when_imported(torch.ones(2)).is_cuda,
+    "scripted_factory": lambda: torch.jit.script(_zeros)().is_cuda,
+    "scripted_factory_of_a_device": lambda: torch.jit.script(_zeros_of_a_device)().get_device() == 0,
+    "scripted_move": lambda: torch.jit.script(_moved)(torch.ones(2)).is_cuda,
+    "scripted_move_to_a_device": lambda: torch.jit.script(_moved_to_a_device)(torch.ones(2)).is_cuda,
+    "scripted_cuda": lambda: torch.jit.script(_moved_by_cuda)(torch.ones(2)).is_cuda,
+    "scripted_argument": lambda: torch.jit.script(_of_a_device)(torch.device("cuda")).is_cuda,
+    "scripted_optional_argument": lambda: (
+        torch.jit.script(_maybe)(torch.ones(1), torch.device("cuda")).is_cuda
+    ),
+    "scripted_branch": lambda: torch.jit.script(_branch)(torch.ones(1, device="cuda")) == 1,
+    "scripted_device_type": lambda: torch.jit.script(_type)(torch.ones(1, device="cuda")) == "cuda",
+    "scripted_module": lambda: torch.jit.script(Shift().cuda())(torch.ones(1, 2, device="cuda")).is_cuda,
+    "scripted_module_moves": lambda: torch.jit.script(Shift()).cuda()(torch.ones(1, 2).cuda()).is_cuda,
+    "scripting_is_seen": lambda: not torch.jit.is_scripting() and torch.jit.script(_branch).graph is not None,
+}
 
 
 if __name__ == "__main__":

@@ -9,5 +9,5 @@ if __name__ == "__main__":
     results, *names = sys.argv[1:]
     with open(results, "a", encoding="utf-8") as file:
         for name in names:
-            subject, _, function = name.partition(".")
-            attempt(name, getattr(importlib.import_module(subject), function), file)
+            subject, _, idiom = name.partition(".")
+            attempt(name, vars(importlib.import_module(subject)), idiom, file)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -54,26 +55,14 @@ class Folder:
         )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def morph(
-        self,
-        *arguments: object,
-        interpreter: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
-        given: bytes = b"",
-    ) -> Outcome:
+    def morph(self, *arguments: object, interpreter: Sequence[str] = (), **options: Any) -> Outcome:
         """Run a program under morph, on the CPU."""
-        return self.python(*interpreter, *MORPH, *arguments, environment=environment, given=given)
+        return self.python(*interpreter, *MORPH, *arguments, **options)
 
-    def assert_same(
-        self,
-        *arguments: object,
-        interpreter: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
-        given: bytes = b"",
-    ) -> Outcome:
+    def assert_same(self, *arguments: object, interpreter: Sequence[str] = (), **options: Any) -> Outcome:
         """Assert that the program behaves under morph exactly as under plain Python."""
-        plain = self.python(*interpreter, *arguments, environment=environment, given=given)
-        ours = self.morph(*arguments, interpreter=interpreter, environment=environment, given=given)
+        plain = self.python(*interpreter, *arguments, **options)
+        ours = self.morph(*arguments, interpreter=interpreter, **options)
         assert ours == plain
         return ours
 

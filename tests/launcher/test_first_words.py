@@ -11,7 +11,6 @@ import pytest
 
 from morph import __version__
 from morph.running.launcher.command import main
-from tests.commands import terminal
 from tests.platforms import REPOSITORY
 
 CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
@@ -85,9 +84,3 @@ def test_messages_name_what_was_typed(tmp_path: pathlib.Path) -> None:
         assert run(*start, "--absent").stderr.splitlines()[-1] == f"{name}: error: unknown option --absent"
         assert run(*start, "check", "--help").stdout.startswith(f"usage: {name} check ")
         assert f"\nusage: {name} " in "\n" + run(*start).stderr
-
-
-@pytest.mark.parametrize("words", [(), ("help",)], ids=["alone", "help"])
-def test_it_fits_a_terminal(words: tuple[str, ...]) -> None:
-    shown, _, _ = terminal.run(*words)
-    assert max(map(len, shown.splitlines())) <= terminal.WIDTH

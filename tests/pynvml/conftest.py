@@ -1,12 +1,3 @@
-"""Tests of the served pynvml run inside one process per platform, under morph."""
+"""The fixture of `tests/device`: every test in this folder runs in a process per platform, under morph."""
 
-from __future__ import annotations
-
-import pytest
-
-from tests.worker import Worker
-
-
-@pytest.fixture(autouse=True)
-def everywhere(worker: Worker) -> None:
-    """Adds the worker to the fixtures of every test, which makes the test run in it."""
+from tests.device.conftest import everywhere  # noqa: F401

@@ -1,14 +1,19 @@
-"""A file of CUDA source: its fate on each backend, and what in it the software device does not build."""
+"""CUDA source, notebooks, and what a scan reports for each backend."""
 
 from __future__ import annotations
 
+import json
 import pathlib
 import textwrap
 
 import pytest
 
+from morph.backends.tables import table
 from morph.kernels.extensions import headers
 from morph.source.scan.report import Finding
+from morph.source.scan.scanning import uses_of_file
+from morph.source.scan.statuses import Answer
+from morph.source.scan.uses import Kind
 from tests.scan.test_scanning import scanned
 
 KERNEL = """
@@ -74,3 +79,90 @@ def test_what_is_served_of_a_refused_folder_is_not_refused() -> None:
     assert headers.refused("cub/cub.cuh") is None
     assert headers.refused("cute/atom/mma_atom.hpp") == "cute/"
     assert headers.refused("nccl.h") == "nccl.h"
+
+
+CELLS = [
+    ("markdown", ["`torch.cuda`\n"]),
+    ("code", ["%matplotlib inline\n", "!nvidia-smi -L\n", "import torch\n", "torch.cuda.init()"]),
+    ("code", ["%%bash\n", "echo cuda:0"]),
+    ("code", ["for x in ():\n", "    %time x.cuda()\n", "    x.cuda?\n", "    %load_ext cuda"]),
+    ("code", "y.cuda()\nz.cuda()"),
+]
+
+
+def test_uses_are_on_the_lines_of_the_file(tmp_path: pathlib.Path) -> None:
+    cells = [
+        {"cell_type": kind, "metadata": {"hidden": True, "id": None}, "source": source}
+        for kind, source in CELLS
+    ]
+    file = tmp_path / "notes.ipynb"
+    file.write_text(json.dumps({"cells": cells, "nbformat": 4}, indent=1), encoding="utf-8")
+    found = {(use.place.line, use.name) for use in uses_of_file(file)}
+    lines = file.read_text().splitlines()
+    shell, start, timed, text = (
+        next(number for number, line in enumerate(lines, 1) if word in line)
+        for word in ("nvidia-smi", "init()", "%time", "y.cuda")
+    )
+    assert found == {
+        (shell, "os.system('nvidia-smi -L')"),
+        (start, "torch.cuda.init"),
+        (timed, ".cuda()"),
+        (text, ".cuda()"),
+        (text + 1, ".cuda()"),
+    }
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"worksheets": []}', "{not json}", "\0"])
+def test_what_is_no_notebook(content: str, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "notes.ipynb"
+    file.write_text(content)
+    with pytest.raises(ValueError, match="is not a notebook of version 4"):
+        uses_of_file(file)
+
+
+def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(
+        "import torch\n"
+        "torch.cuda.gds, torch.cuda.Event, torch.cuda.no_such_name\n"
+        "x.device.type == 'cuda'; x.cuda(); {'cuda': 1, 'npu': 2}\n"
+    )
+    answers = {each.use.name: each.answers for each in scanned(file).findings}
+    status = {
+        name: [each.status.value if each.status else each.look for each in answer.values()]
+        for name, answer in answers.items()
+    }
+    names = table.backend_names()
+    assert status["torch.cuda.gds"][names.index("npu")] == "missing"
+    assert dict(zip(names, status["torch.cuda.Event"], strict=True)) == dict.fromkeys(names, "same")
+    assert set(status["torch.cuda.no_such_name"]) == {"missing"}
+    assert dict(zip(names, status[".cuda()"], strict=True)) == {
+        **dict.fromkeys(names, "renamed"),
+        "rocm": "same",
+        "cpu": "same",
+    }
+    compared = [each for each in scanned(file).findings if each.use.kind is Kind.COMPARISON]
+    assert [(each.look, each.differs) for each in compared] == [(False, False)] * 2
+
+
+def worded(answer: Answer) -> str:
+    return f"{answer.status.value if answer.status else None} {answer.note}".strip()
+
+
+def test_answers_about_variables_say_what_they_become(tmp_path: pathlib.Path) -> None:
+    names = ("CUDA_VISIBLE_DEVICES", "PYTORCH_CUDA_ALLOC_CONF", "CUDA_LAUNCH_BLOCKING")
+    file = tmp_path / "program.py"
+    file.write_text("import os\n" + "".join(f"os.environ['{name}'] = '1'\n" for name in names))
+    answers = {each.use.name: each.answers for each in scanned(file).findings}
+    backends = ("npu", "mlu", "rocm")
+    said = {backend: [worded(answers[name][backend]) for name in names] for backend in backends}
+    no_variable = "noop the vendor documents no variable that makes launches wait"
+    assert said == {
+        "npu": [
+            "renamed ASCEND_RT_VISIBLE_DEVICES",
+            "renamed PYTORCH_NPU_ALLOC_CONF",
+            "renamed ASCEND_LAUNCH_BLOCKING",
+        ],
+        "mlu": ["renamed MLU_VISIBLE_DEVICES", "renamed PYTORCH_MLU_ALLOC_CONF", no_variable],
+        "rocm": ["same", "same", "renamed HIP_LAUNCH_BLOCKING"],
+    }

@@ -12,11 +12,12 @@ from tests.worker import Worker
 
 
 @pytest.fixture
-def engaged(vendor_worker: Worker, platform: Platform) -> Iterator[None]:
-    """The native seam, engaged in the worker for the duration of a test."""
-    vendor_worker.call(engaging.engage, {"device_type": platform.device_type})
+def engaged(vendor_worker: Worker, platform: Platform, request: pytest.FixtureRequest) -> Iterator[None]:
+    """A seam, engaged in the worker for the duration of a test: the native one, or one that a test names."""
+    kind = getattr(request, "param", "native")
+    vendor_worker.call(engaging.engage, {"kind": kind, "device_type": platform.device_type})
     yield
-    vendor_worker.call(engaging.disengage, {})
+    vendor_worker.call(engaging.disengage, {"kind": kind})
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from morph.device.seam import Seam, open_seam
+from morph.device.seam.small import PythonSeam
 
 
 @functools.cache
@@ -15,11 +16,20 @@ def seam() -> Seam:
     return opened
 
 
-def engage(device_type: str) -> None:
-    """Engages the seam."""
-    seam().engage(device_type)
+@functools.cache
+def python_seam() -> PythonSeam:
+    """Returns a seam in Python, which is used where there is no compiler."""
+    return PythonSeam()
 
 
-def disengage() -> None:
-    """Disengages the seam."""
-    seam().disengage()
+SEAMS = {"native": seam, "python": python_seam}
+
+
+def engage(kind: str, device_type: str) -> None:
+    """Engages a seam."""
+    SEAMS[kind]().engage(device_type)
+
+
+def disengage(kind: str) -> None:
+    """Disengages a seam."""
+    SEAMS[kind]().disengage()

@@ -1,4 +1,4 @@
-"""`disengage` puts back every pointer, registration and kernel."""
+"""`disengage` puts back every pointer, registration and kernel, and the seam in Python everything too."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from morph.device.seam.small import PythonSeam
 from tests.seam.engaging import seam
 
 pytestmark = [
@@ -132,3 +133,43 @@ def test_half_an_engagement_is_undone(device_type: str) -> None:
         library._destroy()  # type: ignore[no-untyped-call]
     seam().engage(device_type)
     seam().disengage()
+
+
+def changed() -> list[object]:
+    attributes = [vars(torch.Tensor).get("cuda"), vars(torch.Tensor).get("is_cuda"), torch.cuda._lazy_init]
+    return [attributes, *map(torch._C._dispatch_dump, torch._C._dispatch_get_all_op_names())]
+
+
+def test_a_kernel_written_in_python_is_left_alone(device_type: str) -> None:
+    seam, library = PythonSeam(), torch.library.Library("seam_small", "FRAGMENT")
+    library.define("place(Tensor tensor, Device device) -> Tensor")
+    library.impl("place", lambda tensor, device: tensor.to(device), "CUDA")
+    kernels = torch._C._dispatch_dump("seam_small::place")
+    seam.engage(device_type)
+    try:
+        assert torch._C._dispatch_dump("seam_small::place") == kernels
+    finally:
+        seam.disengage()
+        library._destroy()
+
+
+def test_disengage_puts_everything_back(device_type: str) -> None:
+    before = changed()
+    seam = PythonSeam()
+    for _ in range(3):
+        seam.engage(device_type)
+        seam.engage(device_type)
+        assert changed() != before
+        seam.disengage()
+        seam.disengage()
+    assert changed() == before
+
+
+def test_counts(device_type: str) -> None:
+    seam = PythonSeam()
+    seam.engage(device_type)
+    try:
+        torch.zeros(2, device="cuda")
+        assert seam.caught() == {"aten::empty.memory_format": 1}
+    finally:
+        seam.disengage()

@@ -37,6 +37,7 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "pool": lambda a, b: F.max_pool2d(a.view(1, 1, 4, 5), 2) + F.avg_pool2d(b.view(1, 1, 4, 5), 2),
     "interpolate": lambda a, b: F.interpolate(a.view(1, 1, 4, 5), scale_factor=2, mode="bilinear"),
     "cross_entropy": lambda a, b: F.cross_entropy(a, b.argmax(1)),
+    "embedding": lambda a, b: F.embedding(b[:, :4].argmax(1), a),
     "attention": lambda a, b: F.scaled_dot_product_attention(a[None], b[None], a[None] * b[None]),
     "fft": lambda a, b: torch.fft.fft(a).abs() + b,
     "complex": lambda a, b: torch.view_as_complex(b[:, :4].contiguous().view(4, 2, 2)).real * a.sum(),

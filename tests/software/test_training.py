@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("vendor_worker")
 
 
 class Recurrent(nn.Module):
-    def __init__(self, kind: type[nn.LSTM] | type[nn.GRU]) -> None:
+    def __init__(self, kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]) -> None:
         super().__init__()
         self.inner = kind(5, 8, num_layers=2, bidirectional=True, batch_first=True)
         self.head = nn.Linear(16, 2)
@@ -38,6 +38,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     ),
     "lstm": (lambda: Recurrent(nn.LSTM), (4, 6, 5)),
     "gru": (lambda: Recurrent(nn.GRU), (4, 6, 5)),
+    "rnn": (lambda: Recurrent(nn.RNN), (4, 6, 5)),
 }
 OPTIMIZERS: dict[str, Callable[[nn.Module], torch.optim.Optimizer]] = {
     "sgd": lambda model: torch.optim.SGD(model.parameters(), 0.1, momentum=0.9),

@@ -1,12 +1,15 @@
-"""Comparing recorded surfaces: what was added, removed and changed, as text and as JSON."""
+"""Recorded surfaces, read by dotted name, and what was added, removed and changed between two."""
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import pathlib
 
 import pytest
+import torch
 
+from morph.backends import resolve
 from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from morph.running.launcher.command import main
@@ -108,3 +111,75 @@ def test_a_file_that_is_no_surface_is_one_line(
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"morph: {path} is not a recorded surface: ")
+
+
+def test_names_and_signatures_are_found() -> None:
+    surface = surfaces.load("torch_npu-2.13.0")
+    assert (surface.package, surface.version, surface.module) == ("torch_npu", "2.13.0", "torch.npu")
+    assert surface.signature("torch.npu.get_device_name") == "(device_name=None)"
+    assert surface.signature("torch.npu.Stream.wait_event") == "(self, event)"
+    assert surface.signature("torch.npu.Stream.npu_stream") is None
+    assert surface.has("torch.npu.Stream.npu_stream")
+    assert not surface.has("torch.npu.get_arch_list")
+    assert surface.classes["torch.npu.streams.Stream"].home == "torch.npu.Stream"
+
+
+def test_an_unknown_surface_names_those_there_are() -> None:
+    with pytest.raises(surfaces.UnknownSurfaceError, match="'torch_npu-1'; there are torch_"):
+        surfaces.load("torch_npu-1")
+
+
+def test_a_surface_is_written_as_it_was_read() -> None:
+    for file in importlib.resources.files("morph.aliases.surfaces").iterdir():
+        if file.name.endswith(".json"):
+            text = file.read_text(encoding="utf-8")
+            assert surfaces.dumps(surfaces.load(file.name.removesuffix(".json"))) == text
+
+
+def test_all_surfaces_together_are_small() -> None:
+    folder = importlib.resources.files("morph.aliases.surfaces")
+    sizes = [len(each.read_bytes()) for each in folder.iterdir() if each.name.endswith(".json")]
+    assert sum(sizes) < 600 << 10  # four modules, eight releases of each
+
+
+def test_recorded_cuda_names_are_this_torchs() -> None:
+    surface = surfaces.load("torch_cuda-2.13.0")
+    if not torch.__version__.startswith(surface.version):
+        pytest.skip(f"torch {torch.__version__} is another release")
+    for module in surface.modules - {"torch.cuda.gds"}:
+        assert resolve(module) is not None
+    missing = [name for name in surface.functions if not _exists(name)]
+    assert not missing
+
+
+def _exists(name: str) -> bool:
+    try:
+        return resolve(name) is not None
+    except AttributeError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("torch", "nearest"),
+    [
+        ("2.13.0+cpu", "2.13.0"),
+        ("2.7.1+cu126", "2.7.1.post11"),
+        ("2.12.1", "2.12.0.post3"),
+        ("2.15.0", "2.14.0"),
+        ("2.6.0", "2.7.1.post11"),
+        (None, "2.13.0"),
+    ],
+)
+def test_the_surface_nearest_to_the_installed_torch(
+    monkeypatch: pytest.MonkeyPatch, torch: str | None, nearest: str
+) -> None:
+    monkeypatch.setattr(surfaces, "_torch", lambda: torch)
+    assert surfaces.load_nearest("torch_npu-2.13.0").version == nearest
+    assert surfaces.load_nearest("torch_mlu-1.33.1").version == "1.33.1"
+
+
+def test_each_line_of_torch_and_of_torch_npu_is_recorded() -> None:
+    lines = [(2, minor) for minor in range(7, 15)]
+    for module in ("torch_cuda", "torch_cpu", "torch_xpu", "torch_npu"):
+        recorded = map(surfaces.load, surfaces.releases(module))
+        assert sorted(surfaces.release(each.version) for each in recorded) == lines

@@ -1,9 +1,10 @@
-"""Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast."""
+"""Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast, hooks."""
+
+from __future__ import annotations
 
 import io
 import pathlib
-import subprocess
-import sys
+import threading
 
 import pytest
 import torch
@@ -20,27 +21,6 @@ def saved(value, **options):
     torch.save(value, file, **options)
     file.seek(0)
     return file
-
-
-def test_checkpoints_name_their_device():
-    model = nn.Linear(2, 2).cuda()
-    file = saved(model.state_dict())
-    assert b"cuda:0" in file.getvalue()
-    places = [(None, "cuda:0"), ("cpu", "cpu"), ("cuda:1", "cuda:1"), ({"cuda:0": "cuda:1"}, "cuda:1")]
-    places += [(torch.device("cuda"), "cuda:0"), (lambda storage, where: storage.cuda(1), "cuda:1")]
-    for where, device in places:
-        file.seek(0)
-        loaded = torch.load(file, map_location=where, weights_only=not callable(where))
-        assert str(loaded["weight"].device) == device
-        torch.testing.assert_close(loaded["weight"].cpu(), model.weight.detach().cpu())
-    assert torch.load(saved(torch.ones(2).cuda(), _use_new_zipfile_serialization=False)).is_cuda
-
-
-def test_checkpoints_load_without_morph(tmp_path):
-    torch.save({"x": torch.ones(2, device="cuda:1")}, tmp_path / "x.pt")
-    program = "import torch, sys; x = torch.load(sys.argv[1], map_location='cpu')['x']; assert x.sum() == 2"
-    command = [sys.executable, "-S", "-c", f"import sys; sys.path = {sys.path!r}\n{program}"]
-    subprocess.run([*command, str(tmp_path / "x.pt")], check=True, env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
 
 
 def test_checkpoints_of_more_devices_are_refused():
@@ -176,3 +156,13 @@ def test_autocast_has_cudas_dtype_and_lists():
         assert (a @ a).dtype is torch.bfloat16
     with torch.autocast("cpu"):
         assert (a @ a).dtype is torch.float32
+
+
+def test_hooks_run_in_the_thread_that_calls_backward() -> None:
+    weight = torch.ones(2, device="cuda", requires_grad=True)
+    threads = []
+    weight.register_hook(lambda grad: threads.append(threading.get_ident()))
+    (weight * 2).sum().backward()
+    assert threads == [threading.get_ident()]
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [2, 2]

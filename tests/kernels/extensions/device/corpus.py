@@ -45,13 +45,14 @@ def _build(source: pathlib.Path, folder: pathlib.Path) -> str:
     )
 
 
-def call(name: str, function: str, *arguments: Any) -> None:
-    """Call a function of the corpus with tensors, as their addresses, and integers."""
+def call(name: str, function: str, *arguments: Any) -> int:
+    """Call a function of the corpus with tensors, as their addresses, and integers; return its status."""
     words = [
         ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_int(each)
         for each in arguments
     ]
-    getattr(library(name), function)(*words)
+    status: int = getattr(library(name), function)(*words)
+    return status
 
 
 def cuda(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

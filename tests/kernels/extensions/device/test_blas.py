@@ -5,7 +5,7 @@ import ctypes
 import pytest
 import torch
 
-from tests.kernels.extensions.device.corpus import library
+from tests.kernels.extensions.device.corpus import call, library
 
 NORMAL, TRANSPOSED, ADJOINT = 0, 1, 2
 KINDS = {"S": torch.float32, "D": torch.float64, "H": torch.float16, "Z": torch.complex128}
@@ -19,15 +19,6 @@ MIXED = {  # by the types of the factors and of the result: CUDA's numbers, and 
     (torch.int8, torch.int32): (3, 10, 72),
 }
 SUPPORTED, INVALID, NOT_SUPPORTED = 0, 7, 15
-
-
-def call(function, *arguments):
-    """Call a function of the source with tensors, as their addresses, and integers; return its status."""
-    words = [
-        ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_int(each)
-        for each in arguments
-    ]
-    return getattr(library("blas"), function)(*words)
 
 
 def matrix(rows, columns, dtype=torch.float64, *, transposed=False):
@@ -53,7 +44,7 @@ def test_products(kind, ops):
     right = b.conj() if ops[1] == ADJOINT else b
     expected = (0.5 * a.to(wide) @ right.to(wide) + 2 * c.to(wide)).to(dtype)
     sizes = (5, 3, 4, factors, a, leading(a), b, leading(b), c, leading(c))
-    assert call("multiply", ord(kind), *ops, *sizes) == SUPPORTED
+    assert call("blas", "multiply", ord(kind), *ops, *sizes) == SUPPORTED
     torch.testing.assert_close(c, expected)
 
 
@@ -64,21 +55,24 @@ def test_products_of_each_type(types):
     factors = torch.tensor([2, 1], dtype={70: torch.float64, 72: torch.int32}.get(kinds[2], torch.float32))
     expected = (2 * (a.double() @ b.double()) + 3).to(types[1])
     operands = (6, 7, 5, factors, factors[1:], a, 8, b, 7, c, 6)
-    assert call("multiply_mixed", *kinds, *operands) == SUPPORTED
+    assert call("blas", "multiply_mixed", *kinds, *operands) == SUPPORTED
     torch.testing.assert_close(c, expected)
-    assert call("multiply_mixed", 14, 2, 68, *operands) == NOT_SUPPORTED
+    assert call("blas", "multiply_mixed", 14, 2, 68, *operands) == NOT_SUPPORTED
 
 
 def test_a_factor_of_zero_reads_nothing():
     a, c = torch.full((4, 4), float("nan")).cuda(), torch.full((4, 4), float("nan")).cuda()
     sizes = (4, 4, 4, torch.zeros(2), a, 4, a, 4, c, 4)
-    assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
+    assert call("blas", "multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
     assert torch.equal(c, torch.zeros(4, 4).cuda())
 
 
 def test_a_product_that_does_not_fit_is_refused():
     a = torch.zeros(4, 4).cuda()
-    assert call("multiply", ord("S"), NORMAL, NORMAL, 4, 4, 4, torch.ones(2), a, 3, a, 4, a, 4) == INVALID
+    assert (
+        call("blas", "multiply", ord("S"), NORMAL, NORMAL, 4, 4, 4, torch.ones(2), a, 3, a, 4, a, 4)
+        == INVALID
+    )
     text = library("blas").text
     text.restype = ctypes.c_char_p
     assert text(INVALID) == b"CUBLAS_STATUS_INVALID_VALUE"
@@ -87,7 +81,7 @@ def test_a_product_that_does_not_fit_is_refused():
 def test_batches():
     a, b = torch.randn(3, 4, 4).cuda(), torch.randn(3, 4, 4).cuda()
     results = torch.full((2, 3, 4, 4), float("nan")).cuda()
-    assert call("multiply_batches", 4, 3, a, b, results[0], results[1]) == SUPPORTED
+    assert call("blas", "multiply_batches", 4, 3, a, b, results[0], results[1]) == SUPPORTED
     torch.testing.assert_close(results, torch.stack([(a.mT @ b).mT] * 2))
 
 
@@ -97,10 +91,10 @@ def test_a_matrix_and_vectors(step):
     of = x[: 5 * abs(step) : abs(step)], y[: 4 * abs(step) : abs(step)]
     there = [each.flip(0) if step < 0 else each for each in of]
     product, outer = 0.5 * a.mT @ there[0] + 2 * there[1], a + 0.5 * torch.outer(*there)
-    assert call("add_outer", 5, 4, x, step, y, step, a, 7) == SUPPORTED
+    assert call("blas", "add_outer", 5, 4, x, step, y, step, a, 7) == SUPPORTED
     torch.testing.assert_close(a, outer)
     a -= 0.5 * torch.outer(*there)
-    assert call("multiply_vector", TRANSPOSED, 5, 4, a, 7, x, step, y, step) == SUPPORTED
+    assert call("blas", "multiply_vector", TRANSPOSED, 5, 4, a, 7, x, step, y, step) == SUPPORTED
     torch.testing.assert_close(of[1], product.flip(0) if step < 0 else product)
 
 
@@ -116,16 +110,16 @@ def test_triangles(side, fill, op, diagonal):
     if diagonal:
         triangle = triangle - triangle.diag().diag() + torch.eye(size).cuda()
     triangle, right = triangle.mT if op else triangle, 0.5 * b
-    assert call("solve", side, fill, op, diagonal, 5, 3, a, size + 2, b, 7) == SUPPORTED
+    assert call("blas", "solve", side, fill, op, diagonal, 5, 3, a, size + 2, b, 7) == SUPPORTED
     torch.testing.assert_close(b @ triangle if side else triangle @ b, right)
 
 
 def test_sums_of_matrices():
     a, b, c = matrix(5, 4, transposed=True), matrix(5, 4), matrix(5, 4)
-    assert call("add_matrices", TRANSPOSED, NORMAL, 5, 4, a, leading(a), b, 7, c, 7) == SUPPORTED
+    assert call("blas", "add_matrices", TRANSPOSED, NORMAL, 5, 4, a, leading(a), b, 7, c, 7) == SUPPORTED
     torch.testing.assert_close(c, 0.5 * a + 2 * b)
     expected = 0.5 * c + 2 * b
-    assert call("add_matrices", NORMAL, NORMAL, 5, 4, c, 7, b, 7, c, 7) == SUPPORTED
+    assert call("blas", "add_matrices", NORMAL, NORMAL, 5, 4, c, 7, b, 7, c, 7) == SUPPORTED
     torch.testing.assert_close(c, expected)
 
 
@@ -133,17 +127,17 @@ def test_vectors():
     x, y, z = torch.randn(30).cuda(), torch.randn(20).cuda(), torch.zeros(10).cuda()
     results, places = torch.zeros(3).cuda(), torch.zeros(2, dtype=torch.int32).cuda()
     a, b = x[::3], y[::2]
-    assert call("reduce", 10, x, 3, y, 2, results, places) == SUPPORTED
+    assert call("blas", "reduce", 10, x, 3, y, 2, results, places) == SUPPORTED
     torch.testing.assert_close(results, torch.stack([a @ b, a.norm(), a.abs().sum()]))
     assert places.tolist() == [1 + int(a.abs().argmax()), 1 + int(a.abs().argmin())]
     expected = b + 2 * a, 3 * a
-    assert call("update", 10, x, 3, y, 2, z) == SUPPORTED
+    assert call("blas", "update", 10, x, 3, y, 2, z) == SUPPORTED
     torch.testing.assert_close((a, b, z), (expected[0], expected[1], expected[1]))
 
 
 def test_handles():
     found = torch.zeros(3, dtype=torch.int32)
-    assert call("handles", found) == SUPPORTED
+    assert call("blas", "handles", found) == SUPPORTED
     assert found.tolist() == [5, 2, 0]
 
 
@@ -151,7 +145,7 @@ def test_autocast_does_not_reach_a_librarys_product():
     a, c = torch.randn(8, 8).cuda(), torch.zeros(8, 8).cuda()
     sizes = (8, 8, 8, torch.tensor([1.0, 0]), a, 8, a, 8, c, 8)
     with torch.autocast("cpu"), torch.autocast("cuda"):
-        assert call("multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
+        assert call("blas", "multiply", ord("S"), NORMAL, NORMAL, *sizes) == SUPPORTED
     torch.testing.assert_close(c.mT, a.mT @ a.mT)
 
 
@@ -162,5 +156,5 @@ def test_a_graph_refuses_a_call_that_it_would_not_hold():
         pytest.raises(RuntimeError, match="previous error during capture"),
         torch.cuda.graph(torch.cuda.CUDAGraph()),
     ):
-        refused.append(call("multiply", ord("S"), NORMAL, NORMAL, *sizes))
+        refused.append(call("blas", "multiply", ord("S"), NORMAL, NORMAL, *sizes))
     assert refused == [13]  # CUBLAS_STATUS_EXECUTION_FAILED

@@ -1,4 +1,4 @@
-"""Shared memory and barriers, compared with torch."""
+"""Shared memory, barriers, shuffles, votes, cooperative groups and the subset of CUB, compared with torch."""
 
 import torch
 
@@ -49,3 +49,80 @@ def test_barriers_that_count():
     out = torch.empty(3, device="cuda", dtype=torch.int32)
     call("blocks", "launch_counted", values, out)
     assert out.tolist() == [int((values > 5).sum()), 1, 1]
+
+
+def integers(*shape):
+    return torch.empty(*shape, device="cuda", dtype=torch.int32)
+
+
+def test_sum_by_shuffles():
+    values, out = cuda(1000), torch.zeros(1, device="cuda")
+    call("warps", "launch_block_sum", values, out, 1000)
+    torch.testing.assert_close(out[0], values.sum())
+
+
+def test_each_shuffle_and_vote():
+    lanes, out = torch.arange(32), integers(8, 32)
+    values = lanes + 20
+    call("warps", "launch_shuffles", values.int().cuda(), out)
+    source, odd = lanes // 8 * 8 + 3, sum(1 << i for i in range(32) if i % 2)
+    down = torch.where(lanes % 16 == 15, lanes, lanes + 1)
+    expected = [values[source], values[(lanes - 2).clamp(0)], values[down], values[lanes ^ 5]]
+    expected[1][:2] = values[:2]
+    found = out.cpu().long()
+    assert torch.equal(found[:4], torch.stack(expected))
+    assert set(found[4].tolist()) == {odd - (1 << 32)}
+    assert set(found[5].tolist()) == {3}
+    masks = [sum(1 << i for i in range(32) if (i + 20) % 4 == v % 4) for v in values.tolist()]
+    assert [mask & 0xFFFFFFFF for mask in found[6].tolist()] == masks
+    assert set(found[7].tolist()) == {51}
+
+
+def test_halves_of_a_warp_that_go_different_ways():
+    values, out = torch.arange(32), integers(64)
+    call("warps", "launch_divergent", values.int().cuda(), out)
+    low = values[:16].clone()
+    low[:8] += values[8:16]
+    low[8:] += values[8:16]
+    shifted = torch.cat([low[4:], low[12:]])
+    expected = torch.cat([31 - values[16:], low + shifted])
+    assert torch.equal(out[:32].cpu().long(), expected)
+    assert set(out[32::3].tolist()[:11]) == {11}
+
+
+def test_tiles_of_a_block():
+    values, out = torch.arange(64), torch.zeros(65, device="cuda", dtype=torch.int32)
+    call("warps", "launch_tiles", values.int().cuda(), out)
+    tiles = values.view(8, 8)
+    expected = (tiles.sum(1, keepdim=True) + tiles[:, :1]).expand(8, 8).reshape(-1)
+    assert torch.equal(out[:64].cpu().long(), expected)
+    assert int(out[64]) == 32
+
+
+def test_scan_load_store_and_reduction_of_a_block():
+    values = torch.arange(128, device="cuda", dtype=torch.int32) * 7 % 31
+    out, total = torch.empty_like(values), torch.empty(1, device="cuda", dtype=torch.int32)
+    call("collectives", "launch_scan", values, out, total)
+    assert torch.equal(out.long(), values.cumsum(0))
+    assert int(total) == int(values[::4].sum())
+
+
+def test_reduction_of_a_warp():
+    values, out = cuda(64), torch.empty(2, device="cuda")
+    call("collectives", "launch_warps", values, out)
+    assert torch.equal(out, values.view(2, 32).amax(1))
+
+
+def test_sort_of_the_device():
+    keys, values = cuda(300), torch.arange(300, device="cuda", dtype=torch.int32)
+    sorted_keys, order = torch.empty_like(keys), torch.empty_like(values)
+    call("collectives", "device_sort", keys, sorted_keys, values, order, 300)
+    expected, indices = keys.sort(stable=True)
+    assert torch.equal(sorted_keys, expected)
+    assert torch.equal(order.long(), indices)
+
+
+def test_sum_of_the_device():
+    values, out = cuda(300), torch.empty(1, device="cuda")
+    call("collectives", "device_sum", values, out, 300)
+    torch.testing.assert_close(out[0], values.sum())

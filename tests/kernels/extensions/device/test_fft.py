@@ -1,22 +1,11 @@
 """cuFFT in an extension, compared with torch: neither direction is divided by the number of values."""
 
-import ctypes
-
 import pytest
 import torch
 
-from tests.kernels.extensions.device.corpus import library
+from tests.kernels.extensions.device.corpus import call
 
 FORWARD, INVERSE = -1, 1
-
-
-def call(function, *arguments):
-    """Call a function of the source with tensors, as their addresses, and integers; return its status."""
-    words = [
-        ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_int(each)
-        for each in arguments
-    ]
-    return getattr(library("fft"), function)(*words)
 
 
 @pytest.mark.parametrize("direction", [FORWARD, INVERSE])
@@ -24,9 +13,9 @@ def test_lines(direction):
     x = torch.randn(3, 12, dtype=torch.complex64).cuda()
     expected = torch.fft.fft(x) if direction == FORWARD else torch.fft.ifft(x, norm="forward")
     out = torch.zeros_like(x)
-    assert call("lines", 12, 3, direction, x, out) == 0
+    assert call("fft", "lines", 12, 3, direction, x, out) == 0
     torch.testing.assert_close(out, expected)
-    assert call("lines", 12, 3, direction, x, x) == 0
+    assert call("fft", "lines", 12, 3, direction, x, x) == 0
     torch.testing.assert_close(x, expected)
 
 
@@ -34,7 +23,7 @@ def test_lines(direction):
 def test_wide_planes(direction):
     x = torch.randn(6, 10, dtype=torch.complex128).cuda()
     out = torch.zeros_like(x)
-    assert call("wide_planes", 6, 10, direction, x, out) == 0
+    assert call("fft", "wide_planes", 6, 10, direction, x, out) == 0
     expected = torch.fft.fft2(x) if direction == FORWARD else torch.fft.ifft2(x, norm="forward")
     torch.testing.assert_close(out, expected)
 
@@ -43,18 +32,18 @@ def test_wide_planes(direction):
 def test_real_numbers_there_and_back(last):
     x = torch.randn(4, 6, last).cuda()
     out, again = torch.zeros(4, 6, last // 2 + 1, dtype=torch.complex64).cuda(), torch.zeros_like(x)
-    assert call("there", 4, 6, last, x, out) == 0
+    assert call("fft", "there", 4, 6, last, x, out) == 0
     torch.testing.assert_close(out, torch.fft.rfftn(x))
-    assert call("back", 4, 6, last, out, again) == 0
+    assert call("fft", "back", 4, 6, last, out, again) == 0
     torch.testing.assert_close(again, x * x.numel(), rtol=1e-5, atol=1e-3)
 
 
 def test_real_numbers_in_place():
     x = torch.zeros(4, 6, 10).cuda()
     numbers = x[..., :8].normal_().clone()
-    assert call("there", 4, 6, 8, x, x) == 0
+    assert call("fft", "there", 4, 6, 8, x, x) == 0
     torch.testing.assert_close(torch.view_as_complex(x.view(4, 6, 5, 2)), torch.fft.rfftn(numbers))
-    assert call("back", 4, 6, 8, x, x) == 0
+    assert call("fft", "back", 4, 6, 8, x, x) == 0
     torch.testing.assert_close(x[..., :8], numbers * numbers.numel(), rtol=1e-5, atol=1e-3)
 
 
@@ -62,7 +51,7 @@ def test_strides():
     whole = torch.randn(2, 7, 9, 3, dtype=torch.float64).cuda()
     x, again = whole[:, :5, :8, 0], torch.zeros_like(whole)
     out = torch.zeros(2, 5, 5, dtype=torch.complex128).cuda()
-    assert call("strided", 5, 8, 7, 9, 3, 2, whole, out, again) == 0
+    assert call("fft", "strided", 5, 8, 7, 9, 3, 2, whole, out, again) == 0
     torch.testing.assert_close(out, torch.fft.rfft2(x))
     torch.testing.assert_close(again[:, :5, :8, 0], x * 40)
     again[:, :5, :8, 0] = 0
@@ -70,5 +59,5 @@ def test_strides():
 
 
 def test_errors():
-    assert call("wrong_type", torch.zeros(8, dtype=torch.complex64).cuda()) == 3  # CUFFT_INVALID_TYPE
-    assert call("lines", 0, 1, FORWARD, torch.zeros(1), torch.zeros(1)) == 8  # CUFFT_INVALID_SIZE
+    assert call("fft", "wrong_type", torch.zeros(8, dtype=torch.complex64).cuda()) == 3  # CUFFT_INVALID_TYPE
+    assert call("fft", "lines", 0, 1, FORWARD, torch.zeros(1), torch.zeros(1)) == 8  # CUFFT_INVALID_SIZE

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 pytestmark = pytest.mark.platforms("cpu")
+on_ascend_too = pytest.mark.platforms("cpu", "npu")
 H2D, D2H, D2D, ANY = 1, 2, 3, 4
 MANAGED = 3
 
@@ -18,6 +19,7 @@ class Attributes(ctypes.Structure):
 
 
 def runtime(name="libcudart.so.12"):
+    torch.zeros(1, device="cuda")  # a vendor's package sets its runtime up at its first use
     library = ctypes.CDLL(name)
     library.cudaGetErrorString.restype = library.cudaGetErrorName.restype = c_char_p
     for name, types in {
@@ -38,6 +40,7 @@ def taken(library, size):
     return pointer
 
 
+@on_ascend_too
 def test_memory_is_the_devices_beside_torchs_caches():
     library, (free, total) = runtime(), torch.cuda.mem_get_info()
     allocated, reserved = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
@@ -61,6 +64,7 @@ def test_memory_that_is_not_there_is_refused_to_both():
     library.cudaFree(pointer)
 
 
+@on_ascend_too
 def test_copies_between_host_device_and_a_tensor():
     library = runtime()
     numbers = torch.arange(256, dtype=torch.int32)
@@ -68,7 +72,7 @@ def test_copies_between_host_device_and_a_tensor():
     assert library.cudaMemcpy(pointer, numbers.data_ptr(), 1024, H2D) == 0
     assert library.cudaMemcpy(tensor.data_ptr(), pointer, 1024, D2D) == 0
     assert torch.equal(tensor.cpu(), numbers)
-    assert library.cudaMemset(tensor.data_ptr(), 0, 512) == 0
+    assert library.cudaMemset(tensor.data_ptr(), 0, 512) == library.cudaDeviceSynchronize() == 0
     assert tensor.tolist() == [0] * 128 + list(range(128, 256))
     library.cudaFree(pointer)
 
