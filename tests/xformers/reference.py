@@ -70,7 +70,6 @@ def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
 
     inf, queries, keys = math.inf, [3, 1, 6], [5, 4, 7]
     places, padded = [(0, 5), (5, 9), (9, 16)], [(0, 5), (8, 12), (16, 23)]
-    gappy = [(1, 6), (9, 13), (16, 23)]
 
     def near(left: float, right: float, from_start: bool = False) -> Any:
         return lambda *shape: visible(*shape, left, right, from_start)
@@ -86,17 +85,5 @@ def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
         yield bias, 10, 16, packed(queries, places, 16, window)
     pad = of.BlockDiagonalPaddedKeysMask.from_seqlens(queries, 8, keys)
     offset = of.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens(queries, 8, keys)
-    local = of.BlockDiagonalCausalLocalAttentionPaddedKeysMask.from_seqlens_local(queries, 8, keys, 3)
-    for bias, window in (
-        (pad, near(inf, inf)),
-        (offset, near(inf, 0)),
-        (pad.make_local_attention(2, 1), near(2, 1)),
-        (local, near(2, 0)),
-    ):
+    for bias, window in ((pad, near(inf, inf)), (offset, near(inf, 0))):
         yield bias, 10, 24, packed(queries, padded, 24, window)
-    starts = [*(start for start, _ in gappy), 24]
-    for kind, window in (
-        (of.BlockDiagonalGappyKeysMask, near(inf, inf)),
-        (of.BlockDiagonalCausalWithOffsetGappyKeysMask, near(inf, 0)),
-    ):
-        yield kind.from_seqlens(queries, starts, keys), 10, 24, packed(queries, gappy, 24, window)

@@ -80,14 +80,12 @@ def test_sequences_of_different_lengths(dtype):
         check(tensors(3, *shapes, dtype=dtype), bias, mask)
 
 
-def test_caches_with_gaps_and_pages():
+def test_caches_with_pages():
     from xformers.ops.fmha import attn_bias as of
 
     paged = {
         of.BlockDiagonalPaddedKeysMask: of.PagedBlockDiagonalPaddedKeysMask,
         of.BlockDiagonalCausalWithOffsetPaddedKeysMask: of.PagedBlockDiagonalCausalWithOffsetPaddedKeysMask,
-        of.BlockDiagonalGappyKeysMask: of.PagedBlockDiagonalGappyKeysMask,
-        of.BlockDiagonalCausalWithOffsetGappyKeysMask: of.PagedBlockDiagonalCausalWithOffsetGappyKeysMask,
     }
     table = torch.tensor([[3, 0], [5, 1], [4, 2]], dtype=torch.int32, device="cuda")
     for bias, queries, keys, mask in packed_biases():
@@ -97,9 +95,8 @@ def test_caches_with_gaps_and_pages():
         assert distance(blockwise((q, k, v), bias), exact) < 2e-3, bias
         if type(bias) not in paged:
             continue
-        kind, gappy = paged[type(bias)], "Gappy" in type(bias).__name__
-        places = {"notional_padding": 8} if gappy else {}
-        pages = bias.make_paged(block_tables=table, page_size=4, paged_type=kind, **places)
+        kind = paged[type(bias)]
+        pages = bias.make_paged(block_tables=table, page_size=4, paged_type=kind)
         rows = [each.new_zeros(1, 24, 2, 16) for each in (k, v)]
         for index, page in enumerate(table.flatten().tolist()):
             for row, each in zip(rows, (k, v), strict=True):

@@ -1,11 +1,11 @@
-"""Sequences of different lengths along one dimension: next to each other, padded, or anywhere."""
+"""Sequences of different lengths along one dimension: next to each other, or padded."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -82,11 +82,15 @@ class _SeqLenInfo:
 
 
 @dataclass
-class _Placed(_SeqLenInfo):
-    """Sequences with their own lengths, in places of others."""
+class _PaddedSeqLenInfo(_SeqLenInfo):
+    """Sequences that begin at multiples of ``padding``, with their own lengths."""
 
     seqlen: Tensor
     seqlen_py: list[int]
+    padding: int
+
+    def __post_init__(self) -> None:
+        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
 
     def read(self) -> None:
         """Read the values that the device has."""
@@ -101,21 +105,11 @@ class _Placed(_SeqLenInfo):
     @classmethod
     def from_seqlens(cls, seqlens: Iterable[int], *, device: torch.device | None = None) -> _SeqLenInfo:
         """Refused, as by the original: places are needed."""
-        raise NotImplementedError(f"{cls.__name__} needs places: use its other constructor")
+        raise NotImplementedError(f"{cls.__name__} needs places: use from_seqlens_padded")
 
     def split(self, x: Tensor, batch_sizes: Sequence[int] | None = None) -> list[Tensor]:
         """Refused, as by the original."""
         raise NotImplementedError(f"{type(self).__name__}.split")
-
-
-@dataclass
-class _PaddedSeqLenInfo(_Placed):
-    """Sequences that begin at multiples of ``padding``, with their own lengths."""
-
-    padding: int
-
-    def __post_init__(self) -> None:
-        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
 
     @classmethod
     def from_seqlens_padded(
@@ -135,30 +129,3 @@ class _PaddedSeqLenInfo(_Placed):
         assert max(seqlens) <= self.max_seqlen, f"{max(seqlens)} is longer than {self.max_seqlen}"
         self.seqlen_py[:] = seqlens
         self.seqlen.copy_(torch.tensor(seqlens, dtype=torch.int32))
-
-
-@dataclass
-class _GappySeqInfo(_Placed):
-    """Sequences that begin anywhere, with their own lengths.
-
-    In pages, a beginning counts from the first page of the sequence, and ``seqlen`` is where it ends there.
-    """
-
-    @classmethod
-    def from_seqlens_gappy(
-        cls, seqstarts: Sequence[int], seqlens: Sequence[int], paged: bool, *, device: torch.device
-    ) -> _GappySeqInfo:
-        """Return sequences of these lengths; unless paged, the end of all comes after their beginnings.
-
-        Raises:
-            ValueError: If the numbers of beginnings and lengths do not fit.
-        """
-        starts, lengths = [*seqstarts, -1] if paged else list(seqstarts), list(seqlens)
-        if not lengths:
-            raise ValueError("No elements")
-        if len(starts) - len(lengths) != 1:
-            raise ValueError(f"{len(starts)} beginnings do not fit {len(lengths)} lengths")
-        pairs: Any = zip(starts, lengths)  # noqa: B905 (the end of all)
-        ends = [start + length for start, length in pairs] if paged else lengths
-        beginnings = _indices(starts, device), max(lengths), min(lengths), starts
-        return cls(*beginnings, seqlen=_indices(ends, device), seqlen_py=ends)

@@ -9,7 +9,6 @@ from .fmha import (
     MemoryEfficientAttentionCutlassFwdFlashBwOp,
     MemoryEfficientAttentionCutlassOp,
     MemoryEfficientAttentionFlashAttentionOp,
-    MemoryEfficientAttentionSplitKCkOp,
     memory_efficient_attention,
     memory_efficient_attention_backward,
     memory_efficient_attention_forward,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +26,12 @@ class Context:
     Attributes:
         lse: The logarithms of the softmax's sums.
         out: The output.
-        op_bw: The only operator that can compute the gradients, if there is only one.
         rng_state: What determined which weights were dropped.
-        qkv_share_storage: Without effect.
     """
 
     lse: Tensor
     out: Tensor
-    op_bw: type[AttentionBwOpBase] | None = None
     rng_state: Any = None
-    qkv_share_storage: bool = False
 
 
 @dataclass
@@ -58,18 +54,12 @@ class AttentionOpBase(BaseOperator):
     CUDA_MAXIMUM_COMPUTE_CAPABILITY: tuple[int, int] | None = None
     SUPPORTED_DTYPES: set[torch.dtype] = {torch.half, torch.bfloat16}
     SUPPORTED_MAX_K: float = 65536
-    SUPPORTED_MIN_K: int = 0
     SUPPORTED_ATTN_BIAS_TYPES: Iterable[Any] = (type(None),)
     SUPPORTS_DROPOUT = True
-    SUPPORTS_CUSTOM_SCALE = True
     SUPPORTS_DIFFERENT_VALUE_EMBED = False
     SUPPORTS_OUTPUT_DTYPE = False
     SUPPORTS_PARTIAL = False
-    IS_DETERMINISTIC = True
-    SUPPORTS_BMGHK = True
     VARLEN_LSE_PACKED = True
-    _TEST_BATCH_SIZES: tuple[int, ...] = (1, 300)
-    _TEST_K: tuple[int, ...] = (32, 128)
 
     @classmethod
     def supports(cls, d: Inputs) -> bool:
@@ -84,8 +74,6 @@ class AttentionOpBase(BaseOperator):
             reasons.append("query.shape[-1] != value.shape[-1]")
         if max(K, Kv) > cls.SUPPORTED_MAX_K:
             reasons.append(f"max(query.shape[-1], value.shape[-1]) > {cls.SUPPORTED_MAX_K}")
-        if min(K, Kv) < cls.SUPPORTED_MIN_K:
-            reasons.append(f"min(query.shape[-1], value.shape[-1]) < {cls.SUPPORTED_MIN_K}")
         return reasons
 
     @classmethod
@@ -102,9 +90,7 @@ class AttentionOpBase(BaseOperator):
             "Partial attention not supported": d.is_partial and not cls.SUPPORTS_PARTIAL,
             "dropout > 0.0": d.p != 0.0 and not cls.SUPPORTS_DROPOUT,
             "p=1.0 drops every weight": d.p == 1.0,
-            "has custom scale": d.scale is not None and not cls.SUPPORTS_CUSTOM_SCALE,
             "operator wasn't built": not cls.is_available(),
-            "operator does not support BMGHK format": d.query.ndim == 5 and not cls.SUPPORTS_BMGHK,
         }
         reasons = cls.shape_not_supported_reasons(queries, keys, size, d.value.shape[-1])
         capability = _capability_reasons(cls, d.query) if _is_accelerator(device) else []
@@ -113,9 +99,6 @@ class AttentionOpBase(BaseOperator):
 
 class AttentionFwOpBase(AttentionOpBase):
     """An operator that computes the output."""
-
-    ERROR_ATOL: Mapping[torch.dtype, float] = {torch.float: 3e-4, torch.half: 4e-3, torch.bfloat16: 2e-2}
-    ERROR_RTOL: Mapping[torch.dtype, float] = {torch.float: 2e-5, torch.half: 4e-4, torch.bfloat16: 5e-3}
 
     @classmethod
     def apply(cls, inp: Inputs, needs_gradient: bool) -> tuple[Tensor, Context | None]:
@@ -135,8 +118,6 @@ class AttentionFwOpBase(AttentionOpBase):
 class AttentionBwOpBase(AttentionOpBase):
     """An operator that computes the gradients."""
 
-    ERROR_ATOL: Mapping[torch.dtype, float] = {torch.float: 9e-4, torch.half: 0.2, torch.bfloat16: 0.9}
-    ERROR_RTOL: Mapping[torch.dtype, float] = {torch.float: 1e-4, torch.half: 2e-2, torch.bfloat16: 0.1}
     SUPPORTS_ATTN_BIAS_GRAD = False
     SUPPORTS_PARTIAL = True
 
@@ -188,44 +169,6 @@ def bmk2bmhk(tensor: Tensor, num_heads: int) -> Tensor:
     if tensor.ndim == 4:
         return tensor
     return tensor.view(-1, num_heads, *tensor.shape[1:]).transpose(1, 2)
-
-
-class ScaledTensor(Tensor):
-    """A tensor of few bits with its scale; ``dequantize`` returns what it stands for."""
-
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
-
-    def __new__(
-        cls,
-        data: Tensor,
-        scale: Tensor,
-        dequant_func: Callable[[Tensor, Tensor], Tensor],
-        original_dtype: torch.dtype,
-        require_grad: bool = False,
-    ) -> ScaledTensor:
-        """Return ``data`` with its scale, and the function that applies it."""
-        made: Any = Tensor._make_subclass(cls, data, require_grad)
-        made.scale, made.dequant_func, made.original_dtype = scale, dequant_func, original_dtype
-        return made  # type: ignore[no-any-return]
-
-    def dequantize(self) -> Tensor:
-        """Return the tensor that it stands for, of its original dtype."""
-        own: Any = self
-        result: Tensor = own.dequant_func(self.float().as_subclass(Tensor), own.scale).to(own.original_dtype)
-        return result
-
-    def unpack(self) -> tuple[Tensor, Tensor]:
-        """Return the data and the scale."""
-        own: Any = self
-        return own.data, own.scale
-
-
-def pack_fp8_tensorwise_per_head(
-    x: Tensor, scale: Tensor | float, original_dtype: torch.dtype
-) -> ScaledTensor:
-    """Return ``x``, of shape (batch, length, heads, size), with a scale of shape (batch, heads)."""
-    scales = torch.tensor([scale], device=x.device) if isinstance(scale, float) else scale
-    return ScaledTensor(x, scales, lambda data, factor: data * factor[:, None, :, None], original_dtype)
 
 
 def _is_accelerator(device_type: str) -> bool:

@@ -18,5 +18,4 @@ FwOp, BwOp = operators(
     SUPPORTED_DTYPES={torch.float, torch.half, torch.bfloat16},
     SUPPORTS_DIFFERENT_VALUE_EMBED=True,
     VARLEN_LSE_PACKED=False,
-    _TEST_K=(32, 128, 256),
 )

@@ -6,11 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import torch
-
 from ..._morph.inputs import Inputs
 from ..._morph.packed import BlockDiagonalMask
-from . import ck, cutlass, flash, flash3, triton_splitk
+from . import cutlass, flash, flash3, triton_splitk
 from .common import AttentionBwOpBase, AttentionFwOpBase
 
 Op = TypeVar("Op", bound="type[Any]")
@@ -36,8 +34,6 @@ def fa3_available() -> bool:
 
 def _dispatch_fw_priority_list(inp: Inputs, needs_gradient: bool) -> Sequence[type[AttentionFwOpBase]]:
     """Return the operators for the output, the preferred one first."""
-    if torch.version.hip is not None:
-        return [ck.FwOp]
     if needs_gradient or not _is_decoding(inp):
         return [flash.FwOp, cutlass.FwOp]
     if isinstance(inp.attn_bias, BlockDiagonalMask):
@@ -65,7 +61,7 @@ def _dispatch_bw(inp: Inputs, varlen_lse_packed: bool | None = None) -> type[Att
     Raises:
         NotImplementedError: If there is none, with the reasons.
     """
-    operators: list[type[AttentionBwOpBase]] = [ck.BwOp] if torch.version.hip else [flash.BwOp, cutlass.BwOp]
+    operators: list[type[AttentionBwOpBase]] = [flash.BwOp, cutlass.BwOp]
     form = {None, varlen_lse_packed}
     fitting = [each for each in operators if varlen_lse_packed is None or each.VARLEN_LSE_PACKED in form]
     return _first("memory_efficient_attention_backward", fitting, inp)

@@ -26,8 +26,6 @@ class FwOp(AttentionFwOpBase):
         *groups.PACKED,
         *groups.PACKED_LOCAL,
         *groups.PADDED,
-        *groups.PADDED_LOCAL,
-        *groups.GAPPY,
         *groups.PAGED,
     )
     SUPPORTS_PARTIAL = True
