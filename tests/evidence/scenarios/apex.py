@@ -36,7 +36,6 @@ def _optimizers() -> None:
         optimizers.FusedLAMB(_parameters(), lr=0.1),
         optimizers.FusedSGD(_parameters(), lr=0.1, momentum=0.9),
         optimizers.FusedNovoGrad(_parameters(), lr=0.1),
-        optimizers.FusedAdagrad(_parameters(), lr=0.1),
         optimizers.FusedMixedPrecisionLamb(_parameters(), lr=0.1),
         LARC(torch.optim.SGD(_parameters(), lr=0.1)),
     )
