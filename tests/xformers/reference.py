@@ -44,14 +44,6 @@ def packed(lengths: list[int], places: list[tuple[int, int]], keys: int, window:
     return mask
 
 
-def differentiable(bias: Any, dtype: torch.dtype) -> bool:
-    """Return whether the original computes gradients with `bias` in `dtype`."""
-    from xformers.ops import fmha
-
-    operators = [fmha.cutlass.BwOp, *([] if dtype == torch.float32 else [fmha.flash.BwOp])]
-    return any(type(bias) in each.SUPPORTED_ATTN_BIAS_TYPES for each in operators)
-
-
 def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]:
     """Yield biases of a batch of sequences of one length, and what they should be."""
     from xformers.ops.fmha import attn_bias as of
