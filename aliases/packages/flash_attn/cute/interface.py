@@ -18,7 +18,6 @@ from .._morph.fields import fields_of
 from .._morph.original import recorded, written
 from .._morph.second import combined
 from .block_sparsity import BlockSparseTensorsTorch
-from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
 _of_flash_attn_4 = recorded(__name__)
 _OPTIONS = (
@@ -119,23 +118,6 @@ def flash_attn_combine(
     return result, lse if return_lse else None
 
 
-@_of_flash_attn_4
-def get_scheduler_metadata(**arguments: Any) -> SchedulerMetadataTensorsTorch:
-    """Return zeros, to be passed to :func:`flash_attn_varlen_func`.
-
-    Raises:
-        AssertionError: If there are no lengths, or they do not belong to one batch.
-    """
-    names = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
-    lengths = {name: arguments[name] for name in names if arguments[name] is not None}
-    assert lengths, "get_scheduler_metadata requires at least one of " + "/".join(names)
-    sizes = {name: len(tensor) - name.startswith("cu") for name, tensor in lengths.items()}
-    assert len(set(sizes.values())) == 1, f"inconsistent batch size across inputs: {sizes}"
-    like = next(iter(lengths.values()))
-    zeros = like.new_zeros(next(iter(sizes.values())), dtype=torch.int32)
-    return SchedulerMetadataTensorsTorch(zeros, zeros, zeros, zeros, zeros.new_zeros(1))
-
-
 @functools.cache
 @_of_flash_attn_4
 def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
@@ -167,7 +149,6 @@ def _general(
 
 __all__ = [
     "BlockSparseTensorsTorch",
-    "SchedulerMetadataTensorsTorch",
     "flash_attn_func",
     "flash_attn_varlen_func",
 ]
