@@ -11,6 +11,7 @@ from torch import Tensor
 
 from . import kernels, places
 from .places import FLOAT8, WHOLE, Part
+from .weights import weights
 
 if TYPE_CHECKING:
     from .request import Gradients, Request
@@ -58,6 +59,13 @@ def sink_gradient(
         slope = slope + lse_grad
     heads = ((request.sink.float()[:, None] - lse).exp() * slope).sum(-1)
     return (heads if heads.dim() == 1 else heads.sum(0)).to(request.sink.dtype)
+
+
+def weigh(request: Request, out: Tensor) -> None:
+    """Compute the weights of the softmax; see :meth:`.request.Request.weigh`."""
+    for part in _parts(request):
+        query, key, _ = _inputs(request, part)
+        weights(part.attention, query, key, out if part.sequence < 0 else out[part.sequence][None])
 
 
 def _parts(request: Request) -> Sequence[Part]:

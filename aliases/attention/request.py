@@ -177,5 +177,13 @@ class Request:
         """Return the gradient of ``sink``; see :meth:`backward`."""
         return computation.sink_gradient(self, grad, out, lse, lse_grad)
 
+    def weigh(self, out: Tensor) -> None:
+        """Compute the weights of the softmax as flash_attn leaves them; see :func:`.weights.weights`.
+
+        Args:
+            out: Zeros of shape (batch, heads, queries or more, keys padded to a multiple of 128).
+        """
+        computation.weigh(self, out)
+
 
 FIELDS = frozenset(field.name for field in dataclasses.fields(Request))

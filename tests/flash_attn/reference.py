@@ -24,8 +24,12 @@ def attention(
     attention_chunk: int = 0,
     kept: Tensor | None = None,
     dropout_p: float = 0.0,
+    weights: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return the output and log-sum-exp, as flash_attn_func does, computed in `dtype` on the CPU."""
+    """Return the output and log-sum-exp, as flash_attn_func does, computed in `dtype` on the CPU.
+
+    With `weights`, the softmax is returned in place of the log-sum-exp.
+    """
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     group = q.shape[2] // k.shape[2]
     q, k, v = (x.cpu().to(dtype).transpose(1, 2) for x in (q, k, v))
@@ -50,20 +54,7 @@ def attention(
     softmax = scores.softmax(-1).nan_to_num(0.0)
     if kept is not None:
         softmax = softmax * kept.cpu() / (1 - dropout_p)
-    return (softmax @ v).transpose(1, 2), scores.logsumexp(-1)
-
-
-def weights(call: Callable[[Tensor], Tensor], value: Tensor) -> Tensor:
-    """Return the weights of a call, (batch, heads, queries, keys): its outputs of one-hot values."""
-    keys, size = value.shape[-3], value.shape[-1]
-    parts = []
-    for start in range(0, keys, size):
-        one_hot = torch.zeros_like(value)
-        for column, key in enumerate(range(start, min(start + size, keys))):
-            one_hot[..., key, :, column] = 1
-        torch.cuda.manual_seed(3)
-        parts.append(call(one_hot).detach().cpu().transpose(-3, -2))
-    return torch.cat(parts, -1)[..., :keys]
+    return (softmax @ v).transpose(1, 2), softmax if weights else scores.logsumexp(-1)
 
 
 def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tensor]:

@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import pytest
 import torch
 
-from tests.flash_attn.reference import attention, check, distance, tensors, weights
+from tests.flash_attn.reference import attention, check, distance, tensors
 
 DTYPES = (torch.bfloat16, torch.float16)
 # batch, queries, keys, heads, key heads, head size
@@ -85,11 +85,11 @@ def test_logarithm_of_the_sums():
         q, k, v = tensors(
             0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=torch.float16
         )
-        _, lse, empty = flash_attn_func(q, k, v, return_attn_probs=True, **options)
+        _, lse, weights = flash_attn_func(q, k, v, return_attn_probs=True, **options)
         expected = attention(q, k, v, **options)[1]
         assert lse.dtype == torch.float32
         assert lse.shape == (batch, heads, queries)
-        assert empty.shape == (0,)
+        assert weights.shape == (0,)
         blind = expected == -math.inf
         assert torch.equal(lse.cpu() == math.inf, blind)
         assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
@@ -132,13 +132,16 @@ def test_dropout():
 
     shapes = (2, 150, 4, 32), (2, 140, 2, 32), (2, 140, 2, 32)
     q, k, v = tensors(0, *shapes, dtype=torch.bfloat16)
-    kept = weights(lambda v: flash_attn_func(q, k, v, dropout_p=0.25, causal=True), v) != 0
-    seen = weights(lambda v: flash_attn_func(q, k, v, causal=True), v) != 0
-    assert 0.73 < kept[seen].double().mean() < 0.77
     torch.cuda.manual_seed(3)
-    out, lse, empty = flash_attn_func(q, k, v, dropout_p=0.25, causal=True, return_attn_probs=True)
-    assert empty.shape == (0,)
+    out, lse, weights = flash_attn_func(q, k, v, dropout_p=0.25, causal=True, return_attn_probs=True)
+    assert weights.shape == (2, 4, 256, 256)
+    assert weights.dtype == torch.bfloat16
+    kept = weights[:, :, :150, :140].cpu() >= 0
+    seen = weights[:, :, :150, :140].cpu() != 0
+    assert 0.73 < kept[seen].double().mean() < 0.77
     expected = attention(q, k, v, causal=True)
+    plain = attention(q, k, v, causal=True, kept=torch.ones_like(kept), dropout_p=0.0)[0]
+    assert distance(plain, expected[0]) == 0
     torch.cuda.manual_seed(3)
     check(
         lambda q, k, v: flash_attn_func(q, k, v, dropout_p=0.25, causal=True),
@@ -151,6 +154,29 @@ def test_dropout():
     assert not torch.equal(flash_attn_func(q, k, v, dropout_p=0.25, causal=True), again)
     finite = expected[1] != -math.inf
     assert distance(lse.cpu()[finite], expected[1][finite]) < 5e-4
+
+
+def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
+    """This matches the CUDA kernels, which process blocks of keys from the last to the first."""
+    from flash_attn import flash_attn_func
+    from flash_attn.flash_attn_interface import _get_block_size_n
+
+    for size, causal, window in ((32, False, (-1, -1)), (128, True, (-1, -1)), (64, False, (90, 20))):
+        q, k, v = (x.detach() for x in tensors(0, *((2, 300, 2, size),) * 3, dtype=torch.float16))
+        options = {"causal": causal, "window_size": window}
+        _, lse, weights = flash_attn_func(q, k, v, dropout_p=0.2, return_attn_probs=True, **options)
+        block = _get_block_size_n(torch.device("cuda"), size, True, causal)
+        exact = attention(q, k, v, **options)
+        _, expected = attention(q, k, v, **options, weights=True)
+        scores = expected.log() + exact[1][..., None]
+        for start in range(0, 300, block):
+            largest = scores[..., start:].amax(-1, keepdim=True)
+            wanted = (scores[..., start : start + block] - largest).exp().nan_to_num(0.0)
+            assert (
+                distance(weights[:, :, :300, start : start + block][..., : 300 - start].abs(), wanted) < 2e-3
+            )
+        assert not weights[:, :, 300:].any()
+        assert not weights[..., 300:].any()
 
 
 def test_gradients_are_deterministic():

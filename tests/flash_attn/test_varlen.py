@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, tensors, weights
+from tests.flash_attn.reference import attention, check, distance, tensors
 
 LENGTHS = (([5, 0, 17, 1], [5, 3, 17, 1]), ([1, 1, 1], [9, 1, 30]), ([12, 7], [4, 0]))
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0})
@@ -121,9 +121,12 @@ def test_dropout():
 
     lengths = ([40, 3], [50, 20])
     q, k, v = inputs_for(lengths, torch.bfloat16)
-    call = arguments(lengths)
-    both = weights(lambda v: flash_attn_varlen_func(q, k, v, *call, dropout_p=0.3), v) != 0
-    kept = [both[:, :40, :50], both[:, 40:, 50:]]
+    torch.cuda.manual_seed(3)
+    _, _, weights = flash_attn_varlen_func(
+        q, k, v, *arguments(lengths), dropout_p=0.3, return_attn_probs=True
+    )
+    assert weights.shape == (2, 4, 128, 128)
+    kept = [weights[0, :, :40, :50] >= 0, weights[1, :, :3, :20] >= 0]
 
     def dropped(q: Tensor, k: Tensor, v: Tensor, dtype: torch.dtype) -> Tensor:
         parts = []
@@ -135,6 +138,7 @@ def test_dropout():
         return torch.cat(parts)
 
     torch.cuda.manual_seed(3)
+    call = arguments(lengths)
     check(lambda q, k, v: flash_attn_varlen_func(q, k, v, *call, dropout_p=0.3), dropped, [q, k, v])
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.library import custom_op
 from torch.nn import functional
 
+from morph.aliases.attention.weights import block_size
+
 from ._morph import second
 from ._morph.caching import OVER_CACHE, lengths_of
 from ._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
@@ -38,6 +40,12 @@ def round_multiple(x: int, m: int) -> int:
 def maybe_contiguous(x: Tensor | None) -> Tensor | None:
     """Return ``x``, copied if its last dimension is not contiguous."""
     return x.contiguous() if x is not None and x.stride(-1) != 1 else x
+
+
+@_of_flash_attn_2
+def _get_block_size_n(device: torch.device, head_dim: int, is_dropout: bool, is_causal: bool) -> int:
+    """Return how many keys share a largest score in the results of ``return_attn_probs``."""
+    return block_size(device, head_dim, is_dropout, is_causal)
 
 
 @custom_op("flash_attn::_flash_attn_forward", mutates_args=())
@@ -114,8 +122,10 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
 
     Returns:
         The output, of the shape of ``q``, 0 for a query that sees no key. With ``return_attn_probs`` also the
-        logarithm of the sums, float32 of shape (batch, heads, queries), infinity where no key is seen; and an
-        empty tensor, also with dropout, where upstream has weights for its own tests.
+        logarithm of the sums, float32 of shape (batch, heads, queries), infinity where no key is seen; and,
+        if ``dropout_p`` is not 0, the weights, of shape (batch, heads, queries, keys) padded to multiples
+        of 128 and negative where dropped, else an empty tensor. They are not divided by their sum, and
+        relative to the largest score of their block of ``_get_block_size_n`` keys and the blocks after it.
 
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
@@ -215,10 +225,11 @@ def _dense(
 
 
 def _general(release: str, q: Tensor, k: Tensor, v: Tensor, return_attn_probs: bool, **options: Any) -> Any:
-    head_size, scale = q.shape[-1], options.pop("softmax_scale")
+    head_size, wanted = q.shape[-1], return_attn_probs and options["dropout_p"] > 0
+    scale = options.pop("softmax_scale")
     inputs = {name: _padded(each) for name, each in (("q", q), ("k", k), ("v", v))}
     fields = fields_of({**inputs, **options, "softmax_scale": head_size**-0.5 if scale is None else scale})
-    out, lse, weights, _ = attend(release, fields)
+    out, lse, weights, _ = attend(release, fields, return_softmax=wanted)
     out = out[..., :head_size]
     return (out, lse, weights) if return_attn_probs else out
 

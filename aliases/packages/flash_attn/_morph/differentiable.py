@@ -77,23 +77,24 @@ PAIRS: dict[str, Pair] = {}
 """The operators of each release."""
 
 
-def attend(release: str, fields: Fields) -> Results:
+def attend(release: str, fields: Fields, return_softmax: bool = False) -> Results:
     """Compute attention, differentiably.
 
     Args:
         release: One of ``PAIRS``.
         fields: The arguments, by the names of a request's fields.
+        return_softmax: Whether flash_attn 2 is asked for the weights.
 
     Returns:
         The results of the operator.
     """
     inputs = (fields.get(name) for name in (*_INPUTS, "sink"))
     if not torch.is_grad_enabled() or not any(x is not None and x.requires_grad for x in inputs):
-        return PAIRS[release].forward(fields, return_softmax=False)  # type: ignore[no-any-return]
+        return PAIRS[release].forward(fields, return_softmax=return_softmax)  # type: ignore[no-any-return]
     values = tuple(fields.values())
     if torch.compiler.is_compiling():
         values = _apart(values)
-    return _Attention.apply(release, tuple(fields), *values)  # type: ignore[no-any-return, no-untyped-call]
+    return _Attention.apply(release, return_softmax, tuple(fields), *values)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def save(ctx: Any, fields: Fields, results: Results) -> None:
@@ -123,9 +124,11 @@ def gradients(ctx: Any, release: str, dout: Tensor | None, dlse: Tensor | None) 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, release: str, names: tuple[str, ...], *values: Any) -> Results:
+    def forward(
+        ctx: Any, release: str, return_softmax: bool, names: tuple[str, ...], *values: Any
+    ) -> Results:
         fields = dict(zip(names, values, strict=True))
-        results: Results = PAIRS[release].forward(fields, return_softmax=False)
+        results: Results = PAIRS[release].forward(fields, return_softmax=return_softmax)
         ctx.release, ctx.names = release, names
         save(ctx, fields, results)
         return results
@@ -133,7 +136,7 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor | None, dlse: Tensor | None, *others: Any) -> tuple[Any, ...]:
         grads = gradients(ctx, ctx.release, dout, dlse)
-        return None, None, *(grads.get(name) for name in ctx.names)
+        return None, None, None, *(grads.get(name) for name in ctx.names)
 
 
 def operator(custom: Any, fake: Callable[..., Any], compute: Compute) -> Operator:

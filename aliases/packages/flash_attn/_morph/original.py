@@ -87,7 +87,7 @@ MEANINGS = {
     "inplace": "whether the tensor itself is rotated.",
     "seqlen_offsets": "the position of the first token; as a tensor of shape (batch,), of each sequence.",
     "deterministic": "without effect: the gradients always are.",
-    "return_attn_probs": "whether the logarithm of the softmax's sums is also returned.",
+    "return_attn_probs": "whether the logarithm of the softmax's sums, and the weights, are also returned.",
     "return_softmax_lse": "whether the logarithm of the softmax's sums is also returned.",
     "return_lse": "whether to return the logarithm of the softmax's sums, which then has gradients.",
     **dict.fromkeys(("num_splits", "pack_gqa", "sm_margin", "scheduler_metadata"), _WITHOUT_EFFECT),

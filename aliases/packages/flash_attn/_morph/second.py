@@ -28,8 +28,9 @@ def forward(fields: Arguments, others: Arguments) -> Four:
         others: The others of an operator.
 
     Returns:
-        The output; the logarithm of the softmax's sums; an empty tensor, where upstream has weights for its
-        own tests; and two int64 that determine which weights were dropped.
+        The output; the logarithm of the softmax's sums; the weights, of shape (batch, heads, queries, keys)
+        padded to multiples of 128, negative where dropped, or an empty tensor; and two int64 that determine
+        which weights were dropped.
 
     Raises:
         RuntimeError: If flash_attn does not accept the arguments.
@@ -46,7 +47,12 @@ def forward(fields: Arguments, others: Arguments) -> Four:
     else:
         state = q.new_zeros(2, dtype=torch.int64)
     result, lse = request.forward()
-    return result, lse, q.new_empty(0), state
+    weights = q.new_empty(0)
+    if wanted:
+        weights = q.new_zeros(request.batch_size, q.shape[-2], *map(rounded, request.longest))
+        with kernels.full_precision(q):
+            request.weigh(weights)
+    return result, lse, weights, state
 
 
 def backward(fields: Arguments, others: Arguments) -> list[Tensor]:
@@ -92,10 +98,16 @@ def with_cache(fields: Arguments) -> tuple[Tensor, Tensor]:
         return request.appended().forward()
 
 
-def attended(q: Tensor, **others: Any) -> Four:
+def attended(
+    q: Tensor, k: Tensor, return_softmax: bool = False, cu_seqlens_q: Tensor | None = None, **others: Any
+) -> Four:
     """Return tensors like the results of :func:`forward`."""
+    batch_size, longest = q.shape[0], (q.shape[1], k.shape[1])
+    if cu_seqlens_q is not None:
+        batch_size, longest = cu_seqlens_q.shape[0] - 1, (others["max_seqlen_q"], others["max_seqlen_k"])
     lse = q.new_empty([*q.shape[:-3], q.shape[-2], q.shape[-3]], dtype=torch.float32)
-    return q.new_empty(q.shape), lse, q.new_empty(0), q.new_empty(2, dtype=torch.int64)
+    weights = q.new_empty((batch_size, q.shape[-2], *map(rounded, longest)) if return_softmax else 0)
+    return q.new_empty(q.shape), lse, weights, q.new_empty(2, dtype=torch.int64)
 
 
 def differentiated(q: Tensor, cu_seqlens_q: Tensor | None = None, **others: Any) -> Tensor:
@@ -127,7 +139,7 @@ def combined(parts: Tensor, sums: Tensor, out: Tensor | None, dtype: torch.dtype
 
 
 def rounded(length: int) -> int:
-    """Return the next multiple of 128, to which flash_attn pads row sums."""
+    """Return the next multiple of 128, to which flash_attn pads the returned weights."""
     return (length + 127) // 128 * 128
 
 
