@@ -70,6 +70,17 @@ def test_what_no_operator_accepts_is_refused_with_reasons():
     assert "operator wasn't built" in fmha.flash3.FwOp.not_supported_reasons(fmha.Inputs(q, q, q))
 
 
+def test_operators_name_the_biases_that_they_compute():
+    from xformers.ops import fmha
+    from xformers.ops.fmha import attn_bias
+
+    for operator in fmha.MemoryEfficientAttentionCutlassOp:  # as Colossal-AI asks before it adds a matrix
+        assert attn_bias.LowerTriangularMaskWithTensorBias in operator.SUPPORTED_ATTN_BIAS_TYPES
+    kinds = {type(bias) for bias, *_ in packed_biases()} | {type(None), torch.Tensor}
+    assert kinds <= set(fmha.flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES)
+    assert not isinstance("none", fmha.flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES)
+
+
 def test_biases_are_pickled_under_their_public_names():
     from xformers.ops import fmha
 

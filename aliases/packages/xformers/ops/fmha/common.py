@@ -14,9 +14,12 @@ from ..._morph import attention, layout
 from ..._morph.biases import AttentionBias
 from ..._morph.inputs import Inputs, is_bias_of_three_dimensions
 from ..common import BaseOperator, register_operator
+from . import attn_bias
 
 Inputs.__module__ = __name__
 _is_bias_type_supported_in_BMK = is_bias_of_three_dimensions
+_CLASSES = [each for each in vars(attn_bias).values() if isinstance(each, type)]
+_BIASES = [each for each in _CLASSES if issubclass(each, AttentionBias)]
 
 
 @dataclass
@@ -51,6 +54,7 @@ class AttentionOpBase(BaseOperator):
     OPERATOR_CATEGORY = "memory_efficient_attention"
     SUPPORTED_DEVICES: frozenset[str] | set[str] = {"cuda"}
     SUPPORTED_DTYPES: set[torch.dtype] = {torch.half, torch.bfloat16}
+    SUPPORTED_ATTN_BIAS_TYPES: tuple[type, ...] = (type(None), Tensor, *_BIASES)
     VARLEN_LSE_PACKED = True
 
     @classmethod
@@ -65,7 +69,7 @@ class AttentionOpBase(BaseOperator):
         wrong = {
             f"device={device} (supported: {set(cls.SUPPORTED_DEVICES)})": not _is_accelerator(device),
             f"dtype={dtype} (supported: {cls.SUPPORTED_DTYPES})": dtype not in cls.SUPPORTED_DTYPES,
-            f"attn_bias type is {type(bias)}": not isinstance(bias, Tensor | AttentionBias | None),
+            f"attn_bias type is {type(bias)}": not isinstance(bias, cls.SUPPORTED_ATTN_BIAS_TYPES),
             "p=1.0 drops every weight": d.p == 1.0,
             "operator wasn't built": not cls.is_available(),
         }
