@@ -76,7 +76,7 @@ def test_sequences_of_different_lengths(dtype):
         check(tensors(3, *shapes, dtype=dtype), bias, mask)
 
 
-def test_caches_with_pages():
+def test_caches_with_gaps_and_pages():
     from xformers.ops.fmha import attn_bias as of
 
     paged = {

@@ -1,4 +1,4 @@
-"""Sequences of different lengths along one dimension: next to each other, or padded."""
+"""Sequences of different lengths along one dimension: next to each other, padded, or anywhere."""
 
 from __future__ import annotations
 
@@ -82,12 +82,11 @@ class _SeqLenInfo:
 
 
 @dataclass
-class _PaddedSeqLenInfo(_SeqLenInfo):
-    """Sequences that begin at multiples of ``padding``, with their own lengths."""
+class _Placed(_SeqLenInfo):
+    """Sequences with their own lengths, in places of others."""
 
     seqlen: Tensor
     seqlen_py: list[int]
-    padding: int
 
     def __post_init__(self) -> None:
         assert len(self.seqstart_py) == len(self.seqlen_py) + 1
@@ -105,11 +104,18 @@ class _PaddedSeqLenInfo(_SeqLenInfo):
     @classmethod
     def from_seqlens(cls, seqlens: Iterable[int], *, device: torch.device | None = None) -> _SeqLenInfo:
         """Refused, as by the original: places are needed."""
-        raise NotImplementedError(f"{cls.__name__} needs places: use from_seqlens_padded")
+        raise NotImplementedError(f"{cls.__name__} needs places: use its other constructor")
 
     def split(self, x: Tensor, batch_sizes: Sequence[int] | None = None) -> list[Tensor]:
         """Refused, as by the original."""
         raise NotImplementedError(f"{type(self).__name__}.split")
+
+
+@dataclass
+class _PaddedSeqLenInfo(_Placed):
+    """Sequences that begin at multiples of ``padding``, with their own lengths."""
+
+    padding: int
 
     @classmethod
     def from_seqlens_padded(
@@ -129,3 +135,17 @@ class _PaddedSeqLenInfo(_SeqLenInfo):
         assert max(seqlens) <= self.max_seqlen, f"{max(seqlens)} is longer than {self.max_seqlen}"
         self.seqlen_py[:] = seqlens
         self.seqlen.copy_(torch.tensor(seqlens, dtype=torch.int32))
+
+
+@dataclass
+class _GappySeqInfo(_Placed):
+    """Sequences that begin anywhere, with their own lengths."""
+
+    @classmethod
+    def from_seqlens_gappy(
+        cls, seqstarts: Sequence[int], seqlens: Sequence[int], *, device: torch.device
+    ) -> _GappySeqInfo:
+        """Return sequences of these lengths; after their beginnings comes the end of all."""
+        starts, lengths = list(seqstarts), list(seqlens)
+        beginnings = _indices(starts, device), max(lengths), min(lengths), starts
+        return cls(*beginnings, seqlen=_indices(lengths, device), seqlen_py=lengths)
