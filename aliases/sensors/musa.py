@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchSource
 
+Value = TypeVar("Value")
 _DOES_NOT_TELL = "MTML does not report it"
 
 
@@ -57,6 +58,16 @@ class Mtml(Source):
         return visible(index)
 
 
+def _fact(kind: Callable[[Any], Value], function: str) -> Callable[[MooreThreadsGpu], Value]:
+    """Return the method that reports what a function of MTML returns of the GPU."""
+    return lambda gpu: kind(gpu._device(function))
+
+
+def _of_part(context: str, function: str) -> Callable[[MooreThreadsGpu], int]:
+    """Return the method that reports what a function of MTML returns of a part of the GPU."""
+    return lambda gpu: int(gpu._part(context, function))
+
+
 class MooreThreadsGpu(Device):
     """A Moore Threads GPU.
 
@@ -66,26 +77,23 @@ class MooreThreadsGpu(Device):
     """
 
     why_unknown = _DOES_NOT_TELL
+    name = _fact(str, "mtmlDeviceGetName")
+    serial = _fact(str, "mtmlDeviceGetSerialNumber")
+    firmware = _fact(str, "mtmlDeviceGetVbiosVersion")
+    cores = _fact(int, "mtmlDeviceCountGpuCores")
+    power = _fact(int, "mtmlDeviceGetPowerUsage")  # of the board, in milliwatts
+    busy = _of_part("mtmlGpuContext", "mtmlGpuGetUtilization")
+    temperature = _of_part("mtmlGpuContext", "mtmlGpuGetTemperature")
+    memory_busy = _of_part("mtmlMemoryContext", "mtmlMemoryGetUtilization")
+    memory_bus_width = _of_part("mtmlMemoryContext", "mtmlMemoryGetBusWidth")
 
     def __init__(self, library: Any, place: int) -> None:
         self._library = library
         self._handle = library.mtmlLibraryInitDeviceByIndex(place)
 
-    def name(self) -> str:
-        """Return the product's name."""
-        return str(self._device("mtmlDeviceGetName"))
-
     def uuid(self) -> str:
         """Return the UUID."""
         return str(self._device("mtmlDeviceGetUUID")).removeprefix("GPU-")
-
-    def serial(self) -> str:
-        """Return the board's serial number."""
-        return str(self._device("mtmlDeviceGetSerialNumber"))
-
-    def firmware(self) -> str:
-        """Return the version of the VBIOS."""
-        return str(self._device("mtmlDeviceGetVbiosVersion"))
 
     def pci(self) -> PciAddress:
         """Return the address on the PCI bus."""
@@ -106,26 +114,10 @@ class MooreThreadsGpu(Device):
         info = self._device("mtmlDeviceGetPciInfo")
         return info.pciMaxGen, info.pciMaxWidth
 
-    def cores(self) -> int:
-        """Return the number of cores."""
-        return int(self._device("mtmlDeviceCountGpuCores"))
-
     def memory(self) -> Memory:
         """Return the memory."""
         total, used = self._memory("mtmlMemoryGetTotal"), self._memory("mtmlMemoryGetUsed")
         return Memory(total, used)
-
-    def memory_bus_width(self) -> int:
-        """Return the width of the memory bus."""
-        return self._memory("mtmlMemoryGetBusWidth")
-
-    def busy(self) -> int:
-        """Return the percentage of time in which the GPU was busy."""
-        return self._gpu("mtmlGpuGetUtilization")
-
-    def memory_busy(self) -> int:
-        """Return the percentage of time in which the memory was busy."""
-        return self._memory("mtmlMemoryGetUtilization")
 
     def encoder_busy(self) -> int:
         """Return the percentage of time in which the encoder was busy."""
@@ -134,10 +126,6 @@ class MooreThreadsGpu(Device):
     def decoder_busy(self) -> int:
         """Return the percentage of time in which the decoder was busy."""
         return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").decUtil)
-
-    def temperature(self) -> int:
-        """Return the GPU's temperature."""
-        return self._gpu("mtmlGpuGetTemperature")
 
     def fan_speed(self) -> int:
         """Return the first fan's speed."""
@@ -149,10 +137,6 @@ class MooreThreadsGpu(Device):
         """Return whether the memory corrects errors (ECC)."""
         current, _ = self._part("mtmlMemoryContext", "mtmlMemoryGetEccMode")
         return bool(current)
-
-    def power(self) -> int:
-        """Return the board's power, which MTML reports in milliwatts."""
-        return int(self._device("mtmlDeviceGetPowerUsage"))
 
     def clock(self, clock: Clock) -> int:
         """Return a clock."""
@@ -166,9 +150,6 @@ class MooreThreadsGpu(Device):
 
     def _device(self, function: str, *arguments: Any) -> Any:
         return _told(self._library, lambda mtml: getattr(mtml, function)(self._handle, *arguments))
-
-    def _gpu(self, function: str) -> int:
-        return int(self._part("mtmlGpuContext", function))
 
     def _memory(self, function: str) -> int:
         return int(self._part("mtmlMemoryContext", function))

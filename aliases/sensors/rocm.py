@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process, UnknownReadingError
 
+Value = TypeVar("Value")
 _MEGABYTE = 1 << 20
 _DOES_NOT_TELL = "AMD SMI does not report it"
 _GENERATIONS = {2500: 1, 5000: 2, 8000: 3, 16000: 4, 32000: 5, 64000: 6}
@@ -53,6 +54,11 @@ class AmdSmi(Source):
         return str(first.ask("amdsmi_get_gpu_driver_info", key="driver_version"))
 
 
+def _fact(kind: Callable[[Any], Value], function: str, key: str | None = None) -> Callable[[AmdGpu], Value]:
+    """Return the method that reports what an AMD SMI function returns, or one ``key`` of it."""
+    return lambda gpu: kind(gpu.ask(function, key=key))
+
+
 class AmdGpu(Device):
     """An AMD GPU.
 
@@ -62,6 +68,16 @@ class AmdGpu(Device):
     """
 
     why_unknown = _DOES_NOT_TELL
+    name = _fact(str, "amdsmi_get_gpu_asic_info", "market_name")
+    uuid = _fact(str, "amdsmi_get_gpu_device_uuid")
+    serial = _fact(str, "amdsmi_get_gpu_board_info", "product_serial")
+    firmware = _fact(str, "amdsmi_get_gpu_vbios_info", "version")
+    numa_node = _fact(int, "amdsmi_topo_get_numa_node_number")
+    cores = _fact(int, "amdsmi_get_gpu_asic_info", "num_compute_units")
+    memory_bus_width = _fact(int, "amdsmi_get_gpu_vram_info", "vram_bit_width")
+    busy = _fact(int, "amdsmi_get_gpu_activity", "gfx_activity")
+    memory_busy = _fact(int, "amdsmi_get_gpu_activity", "umc_activity")
+    ecc_enabled = _fact(bool, "amdsmi_get_gpu_ecc_enabled")  # a bit for each block
 
     def __init__(self, library: Any, handle: Any) -> None:
         self._library = library
@@ -82,22 +98,6 @@ class AmdGpu(Device):
             raise self.unknown(key or function)
         return value
 
-    def name(self) -> str:
-        """Return the product's name."""
-        return str(self.ask("amdsmi_get_gpu_asic_info", key="market_name"))
-
-    def uuid(self) -> str:
-        """Return the UUID."""
-        return str(self.ask("amdsmi_get_gpu_device_uuid"))
-
-    def serial(self) -> str:
-        """Return the board's serial number."""
-        return str(self.ask("amdsmi_get_gpu_board_info", key="product_serial"))
-
-    def firmware(self) -> str:
-        """Return the version of the VBIOS."""
-        return str(self.ask("amdsmi_get_gpu_vbios_info", key="version"))
-
     def pci(self) -> PciAddress:
         """Return the address on the PCI bus."""
         return PciAddress.parse(self.ask("amdsmi_get_gpu_device_bdf"))
@@ -116,30 +116,10 @@ class AmdGpu(Device):
         """Return what the GPU sends or receives in the second during which AMD SMI counts."""
         return int(self.ask("amdsmi_get_gpu_pci_throughput", key="sent" if sent else "received")) // 1024
 
-    def numa_node(self) -> int:
-        """Return the NUMA node."""
-        return int(self.ask("amdsmi_topo_get_numa_node_number"))
-
-    def cores(self) -> int:
-        """Return the number of compute units."""
-        return int(self.ask("amdsmi_get_gpu_asic_info", key="num_compute_units"))
-
     def memory(self) -> Memory:
         """Return the video memory, which is reported in megabytes."""
         usage = self.ask("amdsmi_get_gpu_vram_usage")
         return Memory(usage["vram_total"] * _MEGABYTE, usage["vram_used"] * _MEGABYTE)
-
-    def memory_bus_width(self) -> int:
-        """Return the width of the memory bus."""
-        return int(self.ask("amdsmi_get_gpu_vram_info", key="vram_bit_width"))
-
-    def busy(self) -> int:
-        """Return the graphics engine's activity."""
-        return int(self.ask("amdsmi_get_gpu_activity", key="gfx_activity"))
-
-    def memory_busy(self) -> int:
-        """Return the memory controller's activity."""
-        return int(self.ask("amdsmi_get_gpu_activity", key="umc_activity"))
 
     def temperature(self) -> int:
         """Return the temperature of the hottest junction."""
@@ -192,10 +172,6 @@ class AmdGpu(Device):
         """Return the processes on the GPU."""
         processes = self.ask("amdsmi_get_gpu_process_list")
         return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in processes]
-
-    def ecc_enabled(self) -> bool:
-        """Return whether any block corrects errors; AMD SMI has a bit for each."""
-        return bool(self.ask("amdsmi_get_gpu_ecc_enabled"))
 
     def ecc_errors(self, *, corrected: bool) -> int:
         """Return the number of memory errors."""

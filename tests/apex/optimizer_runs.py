@@ -19,7 +19,6 @@ FORMULAS = {
     "FusedLAMB": formulas.Lamb,
     "FusedMixedPrecisionLamb": formulas.Lamb,
     "FusedSGD": formulas.SGD,
-    "FusedAdagrad": formulas.Adagrad,
     "FusedNovoGrad": formulas.NovoGrad,
 }
 

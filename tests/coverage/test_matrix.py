@@ -13,7 +13,6 @@ from morph.backends.tables import interfaces, package, table
 from morph.backends.tables.decisions import decide
 from morph.backends.tables.table import Status
 from morph.evidence.coverage.evidence import Evidence, Rung, parse
-from morph.evidence.coverage.markdown import markdown
 from morph.evidence.coverage.matrix import Matrix, build
 from morph.running.launcher.command import main
 from tests import platforms
@@ -97,21 +96,6 @@ def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
     assert other.of("simulated-npu") == {"c"}
 
 
-def test_markdown(matrices: list[Matrix]) -> None:
-    lines = markdown(matrices).splitlines()
-    assert lines[0] == "# Coverage"
-    assert [line for line in lines if line.startswith("## ")] == [f"## {each.interface}" for each in matrices]
-    assert f"| name | {' | '.join(table.backend_names())} |" in lines
-    assert any(line.startswith("| `FusedAdam` | emulated") for line in lines)
-    (graph,) = {line for line in lines if line.startswith("| `CUDAGraph` |")}  # torch.cuda's and graphs'
-    assert graph.startswith("| `CUDAGraph` | renamed W | renamed S |")
-    assert "| `torch.cuda.CUDAGraph` | renamed | `torch.npu.NPUGraph` |" in lines
-    # every line of a table has as many cells as its heading
-    widths = [line.replace("\\|", "").count("|") for line in lines]
-    tables = [(one, other) for one, other in zip(widths, widths[1:], strict=False) if one and other]
-    assert all(one == other for one, other in tables)
-
-
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
     for words in ([], ["--backend", "npu"], ["--backend", "npu", "--json"]):
         with pytest.raises(SystemExit) as ended:
@@ -142,16 +126,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
             assert [line.split()[0] for line in lines[1 : 1 + len(expected)]] == expected
             assert any(line.startswith("flash_attn, flash_attn 2.8") for line in lines)
     with pytest.raises(SystemExit):
-        main(
-            [
-                "coverage",
-                "--markdown",
-                str(tmp_path / "coverage.md"),
-                "--html",
-                str(tmp_path / "coverage.html"),
-            ]
-        )
-    assert (tmp_path / "coverage.md").read_text().startswith("# Coverage")
+        main(["coverage", "--html", str(tmp_path / "coverage.html")])
     assert (tmp_path / "coverage.html").read_text().startswith("<!doctype html>")
 
 

@@ -196,6 +196,8 @@ def test_cross_entropy_in_place_with_known_sums_and_z_loss():
     assert distance(grad, expected) < 1e-6
     with pytest.raises(NotImplementedError, match="Only support reduction"):
         CrossEntropyLoss(reduction="max")
+    with pytest.raises(NotImplementedError, match=r"process_group.*use torch\.distributed\.tensor"):
+        CrossEntropyLoss(process_group=object())(logits, labels)
 
 
 def test_activations():

@@ -44,14 +44,6 @@ def packed(lengths: list[int], places: list[tuple[int, int]], keys: int, window:
     return mask
 
 
-def differentiable(bias: Any, dtype: torch.dtype) -> bool:
-    """Return whether the original computes gradients with `bias` in `dtype`."""
-    from xformers.ops import fmha
-
-    operators = [fmha.cutlass.BwOp, *([] if dtype == torch.float32 else [fmha.flash.BwOp])]
-    return any(type(bias) in each.SUPPORTED_ATTN_BIAS_TYPES for each in operators)
-
-
 def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]:
     """Yield biases of a batch of sequences of one length, and what they should be."""
     from xformers.ops.fmha import attn_bias as of
@@ -86,13 +78,7 @@ def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
         yield bias, 10, 16, packed(queries, places, 16, window)
     pad = of.BlockDiagonalPaddedKeysMask.from_seqlens(queries, 8, keys)
     offset = of.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens(queries, 8, keys)
-    local = of.BlockDiagonalCausalLocalAttentionPaddedKeysMask.from_seqlens_local(queries, 8, keys, 3)
-    for bias, window in (
-        (pad, near(inf, inf)),
-        (offset, near(inf, 0)),
-        (pad.make_local_attention(2, 1), near(2, 1)),
-        (local, near(2, 0)),
-    ):
+    for bias, window in ((pad, near(inf, inf)), (offset, near(inf, 0))):
         yield bias, 10, 24, packed(queries, padded, 24, window)
     starts = [*(start for start, _ in gappy), 24]
     for kind, window in (

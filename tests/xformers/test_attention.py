@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import distance, tensors
-from tests.xformers.reference import differentiable, packed_biases, plain_biases, reference
+from tests.xformers.reference import packed_biases, plain_biases, reference
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -44,8 +44,6 @@ def expected(inputs: list[Tensor], mask: Tensor | None, grad: Tensor, dtype: tor
 def test_sequences_of_one_length(dtype):
     for queries, keys, size in ((9, 9, 16), (5, 12, 8), (12, 5, 24)):
         for bias, mask in plain_biases(queries, keys):
-            if not differentiable(bias, dtype):
-                continue
             shapes = (2, queries, 3, size), (2, keys, 3, size), (2, keys, 3, size)
             check(tensors(0, *shapes, dtype=dtype), bias, mask)
 
@@ -74,8 +72,6 @@ def test_a_matrix_that_hides_all_keys_of_a_query():
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_sequences_of_different_lengths(dtype):
     for bias, queries, keys, mask in packed_biases():
-        if not differentiable(bias, dtype):
-            continue
         shapes = (1, queries, 2, 16), (1, keys, 2, 16), (1, keys, 2, 16)
         check(tensors(3, *shapes, dtype=dtype), bias, mask)
 
@@ -86,8 +82,6 @@ def test_caches_with_gaps_and_pages():
     paged = {
         of.BlockDiagonalPaddedKeysMask: of.PagedBlockDiagonalPaddedKeysMask,
         of.BlockDiagonalCausalWithOffsetPaddedKeysMask: of.PagedBlockDiagonalCausalWithOffsetPaddedKeysMask,
-        of.BlockDiagonalGappyKeysMask: of.PagedBlockDiagonalGappyKeysMask,
-        of.BlockDiagonalCausalWithOffsetGappyKeysMask: of.PagedBlockDiagonalCausalWithOffsetGappyKeysMask,
     }
     table = torch.tensor([[3, 0], [5, 1], [4, 2]], dtype=torch.int32, device="cuda")
     for bias, queries, keys, mask in packed_biases():
@@ -97,9 +91,8 @@ def test_caches_with_gaps_and_pages():
         assert distance(blockwise((q, k, v), bias), exact) < 2e-3, bias
         if type(bias) not in paged:
             continue
-        kind, gappy = paged[type(bias)], "Gappy" in type(bias).__name__
-        places = {"notional_padding": 8} if gappy else {}
-        pages = bias.make_paged(block_tables=table, page_size=4, paged_type=kind, **places)
+        kind = paged[type(bias)]
+        pages = bias.make_paged(block_tables=table, page_size=4, paged_type=kind)
         rows = [each.new_zeros(1, 24, 2, 16) for each in (k, v)]
         for index, page in enumerate(table.flatten().tolist()):
             for row, each in zip(rows, (k, v), strict=True):

@@ -16,11 +16,7 @@ def test_forward_and_backward_apart():
     from xformers.ops import fmha
 
     for bias, queries, keys, mask in packed_biases():
-        if "Keys" in type(bias).__name__:
-            continue
         for operators in ((fmha.flash.FwOp, fmha.flash.BwOp), (fmha.cutlass.FwOp, fmha.cutlass.BwOp)):
-            if type(bias) not in operators[1].SUPPORTED_ATTN_BIAS_TYPES:
-                continue
             shapes = (1, queries, 2, 16), (1, keys, 2, 16), (1, keys, 2, 16)
             inputs = [each.detach() for each in tensors(1, *shapes, dtype=torch.float16)]
             out, lse = fmha.memory_efficient_attention_forward_requires_grad(*inputs, bias, op=operators[0])
@@ -72,6 +68,17 @@ def test_what_no_operator_accepts_is_refused_with_reasons():
     with pytest.raises(NotImplementedError, match="device=cpu"):
         fmha.memory_efficient_attention(q.cpu(), q.cpu(), q.cpu())
     assert "operator wasn't built" in fmha.flash3.FwOp.not_supported_reasons(fmha.Inputs(q, q, q))
+
+
+def test_operators_name_the_biases_that_they_compute():
+    from xformers.ops import fmha
+    from xformers.ops.fmha import attn_bias
+
+    for operator in fmha.MemoryEfficientAttentionCutlassOp:  # as Colossal-AI asks before it adds a matrix
+        assert attn_bias.LowerTriangularMaskWithTensorBias in operator.SUPPORTED_ATTN_BIAS_TYPES
+    kinds = {type(bias) for bias, *_ in packed_biases()} | {type(None), torch.Tensor}
+    assert kinds <= set(fmha.flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES)
+    assert not isinstance("none", fmha.flash.FwOp.SUPPORTED_ATTN_BIAS_TYPES)
 
 
 def test_biases_are_pickled_under_their_public_names():

@@ -18,6 +18,7 @@ from . import (
     identity,
     library,
     links,
+    named,
     pointers,
     processes,
     readings,
@@ -37,7 +38,7 @@ def _interface() -> dict[str, Any]:
     names |= {name: declared.declared(name) for name in declared.FUNCTIONS}
     for module in (*_OTHERS, *_ANSWERING):
         names |= {name: value for name, value in vars(module).items() if _NVIDIAS.match(name)}
-    return names
+    return names | named.FUNCTIONS
 
 
 def _publish(names: dict[str, Any]) -> None:

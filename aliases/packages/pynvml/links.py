@@ -18,30 +18,6 @@ _BELOW_ONE_SWITCH = 2  # the switch's port, and the device behind it
 
 
 @of_device
-def nvmlDeviceGetCurrPcieLinkGeneration(handle: Any) -> int:
-    """Return the current generation of the PCIe link."""
-    return int(handle.pcie_link()[0])
-
-
-@of_device
-def nvmlDeviceGetCurrPcieLinkWidth(handle: Any) -> int:
-    """Return the current number of lanes of the PCIe link."""
-    return int(handle.pcie_link()[1])
-
-
-@of_device
-def nvmlDeviceGetMaxPcieLinkGeneration(handle: Any) -> int:
-    """Return the highest generation of the PCIe link."""
-    return int(handle.max_pcie_link()[0])
-
-
-@of_device
-def nvmlDeviceGetMaxPcieLinkWidth(handle: Any) -> int:
-    """Return the highest number of lanes of the PCIe link."""
-    return int(handle.max_pcie_link()[1])
-
-
-@of_device
 def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
     """Return the PCIe traffic in KiB per second.
 
@@ -78,12 +54,6 @@ def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
         ways = (device.pci_folder().resolve().parts for device in (first, second))
         nearness = _nearness(*ways, same_node=first.numa_node() == second.numa_node())
         return int(CONSTANTS[f"NVML_TOPOLOGY_{nearness}"])
-
-
-@of_device
-def nvmlDeviceGetNumaNodeId(handle: Any) -> int:
-    """Return the NUMA node of the device."""
-    return int(handle.numa_node())
 
 
 @of_device

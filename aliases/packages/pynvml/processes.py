@@ -45,18 +45,6 @@ def nvmlDeviceGetProcessUtilization(handle: Any, timeStamp: int) -> list[Any]:
     ]
 
 
-def nvmlDeviceGetComputeRunningProcesses_v2(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetComputeRunningProcesses`` returns."""
-    found: list[nvmlFriendlyObject] = nvmlDeviceGetComputeRunningProcesses(handle)
-    return found
-
-
-def nvmlDeviceGetComputeRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetComputeRunningProcesses`` returns."""
-    found: list[nvmlFriendlyObject] = nvmlDeviceGetComputeRunningProcesses(handle)
-    return found
-
-
 @of_device
 def nvmlDeviceGetGraphicsRunningProcesses(handle: Any) -> list[nvmlFriendlyObject]:
     """Return the graphics processes: none on a device that only computes, if its processes are known."""
@@ -64,15 +52,3 @@ def nvmlDeviceGetGraphicsRunningProcesses(handle: Any) -> list[nvmlFriendlyObjec
         raise handle.unknown("which of the processes draw")
     handle.processes()
     return []
-
-
-def nvmlDeviceGetGraphicsRunningProcesses_v2(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` returns."""
-    found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
-    return found
-
-
-def nvmlDeviceGetGraphicsRunningProcesses_v3(handle: Any) -> list[nvmlFriendlyObject]:
-    """Return what ``nvmlDeviceGetGraphicsRunningProcesses`` returns."""
-    found: list[nvmlFriendlyObject] = nvmlDeviceGetGraphicsRunningProcesses(handle)
-    return found

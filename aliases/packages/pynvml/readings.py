@@ -40,12 +40,6 @@ def nvmlDeviceGetMemoryInfo(handle: Any, version: int | None = None) -> Any:
 
 
 @of_device
-def nvmlDeviceGetMemoryBusWidth(device: Any) -> int:
-    """Return the width of the memory's bus in bits."""
-    return int(device.memory_bus_width())
-
-
-@of_device
 def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
     """Return the percentages of time in which the cores (``gpu``) and the memory were busy.
 
@@ -60,18 +54,6 @@ def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
     except UnknownReadingError:
         rates.memory = 0
     return rates
-
-
-@of_device
-def nvmlDeviceGetEncoderUtilization(handle: Any) -> list[int]:
-    """Return the percentage of time in which the encoder was busy, and 0 for the unknown sampling period."""
-    return [handle.encoder_busy(), 0]
-
-
-@of_device
-def nvmlDeviceGetDecoderUtilization(handle: Any) -> list[int]:
-    """Return the percentage of time in which the decoder was busy, and 0 for the unknown sampling period."""
-    return [handle.decoder_busy(), 0]
 
 
 @of_device
@@ -96,11 +78,6 @@ def nvmlDeviceGetTemperatureV(
     return int(nvmlDeviceGetTemperature(handle, sensor))
 
 
-def nvmlDeviceGetTemperatureV1(handle: Any, sensor: int) -> int:
-    """Return what ``nvmlDeviceGetTemperature`` returns."""
-    return int(nvmlDeviceGetTemperature(handle, sensor))
-
-
 @of_device
 def nvmlDeviceGetTemperatureThreshold(handle: Any, threshold: int) -> int:
     """Return the temperature at which the chip is throttled or shuts down, in degrees Celsius.
@@ -117,47 +94,11 @@ def nvmlDeviceGetTemperatureThreshold(handle: Any, threshold: int) -> int:
 
 
 @of_device
-def nvmlDeviceGetFanSpeed(handle: Any) -> int:
-    """Return the fan's speed as a percentage of its highest."""
-    return int(handle.fan_speed())
-
-
-@of_device
 def nvmlDeviceGetFanSpeed_v2(handle: Any, fan: int) -> int:
     """Return a fan's speed as a percentage of its highest; platforms only report fan 0."""
     if fan != 0:
         fail("INVALID_ARGUMENT", f"there is no fan {fan}")
     return int(handle.fan_speed())
-
-
-@of_device
-def nvmlDeviceGetPowerUsage(handle: Any) -> int:
-    """Return the power drawn in milliwatts."""
-    return int(handle.power())
-
-
-@of_device
-def nvmlDeviceGetPowerManagementLimit(handle: Any) -> int:
-    """Return the power limit in milliwatts."""
-    return int(handle.power_limit())
-
-
-@of_device
-def nvmlDeviceGetEnforcedPowerLimit(handle: Any) -> int:
-    """Return the power limit in milliwatts; platforms report only one limit."""
-    return int(handle.power_limit())
-
-
-@of_device
-def nvmlDeviceGetPowerManagementLimitConstraints(handle: Any) -> list[int]:
-    """Return the lowest and the highest power limit that can be set, in milliwatts."""
-    return list(handle.power_limits())
-
-
-@of_device
-def nvmlDeviceGetTotalEnergyConsumption(handle: Any) -> int:
-    """Return the energy used since the driver was loaded, in millijoules."""
-    return int(handle.energy())
 
 
 @of_device
@@ -175,12 +116,6 @@ def nvmlDeviceGetClockInfo(handle: Any, type: int) -> int:
 def nvmlDeviceGetMaxClockInfo(handle: Any, type: int) -> int:
     """Return the highest value of a clock in megahertz; ``type`` as for ``nvmlDeviceGetClockInfo``."""
     return int(handle.max_clock(_clock(type)))
-
-
-@of_device
-def nvmlDeviceGetEccMode(handle: Any) -> list[int]:
-    """Return whether the memory corrects errors (ECC) twice: now and, as far as known, after a restart."""
-    return [int(handle.ecc_enabled())] * 2
 
 
 @of_device

@@ -31,11 +31,6 @@ def nvmlSystemGetCudaDriverVersion() -> int:
         return source().runtime_version()
 
 
-def nvmlSystemGetCudaDriverVersion_v2() -> int:
-    """Return what ``nvmlSystemGetCudaDriverVersion`` returns."""
-    return nvmlSystemGetCudaDriverVersion()
-
-
 def nvmlSystemGetProcessName(pid: int) -> str:
     """Return the program of a process: its path, or its name if this user may not see the path.
 

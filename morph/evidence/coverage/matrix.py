@@ -95,13 +95,6 @@ class Matrix:
         """Return a backend's share as people read it."""
         return f"{self.shares[backend]:.2f} %" if self.shares else "none"
 
-    def alike(self) -> list[list[Facts]]:
-        """Return the backends in groups that answer alike for every name."""
-        groups: dict[tuple[Cell, ...], list[Facts]] = {}
-        for facts in self.backends:
-            groups.setdefault(tuple(row.cells[facts.name] for row in self.rows), []).append(facts)
-        return list(groups.values())
-
     def as_json(self) -> dict[str, Any]:
         """Return what ``--json`` prints of it."""
         return {

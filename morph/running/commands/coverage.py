@@ -26,30 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "interface", nargs="*", metavar="INTERFACE", help=f"show the names of these only: {known}"
     )
     parser.add_argument("--backend", action="append", metavar="NAME", help="show this backend, name by name")
-    parser.add_argument("--markdown", metavar="FILE", help="write the whole table as Markdown")
-    parser.add_argument("--html", metavar="FILE", help="write it as a page with search and filters")
+    parser.add_argument("--html", metavar="FILE", help="write it all as a page with search and filters")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the requested files, else print a summary, or a backend's names.
+    """Write the requested file, else print a summary, or a backend's names.
 
     Raises:
         MorphError: If there is no such interface or backend.
     """
     chosen = arguments.interface or interfaces.names()
     matrices = [build(arguments.backend or (), name) for name in chosen]
-    if arguments.markdown:
-        from morph.evidence.coverage.markdown import markdown
-
-        pathlib.Path(arguments.markdown).write_text(markdown(matrices), encoding="utf-8")
     if arguments.html:
         from morph.evidence.coverage.page import page
 
         pathlib.Path(arguments.html).write_text(page(matrices), encoding="utf-8")
     if arguments.json:
         print(json.dumps({"interfaces": [each.as_json() for each in matrices]}, indent=1))
-    elif not (arguments.markdown or arguments.html):
+    elif not arguments.html:
         _print_names(matrices) if arguments.backend else _print_summary(matrices)
     return 0
 

@@ -41,6 +41,13 @@ class Reserved:
     def __init__(self) -> None:
         self._block = (ctypes.c_ubyte * BYTES)()
 
+    @classmethod
+    def of(cls, block: Any) -> Reserved:
+        """Return the handle with the bytes of a block of the library's."""
+        made = cls()
+        made.reserved = bytes(block.reserved)
+        return made
+
     @property
     def reserved(self) -> bytes:
         """The bytes."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 from typing import Any
 
+from morph.kernels.libraries import numbers
+
 from .._morph import calls, handles
-from .._morph.calls import enumeration
 
 _MODULE = __name__
+_ENUMERATIONS = (
+    *("CUdevice_attribute", "CUctx_flags", "CUstream_flags", "CUevent_flags", "CUmemAttach_flags"),
+    "CUpointer_attribute",
+)
 
-CUresult = enumeration("CUresult", _MODULE)
-CUdevice_attribute = enumeration("CUdevice_attribute", _MODULE)
+CUresult = calls.enumeration("CUresult", _MODULE)
+for _each in _ENUMERATIONS:
+    globals()[_each] = calls.enumeration(_each, _MODULE)
+globals().update(numbers.enumerators("cuda_h"))
 
 CUdevice = handles.handle("CUdevice", _MODULE)
 CUcontext = handles.handle("CUcontext", _MODULE)
@@ -24,67 +30,6 @@ CUipcEventHandle = handles.reserved("CUipcEventHandle", _MODULE)
 CUuuid = handles.Uuid
 
 CU_IPC_HANDLE_SIZE = handles.BYTES
-CU_STREAM_LEGACY, CU_STREAM_PER_THREAD = 1, 2
-CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_WRITECOMBINED = 1, 2, 4
-CUDA_VERSION = 13000
-
-
-class CUctx_flags(enum.IntEnum):
-    """The flags of a context."""
-
-    CU_CTX_SCHED_AUTO = 0
-    CU_CTX_SCHED_SPIN = 1
-    CU_CTX_SCHED_YIELD = 2
-    CU_CTX_SCHED_BLOCKING_SYNC = 4
-    CU_CTX_MAP_HOST = 8
-
-
-class CUstream_flags(enum.IntEnum):
-    """The flags of a stream."""
-
-    CU_STREAM_DEFAULT = 0
-    CU_STREAM_NON_BLOCKING = 1
-
-
-class CUevent_flags(enum.IntEnum):
-    """The flags of an event."""
-
-    CU_EVENT_DEFAULT = 0
-    CU_EVENT_BLOCKING_SYNC = 1
-    CU_EVENT_DISABLE_TIMING = 2
-    CU_EVENT_INTERPROCESS = 4
-
-
-class CUmemAttach_flags(enum.IntEnum):
-    """The flags of managed memory."""
-
-    CU_MEM_ATTACH_GLOBAL = 1
-    CU_MEM_ATTACH_HOST = 2
-    CU_MEM_ATTACH_SINGLE = 4
-
-
-class CUpointer_attribute(enum.IntEnum):
-    """The attributes of an address that are known."""
-
-    CU_POINTER_ATTRIBUTE_CONTEXT = 1
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
-    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3
-    CU_POINTER_ATTRIBUTE_HOST_POINTER = 4
-    CU_POINTER_ATTRIBUTE_BUFFER_ID = 7
-    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
-    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11
-    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12
-
-
-def _reserved(kind: Any) -> Any:
-    def make(block: Any) -> Any:
-        made = kind()
-        made.reserved = bytes(block.reserved)
-        return made
-
-    return make
-
 
 _library = calls.Library(
     "libcuda.so.1",
@@ -97,8 +42,8 @@ _library = calls.Library(
         "event": CUevent,
         "address": CUdeviceptr,
         "uuid": lambda block: CUuuid(block.raw),
-        "memory_handle": _reserved(CUipcMemHandle),
-        "event_handle": _reserved(CUipcEventHandle),
+        "memory_handle": CUipcMemHandle.of,
+        "event_handle": CUipcEventHandle.of,
     },
     _MODULE,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 from typing import Any
+
+from morph.kernels.libraries import numbers
 
 from .._morph import calls, handles, properties
 from .._morph.calls import enumeration
@@ -15,6 +16,8 @@ cudaError_t = enumeration("cudaError_t", _MODULE)
 cudaMemcpyKind = enumeration("cudaMemcpyKind", _MODULE)
 cudaDeviceAttr = enumeration("cudaDeviceAttr", _MODULE)
 cudaLimit = enumeration("cudaLimit", _MODULE)
+cudaMemoryType = enumeration("cudaMemoryType", _MODULE)
+globals().update(numbers.enumerators("cuda_runtime_h"))
 
 cudaDeviceProp = properties.cudaDeviceProp
 cudaPointerAttributes = properties.cudaPointerAttributes
@@ -22,37 +25,6 @@ cudaStream_t = handles.handle("cudaStream_t", _MODULE)
 cudaEvent_t = handles.handle("cudaEvent_t", _MODULE)
 cudaIpcMemHandle_t = handles.reserved("cudaIpcMemHandle_t", _MODULE)
 cudaIpcEventHandle_t = handles.reserved("cudaIpcEventHandle_t", _MODULE)
-
-cudaStreamDefault, cudaStreamNonBlocking = 0, 1
-cudaStreamLegacy, cudaStreamPerThread = 1, 2
-cudaEventDefault, cudaEventBlockingSync, cudaEventDisableTiming, cudaEventInterprocess = 0, 1, 2, 4
-cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped, cudaHostAllocWriteCombined = 0, 1, 2, 4
-cudaHostRegisterDefault, cudaHostRegisterPortable, cudaHostRegisterMapped = 0, 1, 2
-cudaHostRegisterIoMemory, cudaHostRegisterReadOnly = 4, 8
-cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle = 1, 2, 4
-cudaDeviceScheduleAuto, cudaDeviceScheduleSpin, cudaDeviceScheduleYield = 0, 1, 2
-cudaDeviceScheduleBlockingSync, cudaDeviceMapHost = 4, 8
-cudaIpcMemLazyEnablePeerAccess = 1
-cudaCpuDeviceId, cudaInvalidDeviceId = -1, -2
-CUDART_VERSION = 13000
-
-
-class cudaMemoryType(enum.IntEnum):
-    """The kinds of memory."""
-
-    cudaMemoryTypeUnregistered = 0
-    cudaMemoryTypeHost = 1
-    cudaMemoryTypeDevice = 2
-    cudaMemoryTypeManaged = 3
-
-
-def _reserved(kind: Any) -> Any:
-    def make(block: Any) -> Any:
-        made = kind()
-        made.reserved = bytes(block.reserved)
-        return made
-
-    return make
 
 
 def _pointer_attributes(block: Any) -> cudaPointerAttributes:
@@ -70,8 +42,8 @@ _library = calls.Library(
         "event": cudaEvent_t,
         "properties": cudaDeviceProp,
         "attributes": _pointer_attributes,
-        "memory_handle": _reserved(cudaIpcMemHandle_t),
-        "event_handle": _reserved(cudaIpcEventHandle_t),
+        "memory_handle": cudaIpcMemHandle_t.of,
+        "event_handle": cudaIpcEventHandle_t.of,
     },
     _MODULE,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, int32
 
@@ -30,6 +32,17 @@ def require(condition: bool, message: str) -> None:
     """
     if not condition:
         raise RuntimeError(message)
+
+
+def refuse_groups(process_group: Any) -> None:
+    """Reject a group of processes.
+
+    Raises:
+        NotImplementedError: If there is one.
+    """
+    if process_group is not None:
+        reason = "use torch.distributed.tensor.parallel"
+        raise NotImplementedError(f"morph does not serve process_group here: {reason}")
 
 
 def on_device(tensor: Tensor) -> bool:

@@ -18,7 +18,10 @@ from .third import attended
 FLOAT8 = torch.float8_e4m3fn, torch.float8_e5m2
 _DTYPES = torch.float16, torch.bfloat16, *FLOAT8
 _INDICES = "cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k must be"
-_REFUSED = "gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors", "block_sparse_tensors_bwd"
+_REFUSED = (
+    *("qv", "gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors"),
+    "block_sparse_tensors_bwd",
+)
 
 __all__ = ["attended"]
 
@@ -59,7 +62,7 @@ def is_plain(k: Tensor, v: Tensor, options: Mapping[str, Any]) -> bool:
     """Return whether a call for a batch has no option that the device's kernel does not know."""
     if options["softcap"] or options["return_lse"] or options["window_size"] != (None, None) or k is v:
         return False
-    others = "qv", "learnable_sink", "score_mod_bwd", "aux_tensors", "aux_scalars", *_REFUSED
+    others = "learnable_sink", "score_mod_bwd", "aux_tensors", "aux_scalars", *_REFUSED
     return all(options[name] is None for name in others)
 
 
@@ -71,34 +74,13 @@ def refuse(options: Mapping[str, Any]) -> None:
     """
     for name in _REFUSED:
         if options.get(name) is not None:
-            raise NotImplementedError(f"morph does not serve {name}: it is made for NVIDIA's CuTe compiler")
+            raise NotImplementedError(f"morph does not serve {name}, which is made for kernels in CuTe")
 
 
 def require_no_gradients_of_8_bits(value: Tensor, needs_grad: bool) -> None:
     """Reject inputs of 8 bits that need gradients, as flash_attn does."""
     if value.dtype in FLOAT8 and needs_grad:
         raise NotImplementedError("FA4 CuTe FP8 backward is not supported yet (forward-only).")
-
-
-def without_shared_keys(
-    q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None
-) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor | None]:
-    """Return the inputs; if keys of size 512 are the values themselves, the queries only apply to values."""
-    if k is v and v.shape[-1] == 512:
-        return None, None, v, q if qv is None else qv
-    return q, k, v, qv
-
-
-def joined(q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the queries and keys whose products are the scores; with ``qv``, values are also keys."""
-    assert q is not None or qv is not None
-    if qv is None:
-        assert q is not None
-        assert k is not None
-        return q, k
-    if q is None or k is None:
-        return qv, v
-    return torch.cat([q, qv], -1), torch.cat([k, v], -1)
 
 
 def window_of(
@@ -126,21 +108,6 @@ def window_of(
     if min(left or 0, right or 0) < 0:
         raise NotImplementedError("morph does not serve window_size with a negative bound")
     return -1 if left is None or left >= longest else left, -1 if right is None else right
-
-
-def require_values_in_scores(
-    q: Tensor | None, k: Tensor | None, v: Tensor, qv: Tensor | None, options: Mapping[str, Any], local: bool
-) -> Tensor | None:
-    """Reject what flash_attn does not accept together with ``qv``, and return it."""
-    if qv is not None:
-        assert q is None or qv.shape[:-1] == q.shape[:-1]
-        assert qv.shape[-1] == v.shape[-1]
-        assert v.shape[-1] == 512
-        assert q is None or q.shape[-1] == 64
-        assert not local, "local not yet supported with qv"
-        assert options["learnable_sink"] is None
-        assert not options["softcap"]
-    return qv
 
 
 def _require(request: Request) -> None:

@@ -18,7 +18,6 @@ from .._morph.fields import fields_of
 from .._morph.original import recorded, written
 from .._morph.second import combined
 from .block_sparsity import BlockSparseTensorsTorch
-from .prepare_scheduler import SchedulerMetadataTensorsTorch
 
 _of_flash_attn_4 = recorded(__name__)
 _OPTIONS = (
@@ -52,14 +51,13 @@ PAIRS["4 with sums"] = dataclasses.replace(PAIRS["4"], sums_have_gradients=True)
 def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> tuple[Tensor, Tensor | None]:
     """Compute attention for a batch of sequences of one length, differentiably.
 
-    ``gather_kv_indices``, ``score_mod``, ``mask_mod`` and blocks are not served; other options that are not
-    listed have no effect on the result. Inputs may be of 8 bits. If ``k`` is ``v`` itself and its size 512,
-    the queries have the role of ``qv``.
+    ``qv``, ``gather_kv_indices``, ``score_mod``, ``mask_mod`` and blocks are not served; other options that
+    are not listed have no effect on the result. Inputs may be of 8 bits.
 
     Returns:
         The output, of shape (batch, queries, heads, value size), 0 for a query that sees no key; and the
-        logarithm of the sums, float32 of shape (batch, heads, queries), with ``qv`` (batch, queries, heads),
-        None unless requested or an input requires gradients.
+        logarithm of the sums, float32 of shape (batch, heads, queries), None unless requested or an input
+        requires gradients.
 
     Raises:
         AssertionError: If flash_attn does not accept the arguments.
@@ -82,8 +80,8 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> t
     have no effect on the result.
 
     Returns:
-        The output; and the logarithm of the sums, float32 of shape (heads, all queries), with ``qv`` (all
-        queries, heads), None as for :func:`flash_attn_func`.
+        The output; and the logarithm of the sums, float32 of shape (heads, all queries), None as for
+        :func:`flash_attn_func`.
 
     Raises:
         AssertionError: If flash_attn does not accept the arguments.
@@ -120,23 +118,6 @@ def flash_attn_combine(
     return result, lse if return_lse else None
 
 
-@_of_flash_attn_4
-def get_scheduler_metadata(**arguments: Any) -> SchedulerMetadataTensorsTorch:
-    """Return zeros, to be passed to :func:`flash_attn_varlen_func`.
-
-    Raises:
-        AssertionError: If there are no lengths, or they do not belong to one batch.
-    """
-    names = "cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"
-    lengths = {name: arguments[name] for name in names if arguments[name] is not None}
-    assert lengths, "get_scheduler_metadata requires at least one of " + "/".join(names)
-    sizes = {name: len(tensor) - name.startswith("cu") for name, tensor in lengths.items()}
-    assert len(set(sizes.values())) == 1, f"inconsistent batch size across inputs: {sizes}"
-    like = next(iter(lengths.values()))
-    zeros = like.new_zeros(next(iter(sizes.values())), dtype=torch.int32)
-    return SchedulerMetadataTensorsTorch(zeros, zeros, zeros, zeros, zeros.new_zeros(1))
-
-
 @functools.cache
 @_of_flash_attn_4
 def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
@@ -149,30 +130,25 @@ def _validate_head_dims(head_dim: int, head_dim_v: int, compute_capability: int,
 
 
 def _general(
-    q: Tensor, k: Tensor, v: Tensor, qv: Tensor | None, return_lse: bool, causal: bool, **options: Any
+    q: Tensor, k: Tensor, v: Tensor, return_lse: bool, causal: bool, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
     fourth.refuse(options)
-    inputs = fourth.without_shared_keys(q, k, v, qv)
     left, right = fourth.window_of(causal, options.pop("window_size"), v, options.get("page_table"))
-    qv = fourth.require_values_in_scores(*inputs, options, left >= 0 or right > 0)
-    query, key = fourth.joined(*inputs)
     sink = options["learnable_sink"]
-    needs_grad = any(x is not None and x.requires_grad for x in (query, key, v, sink))
+    needs_grad = any(x is not None and x.requires_grad for x in (q, k, v, sink))
     fourth.require_no_gradients_of_8_bits(v, needs_grad)
     scale = options.pop("softmax_scale")
-    given = {"softmax_scale": query.shape[-1] ** -0.5 if scale is None else scale, "window_size_left": left}
-    tensors = dict(zip("qkv", map(contiguous, (query, key, v)), strict=True))
+    given = {"softmax_scale": q.shape[-1] ** -0.5 if scale is None else scale, "window_size_left": left}
+    tensors = dict(zip("qkv", map(contiguous, (q, k, v)), strict=True))
     out, lse = attend(
         "4 with sums" if return_lse else "4",
         fields_of({**options, **given, **tensors, "window_size_right": right}),
     )
-    lse = lse.transpose(-1, -2).contiguous() if qv is not None else lse
     return out, lse if needs_grad or return_lse else None
 
 
 __all__ = [
     "BlockSparseTensorsTorch",
-    "SchedulerMetadataTensorsTorch",
     "flash_attn_func",
     "flash_attn_varlen_func",
 ]

@@ -14,7 +14,7 @@ _OPTIONS = "label_smoothing", "logit_scale", "lse_square_scale", "inplace_backwa
 
 
 class CrossEntropyLoss(nn.Module):
-    """Cross entropy with label smoothing, scaled logits, z-loss, and a vocabulary spread over processes.
+    """Cross entropy with label smoothing, scaled logits and z-loss, of one process.
 
     See :func:`flash_attn.ops.triton.cross_entropy.cross_entropy_loss` for the options. ``reduction`` is
     ``"mean"`` over the rows that have a loss, ``"sum"`` or ``"none"``.

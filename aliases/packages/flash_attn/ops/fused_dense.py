@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from .._morph.checks import refuse_groups
 from .._morph.original import initializer, recorded
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -25,7 +26,7 @@ def fused_dense_func(
     x: Tensor, weight: Tensor, bias: Tensor | None, return_residual: bool, process_group: Any, **others: Any
 ) -> Any:
     """Apply a linear layer, and with ``return_residual`` also return ``x``."""
-    _refuse(process_group)
+    refuse_groups(process_group)
     out = functional.linear(x, weight, bias)
     return (out, x) if return_residual else out
 
@@ -49,7 +50,7 @@ def fused_mlp_func(
     The backward pass recomputes nothing, the activation, or also its input, by ``checkpoint_lvl``; the last
     without ``save_pre_act`` too. With ``return_residual`` also return ``x``.
     """
-    _refuse(process_group)
+    refuse_groups(process_group)
     level, act = checkpoint_lvl if save_pre_act else 2, _ACTIVATIONS[activation]
 
     def second(hidden: Tensor) -> Tensor:
@@ -105,9 +106,3 @@ class FusedMLP(nn.Module):
         weights = self.fc1.weight, self.fc2.weight, self.fc1.bias, self.fc2.bias
         options = self.activation, self.training, self.return_residual, self.checkpoint_lvl
         return fused_mlp_func(x, *weights, *options, process_group=process_group)
-
-
-def _refuse(process_group: Any) -> None:
-    if process_group is not None:
-        reason = "use torch.distributed.tensor.parallel"
-        raise NotImplementedError(f"morph does not serve process_group here: {reason}")

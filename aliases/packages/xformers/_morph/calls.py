@@ -10,13 +10,11 @@ from torch import Tensor
 from morph.aliases import attention as kernels
 
 from ..ops.fmha.common import AttentionBwOpBase, AttentionFwOpBase, Context, Gradients, bmk2bmhk
-from ..ops.fmha.dispatch import _dispatch_bw, _dispatch_fw, _ensure_op_supports_or_raise
+from ..ops.fmha.dispatch import NAME, _dispatch_bw, _dispatch_fw, _ensure_op_supports_or_raise
 from . import layout
 from .attention import Call, MemoryEfficientAttention, traced
 from .biases import LowerTriangularMask
 from .inputs import Inputs, is_varlen
-
-NAME = "memory_efficient_attention"
 
 
 def memory_efficient_attention(inputs: Inputs, op: Any) -> Tensor:

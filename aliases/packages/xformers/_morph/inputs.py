@@ -55,24 +55,12 @@ class Inputs:
         bias = self.attn_bias
         return bias._bias if isinstance(bias, LowerTriangularMaskWithTensorBias) else _tensor(bias)
 
-    @property
-    def nbytes(self) -> int:
-        """The number of bytes of the tensors, without the bias."""
-        return sum(each.untyped_storage().nbytes() for each in (self.query, self.key, self.value))
-
     def get_output_dtype(self) -> torch.dtype:
         """Return the dtype of the output."""
         if self.output_dtype is not None:
             return self.output_dtype
         partial = self.is_partial and self.query.dtype is not torch.float64
         return torch.float32 if partial else self.query.dtype
-
-    def get_qkv_in_bmghk(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values with five dimensions."""
-        tensors = self.query, self.key, self.value
-        if self.query.ndim == 3:
-            return tuple(each[:, :, None, None] for each in tensors)  # type: ignore[return-value]
-        return tensors if self.query.ndim == 5 else tuple(each.unsqueeze(2) for each in tensors)  # type: ignore[return-value]
 
     def normalize_bmhk(self) -> tuple[int, ...]:
         """Give tensors without heads a dimension of one head, and return the output's shape before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -88,6 +88,9 @@ class _Placed(_SeqLenInfo):
     seqlen: Tensor
     seqlen_py: list[int]
 
+    def __post_init__(self) -> None:
+        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
+
     def read(self) -> None:
         """Read the values that the device has."""
         super().read()
@@ -114,9 +117,6 @@ class _PaddedSeqLenInfo(_Placed):
 
     padding: int
 
-    def __post_init__(self) -> None:
-        assert len(self.seqstart_py) == len(self.seqlen_py) + 1
-
     @classmethod
     def from_seqlens_padded(
         cls, seqlens: Sequence[int], padding: int, *, device: torch.device | None = None
@@ -139,26 +139,13 @@ class _PaddedSeqLenInfo(_Placed):
 
 @dataclass
 class _GappySeqInfo(_Placed):
-    """Sequences that begin anywhere, with their own lengths.
-
-    In pages, a beginning counts from the first page of the sequence, and ``seqlen`` is where it ends there.
-    """
+    """Sequences that begin anywhere, with their own lengths."""
 
     @classmethod
     def from_seqlens_gappy(
-        cls, seqstarts: Sequence[int], seqlens: Sequence[int], paged: bool, *, device: torch.device
+        cls, seqstarts: Sequence[int], seqlens: Sequence[int], *, device: torch.device
     ) -> _GappySeqInfo:
-        """Return sequences of these lengths; unless paged, the end of all comes after their beginnings.
-
-        Raises:
-            ValueError: If the numbers of beginnings and lengths do not fit.
-        """
-        starts, lengths = [*seqstarts, -1] if paged else list(seqstarts), list(seqlens)
-        if not lengths:
-            raise ValueError("No elements")
-        if len(starts) - len(lengths) != 1:
-            raise ValueError(f"{len(starts)} beginnings do not fit {len(lengths)} lengths")
-        pairs: Any = zip(starts, lengths)  # noqa: B905 (the end of all)
-        ends = [start + length for start, length in pairs] if paged else lengths
+        """Return sequences of these lengths; after their beginnings comes the end of all."""
+        starts, lengths = list(seqstarts), list(seqlens)
         beginnings = _indices(starts, device), max(lengths), min(lengths), starts
-        return cls(*beginnings, seqlen=_indices(ends, device), seqlen_py=ends)
+        return cls(*beginnings, seqlen=_indices(lengths, device), seqlen_py=lengths)

@@ -9,7 +9,6 @@ from .fmha import (
     MemoryEfficientAttentionCutlassFwdFlashBwOp,
     MemoryEfficientAttentionCutlassOp,
     MemoryEfficientAttentionFlashAttentionOp,
-    MemoryEfficientAttentionSplitKCkOp,
     memory_efficient_attention,
     memory_efficient_attention_backward,
     memory_efficient_attention_forward,
@@ -20,7 +19,7 @@ from .fmha.common import AttentionOp, AttentionOpBase
 from .indexing import index_select_cat, scaled_index_add
 from .rmsnorm import RMSNorm
 from .rope_padded import rope_padded
-from .swiglu_op import SwiGLU, SwiGLUEagerOp, SwiGLUOp, swiglu
+from .swiglu_op import SwiGLU, SwiGLUEagerOp, swiglu
 from .unbind import unbind
 
 AttentionMask = AttentionBias

@@ -8,28 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-class SwiGLUOp:
-    """An operator for :func:`swiglu`.
-
-    Args:
-        op: Computes it.
-        packed_weights: Whether it takes the first two weights as one.
-        name: Its name.
-    """
-
-    def __init__(self, op: Callable[..., Tensor], packed_weights: bool, name: str) -> None:
-        self.op = op
-        self.PACKED_WEIGHTS = packed_weights
-        self.NAME = name
-
-    def __call__(self, *arguments: Tensor | None) -> Tensor:
-        """Compute it."""
-        return self.op(*arguments)
-
-    def __str__(self) -> str:
-        return f"SwiGLUOp:{self.NAME}"
-
-
 def _eager(
     x: Tensor, w1: Tensor, b1: Tensor | None, w2: Tensor, b2: Tensor | None, w3: Tensor, b3: Tensor | None
 ) -> Tensor:
@@ -37,7 +15,7 @@ def _eager(
     return functional.linear(hidden, w3, b3)
 
 
-SwiGLUEagerOp = SwiGLUOp(_eager, False, "eager")
+SwiGLUEagerOp = _eager
 
 
 def swiglu(
@@ -49,7 +27,7 @@ def swiglu(
     w3: Tensor,
     b3: Tensor | None,
     *,
-    op: SwiGLUOp | None = None,
+    op: Callable[..., Tensor] | None = None,
 ) -> Tensor:
     """Return ``(silu(x @ w1.T + b1) * (x @ w2.T + b2)) @ w3.T + b3``.
 
@@ -95,7 +73,7 @@ class SwiGLU(nn.Module):
             self.w1 = nn.Linear(in_features, hidden_features, bias=bias)
             self.w2 = nn.Linear(in_features, hidden_features, bias=bias)
         self.w3 = nn.Linear(hidden_features, out_features, bias=bias)
-        self.op: SwiGLUOp | None = None
+        self.op: Callable[..., Tensor] | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the output for ``x``, of shape (..., in_features)."""

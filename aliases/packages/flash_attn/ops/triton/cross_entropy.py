@@ -1,39 +1,28 @@
-"""Cross entropy with label smoothing, scaled logits, z-loss, and a vocabulary spread over processes."""
+"""Cross entropy with label smoothing, scaled logits and z-loss, of one process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, distributed
+from torch import Tensor
 
+from ..._morph.checks import refuse_groups
 from ..._morph.original import recorded
 
 _ELEMENTS = 1 << 24  # of logits that are held in float32
-_OPTIONS = (
-    *("label_smoothing", "logit_scale", "lse_square_scale", "ignore_index", "inplace_backward"),
-    "process_group",
-)
-_DEFAULTS = 0.0, 1.0, 0.0, -100, False, None
 
 
-@dataclass(frozen=True)
-class _Options:
-    """The options of a loss, and this process's part of the vocabulary."""
+class _Options(NamedTuple):
+    """The options of a loss, by flash_attn's names and with its defaults."""
 
-    smoothing: float
-    logit_scale: float
-    lse_square_scale: float
-    ignore_index: int
-    total_classes: int
-    first_class: int
-
-    def place(self, labels: Tensor, columns: int) -> tuple[Tensor, Tensor]:
-        """Return each label's column, and whether it is one of this process's."""
-        column = labels - self.first_class
-        return column.clamp(0, columns - 1), (column >= 0) & (column < columns)
+    label_smoothing: float = 0.0
+    logit_scale: float = 1.0
+    lse_square_scale: float = 0.0
+    ignore_index: int = -100
+    inplace_backward: bool = False
+    process_group: Any = None
 
 
 class CrossEntropyLoss(torch.autograd.Function):
@@ -44,32 +33,20 @@ class CrossEntropyLoss(torch.autograd.Function):
         ctx: Any, logits: Tensor, labels: Tensor, precomputed_lse: Tensor | None, *given: Any
     ) -> tuple[Tensor, Tensor]:
         """Compute the losses; see :func:`cross_entropy_loss`."""
-        given = (*given, *_DEFAULTS[len(given) :])
-        smoothing, logit_scale, lse_square_scale, ignore_index, inplace_backward, process_group = given
-        assert logit_scale > 0.0
-        n_rows, n_cols = logits.shape
-        assert labels.shape == (n_rows,)
-        world_size = 1 if process_group is None else distributed.get_world_size(process_group)
-        rank = 0 if process_group is None else distributed.get_rank(process_group)
-        options = _Options(
-            smoothing, logit_scale, lse_square_scale, ignore_index, world_size * n_cols, rank * n_cols
-        )
+        options = _Options(*given)
+        refuse_groups(options.process_group)
+        assert options.logit_scale > 0.0
+        assert labels.shape == logits.shape[:1]
         logits, labels = logits.contiguous() if logits.stride(-1) != 1 else logits, labels.long()
-        known = precomputed_lse is not None and logit_scale == 1.0 and smoothing == 0.0
-        lse, losses = _local(logits, labels, options, precomputed_lse if known else None)
-        if world_size > 1:
-            lse, losses = _over_processes(lse, losses, process_group)
-            losses += lse
-        else:
-            _, inside = options.place(labels, n_cols)
-            losses += torch.where(inside, lse, smoothing * lse)
-        z_losses = lse_square_scale * lse.square()
-        ignored = labels == ignore_index
+        known = precomputed_lse is not None and options.logit_scale == 1.0 and options.label_smoothing == 0.0
+        lse, losses = _losses(logits, labels, options, precomputed_lse if known else None)
+        z_losses = options.lse_square_scale * lse.square()
+        ignored = labels == options.ignore_index
         losses = (losses + z_losses).masked_fill_(ignored, 0.0)
         z_losses.masked_fill_(ignored, 0.0)
         ctx.save_for_backward(logits, lse, labels)
         ctx.mark_non_differentiable(z_losses)
-        ctx.options, ctx.inplace_backward = options, inplace_backward
+        ctx.options = options
         return losses, z_losses
 
     @staticmethod
@@ -77,7 +54,7 @@ class CrossEntropyLoss(torch.autograd.Function):
         """Return the gradient of the logits, in their memory if requested."""
         logits, lse, labels = ctx.saved_tensors
         options: _Options = ctx.options
-        dlogits = logits if ctx.inplace_backward else torch.empty_like(logits)
+        dlogits = logits if options.inplace_backward else torch.empty_like(logits)
         scales = grad_losses.masked_fill(labels == options.ignore_index, 0.0) * options.logit_scale
         for rows in _row_blocks(logits):
             part = _gradient(logits[rows], lse[rows], labels[rows], options)
@@ -91,50 +68,50 @@ def cross_entropy_loss(
 ) -> tuple[Tensor, Tensor]:
     """Compute the cross entropy of each row.
 
-    ``logits`` are of shape (rows, classes), with a ``process_group`` this process's part of the classes, and
-    ``labels`` index those of all processes. ``lse_square_scale`` is how much of the square of the logarithm
+    ``logits`` are of shape (rows, classes). ``lse_square_scale`` is how much of the square of the logarithm
     of the sums is added ("z-loss"); that logarithm may be given, and is used without smoothing and scale.
+    ``process_group`` is refused.
 
     Returns:
         The losses and the part of them that is z-loss, which has no gradient: float32 of shape (rows,).
     """
     losses, z_losses = CrossEntropyLoss.apply(  # type: ignore[no-untyped-call]
-        logits, labels, precomputed_lse, *(options[name] for name in _OPTIONS)
+        logits, labels, precomputed_lse, *(options[name] for name in _Options._fields)
     )
     return losses, z_losses
 
 
-def _local(logits: Tensor, labels: Tensor, options: _Options, known: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the logarithm of the sums over this process's classes, and the losses without it."""
+def _losses(logits: Tensor, labels: Tensor, options: _Options, known: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the logarithm of the sums, and the losses."""
     lse = logits.new_empty(len(logits), dtype=torch.float32) if known is None else known.float()
     losses = torch.empty_like(lse)
-    column, inside = options.place(labels, logits.shape[1])
+    smoothing = options.label_smoothing
     for rows in _row_blocks(logits):
         part = logits[rows].float() * options.logit_scale
         if known is None:
             lse[rows] = part.logsumexp(-1)
-        own = torch.where(inside[rows], part.gather(1, column[rows, None])[:, 0], 0.0)
-        losses[rows] = -(1 - options.smoothing) * own
-        if options.smoothing:
-            losses[rows] -= options.smoothing * part.sum(-1) / options.total_classes
+        column, inside = _place(labels[rows], logits)
+        own = torch.where(inside, part.gather(1, column[:, None])[:, 0] - lse[rows], 0.0)
+        losses[rows] = -(1 - smoothing) * own
+        if smoothing:
+            losses[rows] += smoothing * (lse[rows] - part.mean(-1))
     return lse, losses
-
-
-def _over_processes(lse: Tensor, losses: Tensor, group: Any) -> tuple[Tensor, Tensor]:
-    parts = [torch.empty_like(lse) for _ in range(distributed.get_world_size(group))]
-    distributed.all_gather(parts, lse.contiguous(), group=group)
-    distributed.all_reduce(losses, group=group)
-    return torch.stack(parts).logsumexp(0), losses
 
 
 def _gradient(logits: Tensor, lse: Tensor, labels: Tensor, options: _Options) -> Tensor:
     """Return the gradient of the losses of some rows with respect to their scaled logits."""
     grad = (logits.float() * options.logit_scale).sub_(lse[:, None]).exp_()
     grad *= (1 + 2 * options.lse_square_scale * lse)[:, None]
-    column, inside = options.place(labels, logits.shape[1])
-    own = torch.where(inside, -(1 - options.smoothing), 0.0)
+    column, inside = _place(labels, logits)
+    own = torch.where(inside, -(1 - options.label_smoothing), 0.0)
     grad.scatter_add_(1, column[:, None], own[:, None])
-    return grad.sub_(options.smoothing / options.total_classes)
+    return grad.sub_(options.label_smoothing / logits.shape[1])
+
+
+def _place(labels: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Return each label's column, and whether it is one."""
+    classes = logits.shape[1]
+    return labels.clamp(0, classes - 1), (labels >= 0) & (labels < classes)
 
 
 def _row_blocks(logits: Tensor) -> Iterator[slice]:

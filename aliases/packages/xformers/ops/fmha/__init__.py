@@ -18,7 +18,7 @@ from ..._morph.calls import (
 )
 from ..._morph.inputs import Inputs
 from ..._morph.merging import merged
-from . import attn_bias, ck, ck_splitk, cutlass, cutlass_blackwell, flash, flash3, triton_splitk
+from . import attn_bias, cutlass, flash, flash3, triton_splitk
 from .attn_bias import VARLEN_BIASES, AttentionBias, BlockDiagonalMask, LowerTriangularMask
 from .common import (
     AttentionBwOpBase,
@@ -32,27 +32,11 @@ from .common import (
 from .dispatch import _dispatch_bw, _dispatch_fw, _get_use_fa3, _set_use_fa3
 
 MemoryEfficientAttentionCutlassOp = (cutlass.FwOp, cutlass.BwOp)
-MemoryEfficientAttentionCutlassBlackwellOp = (cutlass_blackwell.FwOp, cutlass_blackwell.BwOp)
 MemoryEfficientAttentionCutlassFwdFlashBwOp = (cutlass.FwOp, flash.BwOp)
 MemoryEfficientAttentionFlashAttentionOp = (flash.FwOp, flash.BwOp)
-MemoryEfficientAttentionCkOp = (ck.FwOp, ck.BwOp)
-MemoryEfficientAttentionSplitKCkOp = (ck_splitk.FwOp, ck.BwOp)
-
-_HIP = torch.version.hip is not None
-ALL_FW_OPS: list[type[AttentionFwOpBase]] = [
-    ck.FwOp if _HIP else cutlass.FwOp,
-    cutlass_blackwell.FwOp,
-    flash.FwOp,
-    flash3.FwOp,
-    triton_splitk.FwOp,
-]
-ALL_BW_OPS: list[type[AttentionBwOpBase]] = [
-    ck.BwOp if _HIP else cutlass.BwOp,
-    cutlass_blackwell.BwOp,
-    flash.BwOp,
-    flash3.BwOp,
-]
-
+MemoryEfficientAttentionCkOp = MemoryEfficientAttentionCutlassOp  # ROCm's name
+ALL_FW_OPS: list[type[AttentionFwOpBase]] = [cutlass.FwOp, flash.FwOp, flash3.FwOp, triton_splitk.FwOp]
+ALL_BW_OPS: list[type[AttentionBwOpBase]] = [cutlass.BwOp, flash.BwOp, flash3.BwOp]
 
 _MEANINGS = {
     "query": "of shape (batch, queries, head size), (batch, queries, heads, head size), or (batch, queries, "

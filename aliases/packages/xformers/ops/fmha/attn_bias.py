@@ -1,5 +1,5 @@
 """The biases of attention: which keys a query sees, without a matrix."""
-# ruff: noqa: F403, F405 (the classes of four files)
+# ruff: noqa: F403, F405 (the classes of three files)
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from ..._morph import lengths
 from ..._morph.biases import *
 from ..._morph.caches import *
 from ..._morph.packed import *
-from ..._morph.paged import *
 
 VARLEN_BIASES = (
     BlockDiagonalMask,
     BlockDiagonalGappyKeysMask,
     BlockDiagonalPaddedKeysMask,
     PagedBlockDiagonalPaddedKeysMask,
-    PagedBlockDiagonalGappyKeysMask,
 )
 
 _get_default_bias_device = lengths.default_device
 _SeqLenInfo, _PaddedSeqLenInfo = lengths._SeqLenInfo, lengths._PaddedSeqLenInfo
 _GappySeqInfo = lengths._GappySeqInfo
 
-for _each in (*list(globals().values()), _SeqLenInfo, _PaddedSeqLenInfo, _GappySeqInfo):
+for _each in list(globals().values()):
     if isinstance(_each, type) and _each.__module__.startswith("xformers._morph."):
         _each.__module__ = __name__  # where pickles look for them

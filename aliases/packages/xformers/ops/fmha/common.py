@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,15 @@ from torch import Tensor
 from morph import backends
 
 from ..._morph import attention, layout
+from ..._morph.biases import AttentionBias
 from ..._morph.inputs import Inputs, is_bias_of_three_dimensions
 from ..common import BaseOperator, register_operator
+from . import attn_bias
 
 Inputs.__module__ = __name__
 _is_bias_type_supported_in_BMK = is_bias_of_three_dimensions
+_CLASSES = [each for each in vars(attn_bias).values() if isinstance(each, type)]
+_BIASES = [each for each in _CLASSES if issubclass(each, AttentionBias)]
 
 
 @dataclass
@@ -26,16 +29,12 @@ class Context:
     Attributes:
         lse: The logarithms of the softmax's sums.
         out: The output.
-        op_bw: The only operator that can compute the gradients, if there is only one.
         rng_state: What determined which weights were dropped.
-        qkv_share_storage: Without effect.
     """
 
     lse: Tensor
     out: Tensor
-    op_bw: type[AttentionBwOpBase] | None = None
     rng_state: Any = None
-    qkv_share_storage: bool = False
 
 
 @dataclass
@@ -49,27 +48,14 @@ class Gradients:
 
 
 class AttentionOpBase(BaseOperator):
-    """An operator of attention: what the original's kernel of its name accepts, computed by morph."""
+    """An operator of attention, which computes any call of its dtypes, as every other does."""
 
     OPERATOR: Any = attention
     OPERATOR_CATEGORY = "memory_efficient_attention"
     SUPPORTED_DEVICES: frozenset[str] | set[str] = {"cuda"}
-    CUDA_MINIMUM_COMPUTE_CAPABILITY: tuple[int, int] = (5, 0)
-    CUDA_MAXIMUM_COMPUTE_CAPABILITY: tuple[int, int] | None = None
     SUPPORTED_DTYPES: set[torch.dtype] = {torch.half, torch.bfloat16}
-    SUPPORTED_MAX_K: float = 65536
-    SUPPORTED_MIN_K: int = 0
-    SUPPORTED_ATTN_BIAS_TYPES: Iterable[Any] = (type(None),)
-    SUPPORTS_DROPOUT = True
-    SUPPORTS_CUSTOM_SCALE = True
-    SUPPORTS_DIFFERENT_VALUE_EMBED = False
-    SUPPORTS_OUTPUT_DTYPE = False
-    SUPPORTS_PARTIAL = False
-    IS_DETERMINISTIC = True
-    SUPPORTS_BMGHK = True
+    SUPPORTED_ATTN_BIAS_TYPES: tuple[type, ...] = (type(None), Tensor, *_BIASES)
     VARLEN_LSE_PACKED = True
-    _TEST_BATCH_SIZES: tuple[int, ...] = (1, 300)
-    _TEST_K: tuple[int, ...] = (32, 128)
 
     @classmethod
     def supports(cls, d: Inputs) -> bool:
@@ -77,45 +63,21 @@ class AttentionOpBase(BaseOperator):
         return not cls.not_supported_reasons(d)
 
     @classmethod
-    def shape_not_supported_reasons(cls, Mq: int, Mkv: int, K: int, Kv: int) -> list[str]:
-        """Return why it cannot compute attention of these numbers of queries and keys, and sizes of heads."""
-        reasons = []
-        if not cls.SUPPORTS_DIFFERENT_VALUE_EMBED and K != Kv:
-            reasons.append("query.shape[-1] != value.shape[-1]")
-        if max(K, Kv) > cls.SUPPORTED_MAX_K:
-            reasons.append(f"max(query.shape[-1], value.shape[-1]) > {cls.SUPPORTED_MAX_K}")
-        if min(K, Kv) < cls.SUPPORTED_MIN_K:
-            reasons.append(f"min(query.shape[-1], value.shape[-1]) < {cls.SUPPORTED_MIN_K}")
-        return reasons
-
-    @classmethod
     def not_supported_reasons(cls, d: Inputs) -> list[str]:
         """Return why it cannot compute ``d``: nothing if it can."""
-        device, dtype = d.query.device.type, d.query.dtype
-        (_, queries, *_, size), keys = d.query.shape, d.key.shape[1]
+        device, dtype, bias = d.query.device.type, d.query.dtype, d.attn_bias
         wrong = {
             f"device={device} (supported: {set(cls.SUPPORTED_DEVICES)})": not _is_accelerator(device),
             f"dtype={dtype} (supported: {cls.SUPPORTED_DTYPES})": dtype not in cls.SUPPORTED_DTYPES,
-            f"attn_bias type is {type(d.attn_bias)}": type(d.attn_bias) not in cls.SUPPORTED_ATTN_BIAS_TYPES,
-            "Custom output dtype not supported": not cls.SUPPORTS_OUTPUT_DTYPE
-            and d.output_dtype not in (None, dtype),
-            "Partial attention not supported": d.is_partial and not cls.SUPPORTS_PARTIAL,
-            "dropout > 0.0": d.p != 0.0 and not cls.SUPPORTS_DROPOUT,
+            f"attn_bias type is {type(bias)}": not isinstance(bias, cls.SUPPORTED_ATTN_BIAS_TYPES),
             "p=1.0 drops every weight": d.p == 1.0,
-            "has custom scale": d.scale is not None and not cls.SUPPORTS_CUSTOM_SCALE,
             "operator wasn't built": not cls.is_available(),
-            "operator does not support BMGHK format": d.query.ndim == 5 and not cls.SUPPORTS_BMGHK,
         }
-        reasons = cls.shape_not_supported_reasons(queries, keys, size, d.value.shape[-1])
-        capability = _capability_reasons(cls, d.query) if _is_accelerator(device) else []
-        return [*reasons, *(reason for reason, holds in wrong.items() if holds), *capability]
+        return [reason for reason, holds in wrong.items() if holds]
 
 
 class AttentionFwOpBase(AttentionOpBase):
     """An operator that computes the output."""
-
-    ERROR_ATOL: Mapping[torch.dtype, float] = {torch.float: 3e-4, torch.half: 4e-3, torch.bfloat16: 2e-2}
-    ERROR_RTOL: Mapping[torch.dtype, float] = {torch.float: 2e-5, torch.half: 4e-4, torch.bfloat16: 5e-3}
 
     @classmethod
     def apply(cls, inp: Inputs, needs_gradient: bool) -> tuple[Tensor, Context | None]:
@@ -135,19 +97,6 @@ class AttentionFwOpBase(AttentionOpBase):
 class AttentionBwOpBase(AttentionOpBase):
     """An operator that computes the gradients."""
 
-    ERROR_ATOL: Mapping[torch.dtype, float] = {torch.float: 9e-4, torch.half: 0.2, torch.bfloat16: 0.9}
-    ERROR_RTOL: Mapping[torch.dtype, float] = {torch.float: 1e-4, torch.half: 2e-2, torch.bfloat16: 0.1}
-    SUPPORTS_ATTN_BIAS_GRAD = False
-    SUPPORTS_PARTIAL = True
-
-    @classmethod
-    def not_supported_reasons(cls, d: Inputs) -> list[str]:
-        """Return why it cannot compute ``d``: nothing if it can."""
-        reasons = super().not_supported_reasons(d)
-        if isinstance(d.attn_bias, Tensor) and d.attn_bias.requires_grad and not cls.SUPPORTS_ATTN_BIAS_GRAD:
-            reasons.append("Computing the bias gradient is not supported (attn_bias.requires_grad = True)")
-        return reasons
-
     @classmethod
     def apply(cls, ctx: Context, inp: Inputs, grad: Tensor) -> Gradients:
         """Compute the gradients."""
@@ -161,21 +110,19 @@ class AttentionBwOpBase(AttentionOpBase):
         return Gradients(dq, dk, dv, grads[3])
 
 
-def operators(
-    module: str, forward: Mapping[str, Any], backward: Mapping[str, Any], **shared: Any
-) -> tuple[Any, Any]:
+def operators(module: str, forward: str, backward: str, **facts: Any) -> tuple[Any, Any]:
     """Make the operators ``FwOp`` and ``BwOp`` of a module, and register them.
 
     Args:
         module: The module's name.
-        forward: The facts of the operator for the output.
-        backward: The facts of the one for the gradients.
-        **shared: The facts of both.
+        forward: The name of the operator for the output.
+        backward: The name of the one for the gradients.
+        **facts: Where they differ from others.
     """
-    bases = {"FwOp": (AttentionFwOpBase, forward), "BwOp": (AttentionBwOpBase, backward)}
+    bases = ("FwOp", AttentionFwOpBase, forward), ("BwOp", AttentionBwOpBase, backward)
     made = [
-        register_operator(type(name, (base,), {**shared, **facts, "__module__": module}))
-        for name, (base, facts) in bases.items()
+        register_operator(type(kind, (base,), {**facts, "NAME": name, "__module__": module}))
+        for kind, base, name in bases
     ]
     return made[0], made[1]
 
@@ -190,58 +137,6 @@ def bmk2bmhk(tensor: Tensor, num_heads: int) -> Tensor:
     return tensor.view(-1, num_heads, *tensor.shape[1:]).transpose(1, 2)
 
 
-class ScaledTensor(Tensor):
-    """A tensor of few bits with its scale; ``dequantize`` returns what it stands for."""
-
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
-
-    def __new__(
-        cls,
-        data: Tensor,
-        scale: Tensor,
-        dequant_func: Callable[[Tensor, Tensor], Tensor],
-        original_dtype: torch.dtype,
-        require_grad: bool = False,
-    ) -> ScaledTensor:
-        """Return ``data`` with its scale, and the function that applies it."""
-        made: Any = Tensor._make_subclass(cls, data, require_grad)
-        made.scale, made.dequant_func, made.original_dtype = scale, dequant_func, original_dtype
-        return made  # type: ignore[no-any-return]
-
-    def dequantize(self) -> Tensor:
-        """Return the tensor that it stands for, of its original dtype."""
-        own: Any = self
-        result: Tensor = own.dequant_func(self.float().as_subclass(Tensor), own.scale).to(own.original_dtype)
-        return result
-
-    def unpack(self) -> tuple[Tensor, Tensor]:
-        """Return the data and the scale."""
-        own: Any = self
-        return own.data, own.scale
-
-
-def pack_fp8_tensorwise_per_head(
-    x: Tensor, scale: Tensor | float, original_dtype: torch.dtype
-) -> ScaledTensor:
-    """Return ``x``, of shape (batch, length, heads, size), with a scale of shape (batch, heads)."""
-    scales = torch.tensor([scale], device=x.device) if isinstance(scale, float) else scale
-    return ScaledTensor(x, scales, lambda data, factor: data * factor[:, None, :, None], original_dtype)
-
-
 def _is_accelerator(device_type: str) -> bool:
     backend = backends.active()
     return device_type == "cuda" or (backend is not None and device_type == backend.device_type != "cpu")
-
-
-def _capability_reasons(operator: type[AttentionOpBase], query: Tensor) -> list[str]:
-    if torch.version.hip is not None:
-        return []
-    capability, reasons = torch.cuda.get_device_capability(query.device), []
-    least, most = operator.CUDA_MINIMUM_COMPUTE_CAPABILITY, operator.CUDA_MAXIMUM_COMPUTE_CAPABILITY
-    if capability < least:
-        reasons.append(f"requires a device with capability >= {least}, not {capability}")
-    if most is not None and capability > most:
-        reasons.append(f"requires a device with capability <= {most}, not {capability}")
-    if query.dtype is torch.bfloat16 and capability[0] < 8:
-        reasons.append("bf16 is only supported on A100+ GPUs")
-    return reasons

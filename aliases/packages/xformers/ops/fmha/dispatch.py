@@ -6,15 +6,13 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import torch
-
 from ..._morph.inputs import Inputs
-from ..._morph.packed import BlockDiagonalMask
-from . import ck, cutlass, flash, flash3, triton_splitk
+from . import cutlass, flash, flash3
 from .common import AttentionBwOpBase, AttentionFwOpBase
 
 Op = TypeVar("Op", bound="type[Any]")
 
+NAME = "memory_efficient_attention"
 _USE_FLASH_ATTENTION_3 = True
 
 
@@ -34,25 +32,14 @@ def fa3_available() -> bool:
     return bool(flash3.FwOp.is_available())
 
 
-def _dispatch_fw_priority_list(inp: Inputs, needs_gradient: bool) -> Sequence[type[AttentionFwOpBase]]:
-    """Return the operators for the output, the preferred one first."""
-    if torch.version.hip is not None:
-        return [ck.FwOp]
-    if needs_gradient or not _is_decoding(inp):
-        return [flash.FwOp, cutlass.FwOp]
-    if isinstance(inp.attn_bias, BlockDiagonalMask):
-        return [triton_splitk.FwOp, flash.FwOp, cutlass.FwOp]
-    return [flash.FwOp, triton_splitk.FwOp, cutlass.FwOp]
-
-
 def _dispatch_fw(inp: Inputs, needs_gradient: bool) -> type[AttentionFwOpBase]:
     """Return the operator for the output.
 
     Raises:
         NotImplementedError: If there is none, with the reasons.
     """
-    operators = _dispatch_fw_priority_list(inp, needs_gradient)
-    return _first("memory_efficient_attention_forward", operators, inp)
+    found: type[AttentionFwOpBase] = _first(f"{NAME}_forward", [flash.FwOp, cutlass.FwOp], inp)
+    return found
 
 
 def _dispatch_bw(inp: Inputs, varlen_lse_packed: bool | None = None) -> type[AttentionBwOpBase]:
@@ -65,24 +52,16 @@ def _dispatch_bw(inp: Inputs, varlen_lse_packed: bool | None = None) -> type[Att
     Raises:
         NotImplementedError: If there is none, with the reasons.
     """
-    operators: list[type[AttentionBwOpBase]] = [ck.BwOp] if torch.version.hip else [flash.BwOp, cutlass.BwOp]
+    operators: list[type[AttentionBwOpBase]] = [flash.BwOp, cutlass.BwOp]
     form = {None, varlen_lse_packed}
     fitting = [each for each in operators if varlen_lse_packed is None or each.VARLEN_LSE_PACKED in form]
-    return _first("memory_efficient_attention_backward", fitting, inp)
+    return _first(f"{NAME}_backward", fitting, inp)
 
 
 def _ensure_op_supports_or_raise(error: type[Exception], name: str, op: Any, inp: Inputs) -> None:
     reasons = op.not_supported_reasons(inp)
     if reasons:
         raise error(f"Operator `{name}` does not support inputs:\n{_described(inp)}\n{_refusal(op, reasons)}")
-
-
-def _is_decoding(inp: Inputs) -> bool:
-    """Return whether there are few queries, and many keys that several heads share."""
-    key, queries = inp.key, inp.query.shape
-    shared = key.ndim > 3 and key.stride(-2) == 0 and key.shape[-2] > 1
-    rows = queries[0] * (1 if len(queries) == 3 else queries[2])
-    return shared and queries[1] <= 32 and key.shape[1] >= 256 and 0 < rows < 64
 
 
 def _first(name: str, operators: Sequence[Op], inp: Inputs) -> Op:
