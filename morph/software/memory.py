@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -48,46 +48,63 @@ def _index(device: AnyDevice) -> int:
     return index
 
 
-def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
-    """Return the allocator's figures of a device, nested by kind, pool and figure."""
-    return dict(started().native.memory_stats(_index(device)))
+class _Bindings:
+    """``torch._C`` with the simulated device's functions, as a build of torch for CUDA has them."""
+
+    def __getattr__(self, name: str) -> Any:
+        from morph.software.cuda import memory
+
+        vars(self).update(memory.names(started()))
+        return vars(self)[name]
 
 
-def memory_stats(device: AnyDevice = None) -> OrderedDict[str, int]:
-    """Return the allocator's figures of a device, ``"allocated_bytes.all.peak"`` and so on."""
-    return OrderedDict(sorted(_flat("", memory_stats_as_nested_dict(device))))
+_own: Any = sys.modules["torch.cuda.memory"]
+_own = getattr(_own, "__wrapped__", _own)  # where a backend serves the module
+_SCOPE: dict[str, Any] = {
+    **vars(_own),
+    "torch": SimpleNamespace(_C=_Bindings(), cuda=devices),
+    "is_initialized": lambda: True,
+    "_lazy_init": devices._lazy_init,
+    "_get_device_index": lambda device, optional=False: _index(device),
+}
 
 
-def _flat(prefix: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for name, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from _flat(f"{prefix}{name}.", value)
-        else:
-            yield prefix + name, value
+def _of_torch(name: str) -> Any:
+    """Return torch's own function, which the vendors copied, for the simulated device."""
+    own = getattr(_own, name)
+    made = FunctionType(own.__code__, _SCOPE, name, own.__defaults__)
+    made.__module__, made.__doc__ = __name__, own.__doc__
+    _SCOPE[name] = made
+    return made
 
 
-def _figure(device: AnyDevice, kind: str, which: str) -> int:
-    return int(memory_stats_as_nested_dict(device)[kind]["all"][which])
+memory_stats_as_nested_dict = _of_torch("memory_stats_as_nested_dict")
+memory_stats = _of_torch("memory_stats")
+memory_allocated = _of_torch("memory_allocated")
+max_memory_allocated = _of_torch("max_memory_allocated")
+memory_reserved = _of_torch("memory_reserved")
+max_memory_reserved = _of_torch("max_memory_reserved")
+empty_cache = _of_torch("empty_cache")
+reset_peak_memory_stats = _of_torch("reset_peak_memory_stats")
+reset_accumulated_memory_stats = _of_torch("reset_accumulated_memory_stats")
+set_per_process_memory_fraction = _of_torch("set_per_process_memory_fraction")
+get_per_process_memory_fraction = _of_torch("get_per_process_memory_fraction")
+caching_allocator_delete = _of_torch("caching_allocator_delete")
+caching_allocator_enable = _of_torch("caching_allocator_enable")
+get_allocator_backend = _of_torch("get_allocator_backend")
+host_memory_stats_as_nested_dict = _of_torch("host_memory_stats_as_nested_dict")
+host_memory_stats = _of_torch("host_memory_stats")
+reset_peak_host_memory_stats = _of_torch("reset_peak_host_memory_stats")
+reset_accumulated_host_memory_stats = _of_torch("reset_accumulated_host_memory_stats")
+_summary = _of_torch("memory_summary")
 
 
-def memory_allocated(device: AnyDevice = None) -> int:
-    """Return the bytes that tensors occupy on a device."""
-    return _figure(device, "allocated_bytes", "current")
-
-
-def max_memory_allocated(device: AnyDevice = None) -> int:
-    """Return the most bytes that tensors have occupied on a device."""
-    return _figure(device, "allocated_bytes", "peak")
-
-
-def memory_reserved(device: AnyDevice = None) -> int:
-    """Return the bytes that the allocator holds of a device."""
-    return _figure(device, "reserved_bytes", "current")
-
-
-def max_memory_reserved(device: AnyDevice = None) -> int:
-    """Return the most bytes that the allocator has held of a device."""
-    return _figure(device, "reserved_bytes", "peak")
+def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
+    """Return a table of a device's figures for people to read."""
+    title = started().quirks.title
+    text: str = _summary(device, abbreviated)
+    lines = text.replace("PyTorch CUDA", f"PyTorch {title}").replace("CUDA OOMs", f"{title} OOMs")
+    return "".join(f"{line[:-1]:<76}|\n" for line in lines.splitlines())
 
 
 def mem_get_info(device: AnyDevice = None) -> tuple[int, int]:
@@ -96,51 +113,9 @@ def mem_get_info(device: AnyDevice = None) -> tuple[int, int]:
     return int(free), int(total)
 
 
-def empty_cache() -> None:
-    """Release the memory that the allocator holds and no tensor occupies."""
-    started().native.empty_cache()
-
-
-def reset_peak_memory_stats(device: AnyDevice = None) -> None:
-    """Reset the peaks of a device to the memory in use."""
-    started().native.reset_peak_memory_stats(_index(device))
-
-
-def reset_accumulated_memory_stats(device: AnyDevice = None) -> None:
-    """Reset the totals of a device to zero."""
-    started().native.reset_accumulated_memory_stats(_index(device))
-
-
-def set_per_process_memory_fraction(fraction: float, device: AnyDevice = None) -> None:
-    """Limit the allocator to a part of a device's memory, from 0 to 1."""
-    if not 0 <= fraction <= 1:
-        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-    started().native.set_memory_fraction(_index(device), float(fraction))
-
-
-def get_per_process_memory_fraction(device: AnyDevice = None) -> float:
-    """Return the part of a device's memory that the allocator may hold."""
-    return float(started().native.memory_fraction(_index(device)))
-
-
 def caching_allocator_alloc(size: int, device: AnyDevice = None, stream: torch.Stream | None = None) -> int:
     """Allocate bytes of a device and return their address."""
     return int(started().native.allocate(size, _index(device)))
-
-
-def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free what ``caching_allocator_alloc`` returned."""
-    started().native.deallocate(mem_ptr)
-
-
-def caching_allocator_enable(value: bool = True) -> None:
-    """Keep freed memory for later tensors, or give it back at once."""
-    started().native.set_caching(value)
-
-
-def get_allocator_backend() -> str:
-    """Return the allocator's name."""
-    return "native"
 
 
 def memory_snapshot(
@@ -213,71 +188,6 @@ def _set_allocator_settings(settings: str) -> None:
     """Accept settings; none of them has an effect here."""
 
 
-def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """Return the figures of pinned host memory."""
-    return dict(started().native.pinned_memory_stats())
-
-
-def reset_peak_host_memory_stats() -> None:
-    """Reset the peaks of pinned host memory to the memory in use."""
-    started().native.reset_peak_pinned_memory_stats()
-
-
-def reset_accumulated_host_memory_stats() -> None:
-    """Reset the totals of pinned host memory to zero."""
-    started().native.reset_accumulated_pinned_memory_stats()
-
-
-def host_memory_stats() -> OrderedDict[str, int]:
-    """Return the figures of pinned host memory, ``"allocated_bytes.peak"`` and so on."""
-    return OrderedDict(sorted(_flat("", host_memory_stats_as_nested_dict())))
-
-
 def host_empty_cache() -> None:
     """Release the pinned memory that is not in use."""
     started().native.empty_pinned_cache()
-
-
-SUMMARY = (
-    ("Allocated memory", "allocated_bytes"),
-    ("Active memory", "active_bytes"),
-    ("{title} reserved memory", "reserved_bytes"),
-    ("Non-releasable memory", "inactive_split_bytes"),
-    ("Allocations", "allocation"),
-    ("Active allocs", "active"),
-    ("{title} reserved segments", "segment"),
-    ("Non-releasable allocs", "inactive_split"),
-)
-FIGURES = ("current", "peak", "allocated", "freed")
-COLUMNS = ("Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
-
-
-def memory_summary(device: AnyDevice = None, abbreviated: bool = False) -> str:
-    """Return a table of a device's figures for people to read."""
-    title, stats = started().quirks.title, memory_stats_as_nested_dict(device)
-    troubles = f"{title} OOMs: {stats['num_ooms']}", f"malloc retries: {stats['num_alloc_retries']}"
-    heavy, light = f"|{'=' * 75}|", f"|{'-' * 75}|"
-    lines = [heavy, f"|{f'PyTorch {title} memory summary, device ID {_index(device)}':^75}|", light]
-    lines += ["|" + "|".join(f"{trouble:^37}" for trouble in troubles) + "|", heavy]
-    lines += [f"| {'Metric':^21} | " + " | ".join(f"{column:^10}" for column in COLUMNS) + " |"]
-    for label, kind in SUMMARY:
-        lines += [light, *_summary_rows(label.format(title=title), kind, stats[kind], abbreviated)]
-    return "\n".join([*lines, heavy, ""])
-
-
-def _summary_rows(label: str, kind: str, figures: Mapping[str, Any], abbreviated: bool) -> Iterator[str]:
-    pools = {label: "all"}
-    if not abbreviated:
-        pools |= {"      from large pool": "large_pool", "      from small pool": "small_pool"}
-    for name, pool in pools.items():
-        cells = [_readable(figures[pool][figure], kind) for figure in FIGURES]
-        yield f"| {name:<21} | " + " | ".join(f"{cell:>10}" for cell in cells) + " |"
-
-
-def _readable(figure: int, kind: str) -> str:
-    if not kind.endswith("_bytes"):
-        return f"{figure}   "
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if figure >= 10 * size:
-            return f"{figure // size} {unit}"
-    return f"{figure} B  "

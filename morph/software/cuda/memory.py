@@ -28,7 +28,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_resetAccumulatedMemoryStats": native.reset_accumulated_memory_stats,
         "_cuda_getMemoryFraction": native.memory_fraction,
         "_cuda_setMemoryFraction": lambda fraction, index: native.set_memory_fraction(index, fraction),
-        "_cuda_getAllocatorBackend": memory.get_allocator_backend,
+        "_cuda_getAllocatorBackend": lambda: "native",
         "_cuda_ipc_collect": devices.ipc_collect,
         "_cuda_cudaCachingAllocator_raw_alloc": lambda size, stream: native.allocate(size, -1),
         "_cuda_cudaCachingAllocator_raw_delete": native.deallocate,
