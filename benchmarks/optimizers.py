@@ -56,10 +56,11 @@ def with_gradients(network: Callable[[], nn.Module]) -> list[nn.Parameter]:
 PAIRS: dict[str, tuple[str, dict[str, Any], Callable[..., Work]]] = {
     "FusedAdam": ("AdamW", DECAY, step),
     "FusedSGD": ("SGD", {**DECAY, "momentum": 0.9}, step),
+    "FusedAdagrad": ("Adagrad", DECAY, step),
     "FusedLAMB": ("AdamW", DECAY, clipped_step),
     "FusedNovoGrad": ("AdamW", DECAY, step),
 }
-FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_"}
+FUSED = {"FusedAdam": "_fused_adamw_", "FusedSGD": "_fused_sgd_", "FusedAdagrad": "_fused_adagrad_"}
 """torch's kernels, which both sides use where the device has them."""
 
 

@@ -98,6 +98,18 @@ class SGD(Formula):
         param -= self.options["lr"] * grad
 
 
+class Adagrad(Formula):
+    def change(self, param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
+        decay = self.options["weight_decay"]
+        if not self.options["adagrad_w_mode"]:
+            grad = grad + decay * param
+        total = state["sum"] = state.get("sum", 0) + grad**2
+        update = grad / (total.sqrt() + self.options["eps"])
+        if self.options["adagrad_w_mode"]:
+            update = update + decay * param
+        param -= self.options["lr"] * update
+
+
 class NovoGrad(Formula):
     def change(self, param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
         (beta1, beta2), decay = self.options["betas"], self.options["weight_decay"]

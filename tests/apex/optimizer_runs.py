@@ -19,6 +19,7 @@ FORMULAS = {
     "FusedLAMB": formulas.Lamb,
     "FusedMixedPrecisionLamb": formulas.Lamb,
     "FusedSGD": formulas.SGD,
+    "FusedAdagrad": formulas.Adagrad,
     "FusedNovoGrad": formulas.NovoGrad,
 }
 

@@ -164,7 +164,7 @@ def test_refusals() -> None:
         apex.optimizers.FusedSGD(params)
 
 
-@pytest.mark.parametrize("name", ["FusedAdam", "FusedLAMB", "FusedNovoGrad"])
+@pytest.mark.parametrize("name", ["FusedAdam", "FusedLAMB", "FusedAdagrad", "FusedNovoGrad"])
 def test_parameters_that_are_refused(name: str) -> None:
     double = nn.Parameter(torch.ones(2, 2, device="cuda", dtype=torch.float64))
     gapped = nn.Parameter(torch.ones(2, 4, device="cuda")[:, ::2])

@@ -90,6 +90,12 @@ def test_sgd() -> None:
     follow("FusedSGD", torch.float16, lr=0.1, momentum=0.9, weight_decay=0.1)
 
 
+def test_adagrad() -> None:
+    for chosen in grid(adagrad_w_mode=(True, False), weight_decay=(0.0, 0.1), lr=(1e-2, 0.5)):
+        follow("FusedAdagrad", torch.float32, **chosen)
+    follow("FusedAdagrad", torch.float16, weight_decay=0.1)
+
+
 def test_novograd() -> None:
     for chosen in grid(
         reg_inside_moment=(True, False), grad_averaging=(True, False), norm_type=(0, 2), init_zero=(1, 0)

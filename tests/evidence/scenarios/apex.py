@@ -15,9 +15,19 @@ def run() -> Iterable[str]:
     from tests.apex.uses import USES, layers, training
 
     assert {each.__module__ for each in USES.values()} == {layers.__name__, training.__name__}
-    for part in (*dict.fromkeys(USES.values()), _images, _amp, _fp16_utils, _norms, _lists):
+    for part in (*dict.fromkeys(USES.values()), _images, _optimizer, _amp, _fp16_utils, _norms, _lists):
         part()
     return ()
+
+
+def _optimizer() -> None:
+    from apex.optimizers import FusedAdagrad
+
+    parameter = nn.Parameter(torch.ones(3, 2, device="cuda"))
+    parameter.grad = torch.ones_like(parameter)
+    FusedAdagrad([parameter], lr=0.1).step()
+    assert is_good(parameter)
+    assert float(parameter.detach().max()) < 1
 
 
 def _images() -> None:

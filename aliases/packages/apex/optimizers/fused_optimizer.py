@@ -22,6 +22,7 @@ class FusedOptimizer(torch.optim.Optimizer):
     """
 
     supported: tuple[torch.dtype, ...] = (torch.float16, torch.float32)
+    advice_on_sparse = ", please consider SparseAdam instead"
 
     def __init__(
         self, params: Any, defaults: Group, set_grad_none: bool = True, amsgrad: bool = False
@@ -65,8 +66,7 @@ class FusedOptimizer(torch.optim.Optimizer):
         for param in group["params"]:
             if param.grad is not None:
                 if param.grad.layout != torch.strided:
-                    advice = "please consider SparseAdam instead"
-                    raise RuntimeError(f"{name} does not support sparse gradients, {advice}")
+                    raise RuntimeError(f"{name} does not support sparse gradients{self.advice_on_sparse}")
                 sorts.setdefault(param.dtype, []).append(param)
         for dtype, params in sorts.items():
             if dtype not in self.supported:
