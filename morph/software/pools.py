@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from morph.software import devices, memory
+from morph.software import devices, histories
 from morph.software.devices import AnyDevice
 from morph.software.machine import NotSimulatedError, started
 
@@ -50,7 +50,7 @@ class MemPool:
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
         """Return the pool's segments, each with its blocks; traces are no part of them."""
-        return memory.memory_snapshot(self._id, include_traces)
+        return histories.memory_snapshot(self._id, include_traces)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from morph.software import devices, memory, pools
+from morph.software import devices, histories, pools
 from morph.software.machine import Machine, NotSimulatedError, started
 
 _free_mutex = threading.Lock()
@@ -144,7 +144,7 @@ def memory_snapshot(wanted: tuple[Any, ...] | None = None) -> dict[str, Any]:
     read = getattr(torch._C, "_accelerator_getAllocatorSettings", str)
     settings = read()
     return {
-        "segments": memory.memory_snapshot(None if pool == (0, 0) else pool),
+        "segments": histories.memory_snapshot(None if pool == (0, 0) else pool),
         "device_traces": started().native.memory_traces() if with_events else [],
         "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": settings, "expandable_segments": False},
         "external_annotations": [],
@@ -172,7 +172,7 @@ def record_memory_history(
         raise NotSimulatedError("record_pinned_host_memory", "pinned memory is not taken from an allocator")
     wanted = enabled if record_cuda else None
     words = wanted, context, stacks, max_entries
-    memory.record_history(*words, clear_history=clear_history, skip_actions=skip_actions)
+    histories.record_history(*words, clear_history=clear_history, skip_actions=skip_actions)
 
 
 def record_memory_history_legacy(
@@ -195,7 +195,7 @@ def record_memory_history_legacy(
 
 def holds_just(index: int, pool: tuple[int, int], expected: set[int]) -> bool:
     """Implement ``torch._C._cuda_checkPoolLiveAllocations``: whether a pool holds just these addresses."""
-    segments = [each for each in memory.memory_snapshot(pool) if each["device"] == index]
+    segments = [each for each in histories.memory_snapshot(pool) if each["device"] == index]
     blocks = (block for each in segments for block in each["blocks"])
     return {block["address"] for block in blocks if block["state"] == "active_allocated"} == expected
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from morph.backends.tables import surfaces
 from morph.backends.tables.surfaces import Surface
-from morph.software import devices, generators, graphs, legacy, memory, pools, streams
+from morph.software import devices, generators, graphs, histories, legacy, memory, pools, streams
 from morph.software.machine import Machine
 from morph.software.vendors import amp
 from morph.software.vendors.quirks import OF_VENDORS
 from morph.software.vendors.stand_ins import fitted, stand_in
 
-SUBJECTS: tuple[Any, ...] = (devices, memory, pools, generators, streams, graphs, amp, legacy)
+SUBJECTS: tuple[Any, ...] = (devices, memory, histories, pools, generators, streams, graphs, amp, legacy)
 
 
 def build(machine: Machine) -> dict[str, ModuleType]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from morph.software import devices, generators, memory
+from morph.software import devices, generators, histories
 from morph.software.machine import Machine, started
 from morph.software.xpu import graphs, pools, properties, streams
 
@@ -127,6 +127,6 @@ def record_memory_history(
     skip_actions: Sequence[str],
 ) -> None:
     """Implement ``torch._C._xpu_recordMemoryHistory``."""
-    memory.record_history(
+    histories.record_history(
         enabled, context, stacks, max_entries, clear_history=clear_history, skip_actions=skip_actions
     )
