@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 
 import pytest
 
+from morph.kernels.triton.registration import OLDEST
 from tests.native.test_building import folders
 from tests.platforms import REPOSITORY, Platform
 
@@ -82,6 +84,8 @@ def test_nothing_is_compiled_after_the_first_start(platform: Platform, tmp_path:
         "a Triton kernel": [tmp_path / "kernel.py"],
         "an extension": ["-c", EXTENSION],
     }
+    if tuple(map(int, version("triton").split(".")[:2])) < OLDEST:  # that of torch 2.7; a launch is refused
+        del runs["a Triton kernel"]
     for name, words in runs.items():
         done = (
             morph("--backend", "cpu", *words, environment=environment)
