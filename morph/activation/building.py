@@ -14,12 +14,10 @@ from morph import SWITCH
 from morph.backends.tables import library, table
 from morph.backends.tables.table import Facts
 from morph.base import interpreter, native
-from morph.base.announcement import report
 from morph.base.errors import MorphError
 from morph.base.native import cache
 from morph.software.settings import TOOLKIT
 
-AVOIDED = "the first start compiles; a wheel with compiled parts, or `morph build` before it, saves that"
 _DETACHED = '"$0" "$@" < /dev/null > /dev/null 2>&1 &'  # no child of this process, which need not wait for it
 # one process per folder; it begins when the program has ended, or after a while, since it would slow it down
 _COMPLETE = """
@@ -56,7 +54,6 @@ def ensure(facts: Facts, *, simulated: bool = False) -> None:
             native.build(libraries(facts))
             return
         if native.find(native.part("boxed_device")) is None:
-            report(AVOIDED)
             native.build(first(facts, simulated=simulated), keep_objects=True)
         _complete_in_background("cpu")
 

@@ -9,10 +9,11 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 #include <pybind11/stl.h>
-#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace py = pybind11;
 
@@ -100,11 +101,15 @@ Tensor on_host_alone(const Tensor& host) {
   return seen_by(host.storage()) || owner_of(host.storage().data()) >= 0 ? host.clone() : host;
 }
 
-py::object python(const Tensor& tensor) { return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor)); }
+// The tensor that an object of Python's is, or none. torch/csrc/autograd/python_variable.h takes 3 s more to read.
+std::optional<Tensor> tensor_of(py::handle value) {
+  py::detail::make_caster<Tensor> caster;
+  return caster.load(value, false) ? std::optional(py::detail::cast_op<Tensor>(caster)) : std::nullopt;
+}
 
 template <typename Function>
 py::object each_tensor(py::handle value, const Function& function) {
-  if (THPVariable_Check(value.ptr())) return python(function(THPVariable_Unpack(value.ptr())));
+  if (auto tensor = tensor_of(value)) return py::cast(Tensor(function(*tensor)));
   if (PyList_CheckExact(value.ptr()) || PyTuple_CheckExact(value.ptr())) {
     py::list items;
     for (py::handle item : value) items.append(each_tensor(item, function));
@@ -148,9 +153,10 @@ class CompiledCode {
 
   static py::list to_hosts(const py::list& values) {
     py::list hosts;
-    for (py::handle value : values)
-      hosts.append(THPVariable_Check(value.ptr()) ? python(to_host(THPVariable_Unpack(value.ptr())))
-                                                  : py::reinterpret_borrow<py::object>(value));
+    for (py::handle value : values) {
+      auto tensor = tensor_of(value);
+      hosts.append(tensor ? py::cast(to_host(*tensor)) : py::reinterpret_borrow<py::object>(value));
+    }
     return hosts;
   }
 

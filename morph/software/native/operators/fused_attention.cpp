@@ -3,7 +3,7 @@
 #include "device/device.h"
 #include "operators/operators.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/Context.h>
 #include <torch/library.h>
 
