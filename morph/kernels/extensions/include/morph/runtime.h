@@ -78,7 +78,13 @@ cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+#if CUDART_VERSION >= 13000
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id = nullptr,
+                                     cudaGraph_t* graph = nullptr, const cudaGraphNode_t** dependencies = nullptr,
+                                     const cudaGraphEdgeData** edges = nullptr, size_t* count = nullptr);
+#else
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id);
+#endif
 // torch 2.14's headers call these four; the library refuses them by name
 cudaError_t cudaStreamGetCaptureInfo_v2(
     cudaStream_t, cudaStreamCaptureStatus*, unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**, size_t*);
