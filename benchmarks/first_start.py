@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,17 +34,20 @@ class Figure(NamedTuple):
     processor: float
 
 
-def measured(name: str, *words: object, cache: pathlib.Path) -> Figure:
+def measured(
+    name: str, *words: object, cache: pathlib.Path, root: pathlib.Path = ROOT, **more: str
+) -> Figure:
     """Run Python with these words, and measure it and its children."""
     environment = {
         **os.environ,
         "MORPH_CACHE": str(cache),
         "MORPH_BACKEND": "cpu",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        **more,
     }
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(
-        [sys.executable, *map(str, words)], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL
+        [sys.executable, *map(str, words)], cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL
     )
     after, ended = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -63,12 +67,25 @@ def figures() -> list[Figure]:
         ]
 
 
+def of_wheel(wheel: pathlib.Path) -> Figure:
+    """Measure the first start from a wheel that holds the compiled parts, where the compiler fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        package, cache = pathlib.Path(folder, "package"), pathlib.Path(folder, "cache")
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(package)
+        name = "a tensor on the device, from the wheel, without a compiler"
+        return measured(name, "-m", "morph", "-c", MOVED, cache=cache, root=package, CXX="false")
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--wheel", type=pathlib.Path, help="one with compiled parts, for a start without a compiler"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     arguments = parser.parse_args()
-    found = figures()
+    found = [*figures(), *([of_wheel(arguments.wheel)] if arguments.wheel else [])]
     if arguments.json:
         print(json.dumps([figure._asdict() for figure in found], indent=1))
         return
