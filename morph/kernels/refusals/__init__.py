@@ -16,7 +16,10 @@ from morph.base.journal import Journal
 from morph.finders.finder import find_elsewhere, on_import
 from morph.finders.packages.importers import is_import
 from morph.kernels.refusals import drivers
+from morph.kernels.refusals.binaries import explain
 from morph.kernels.refusals.table import packages
+
+__all__ = ["Refusals", "explain", "install"]
 
 NUMBA = "numba.cuda"
 TRITON = "triton"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -13,6 +14,7 @@ def call_as_outermost(function: Callable[..., object], *arguments: object) -> No
     try:
         function(*arguments)
     except Exception as error:
+        _explain(error)
         _show_without_caller(error)
         raise
     except KeyboardInterrupt as interrupt:
@@ -44,6 +46,13 @@ def show_from(error: BaseException, traceback: TracebackType | None) -> None:
 def _missing_hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
     sys.stderr.write("sys.excepthook is missing\n")
     sys.__excepthook__(kind, value, trace)
+
+
+def _explain(error: BaseException) -> None:
+    with contextlib.suppress(Exception):  # the program's own error is shown, whatever is left of Python
+        from morph.kernels import refusals
+
+        refusals.explain(error)
 
 
 def _show_without_caller(error: BaseException) -> None:
