@@ -40,6 +40,21 @@ def repositories() -> str:
     return table(["repository, command, *numbers*", "cpu", "npu", "recorded"], rows)
 
 
+def stacks() -> str:
+    """Return the stacks for serving, fine-tuning and pre-training that were run."""
+    rows = [
+        [
+            f"**{row['stack']}** {row['at']}<br>{row['run']}<br>*{row['numbers']}*{_rest(row)}",
+            row["devices"],
+            row["cpu"],
+            str(row["seconds"]),
+            _when(row["date"], row["commit"]),
+        ]
+        for row in record("repositories")["stack"]
+    ]
+    return table(["stack, command, *numbers*", "devices", "cpu", "seconds", "recorded"], rows)
+
+
 def releases() -> str:
     """Return the combinations of releases that were tested."""
     of = record("releases")["idioms"]["of"]
@@ -111,6 +126,10 @@ def gaps() -> str:
         for reason, found in reasons.items()
     ]
     return table(["why", "idioms", "platforms"], rows)
+
+
+def _rest(row: Mapping[str, Any]) -> str:
+    return f"<br>{row['rest']}" if "rest" in row else ""
 
 
 def _suite(run: Run) -> str:

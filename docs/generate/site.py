@@ -34,6 +34,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "gaps": evidence.gaps,
     "suites": evidence.suites,
     "repositories": evidence.repositories,
+    "stacks": evidence.stacks,
     "releases": evidence.releases,
     "speed": evidence.speed,
     "program": reference.program,
