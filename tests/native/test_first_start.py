@@ -62,7 +62,8 @@ def morph(*words: object, environment: Mapping[str, str]) -> subprocess.Complete
 
 
 def test_nothing_is_compiled_after_the_first_start(platform: Platform, tmp_path: pathlib.Path) -> None:
-    environment = platform.environment | {
+    environment = {
+        **platform.environment,
         "MORPH_CACHE": str(tmp_path / "cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
         "TORCH_EXTENSIONS_DIR": str(tmp_path / "extensions"),
@@ -98,7 +99,7 @@ def test_nothing_is_compiled_after_the_first_start(platform: Platform, tmp_path:
 
 
 def test_a_first_start_that_is_killed_again_and_again(platform: Platform, tmp_path: pathlib.Path) -> None:
-    environment = platform.environment | {"MORPH_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    environment = {**platform.environment, "MORPH_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "morph", "--backend", "cpu", "-c", "print('started')"]
     moments = random.Random(0)
     for _ in range(10):
