@@ -52,6 +52,30 @@ def test_compiling_ahead_of_time_is_refused(platform: Platform, kernel: pathlib.
     assert done.returncode
 
 
+def test_a_compiled_function_launches_a_kernel_that_reads_a_global(
+    platform: Platform, kernel: pathlib.Path
+) -> None:
+    text = """
+SCALE = tl.constexpr(3)
+
+@triton.jit
+def scale(x, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i) * SCALE)
+
+def scaled(x):
+    y = x + 1
+    scale[(1,)](y, BLOCK=2)
+    return y * triton.cdiv(3, 2)
+
+x = torch.tensor([7.0, 9.0], device="cuda")
+for call in (scaled, torch.compile(scaled, backend="eager")):
+    assert call(x).tolist() == [48, 60]
+torch.compile(lambda x: x * triton.cdiv(3, 2), backend="eager", fullgraph=True)(x)
+"""
+    platform.run(append(kernel, text))
+
+
 def test_deactivation_restores_triton(platform: Platform) -> None:
     code = (
         "import triton, morph, torch\n"
