@@ -33,16 +33,16 @@ def register(module: ModuleType, journal: Journal) -> None:
     journal.set_item(backends, "nvidia", Backend(compiler=HostBackend, driver=HostDriver))
     journal.set_attribute(driver, "_default", None)
     journal.set_attribute(driver, "_active", None)
-    on_import("torch._dynamo", lambda dynamo: _launch_untraced(dynamo, journal), journal)
+    on_import("torch._dynamo.decorators", lambda module: _launch_untraced(module, journal), journal)
 
 
-def _launch_untraced(dynamo: ModuleType, journal: Journal) -> None:
+def _launch_untraced(decorators: ModuleType, journal: Journal) -> None:
     """Make Dynamo leave a launch as it is: it knows a kernel only where triton has a driver for a GPU."""
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 
     for launcher in (JITFunction, Autotuner, Heuristics):
-        journal.set_attribute(launcher, "run", dynamo.disable(launcher.run))
+        journal.set_attribute(launcher, "run", decorators.disable(launcher.run))
 
 
 def _refuse(release: str, driver: Any, journal: Journal) -> None:

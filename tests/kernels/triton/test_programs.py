@@ -52,9 +52,11 @@ def test_compiling_ahead_of_time_is_refused(platform: Platform, kernel: pathlib.
     assert done.returncode
 
 
+@pytest.mark.parametrize("first", ["import triton", "import torch._dynamo"])
 def test_a_compiled_function_launches_a_kernel_that_reads_a_global(
-    platform: Platform, kernel: pathlib.Path
+    platform: Platform, kernel: pathlib.Path, first: str
 ) -> None:
+    kernel.write_text(f"{first}\n{KERNEL}")  # Dynamo may import triton while it is imported itself
     text = """
 SCALE = tl.constexpr(3)
 
