@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import functools
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -64,10 +66,35 @@ def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = 
         timeout: Of its collectives.
         options: What it gives as its own; None gives gloo's.
     """
+    made = gloo(store, rank, size, timeout)
+    return over(made, started().facts.collective, made.options if options is None else options)
+
+
+def gloo(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """Make one of gloo's groups, whose connections one thread serves for all groups of the process.
+
+    A thread of its own, as torch gives each, wakes up a hundred times a second; programs make hundreds.
+
+    Args:
+        store: Where its processes find each other.
+        rank: This process's number in the group.
+        size: How many processes are in it.
+        timeout: Of its collectives.
+    """
     import torch.distributed as dist
 
-    gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-    return over(gloo, started().facts.collective, gloo.options if options is None else options)
+    kind: Any = dist.ProcessGroupGloo
+    options = kind._Options()
+    options._timeout = timeout
+    options._devices = [_connections(os.getpid())]
+    return kind(store, rank, size, options)
+
+
+@functools.cache
+def _connections(process: int) -> Any:
+    import torch.distributed as dist
+
+    return dist.ProcessGroupGloo.create_default_device()
 
 
 def over(gloo: Any, name: str, options: Any) -> Any:

@@ -37,11 +37,10 @@ class Communicator:
 
     def join(self) -> None:
         """Meet the other ranks."""
-        import torch.distributed as dist
-
+        from morph.software import distributed
         from morph.software.cuda.collectives import TIMEOUT
 
-        self._group = dist.ProcessGroupGloo(self.store, self.rank, self.size, TIMEOUT)
+        self._group = distributed.gloo(self.store, self.rank, self.size, TIMEOUT)
 
     def split(self, color: int, key: int) -> Communicator | None:
         """Return this rank's communicator among those of its color, which it has to join."""

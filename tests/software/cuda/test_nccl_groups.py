@@ -65,6 +65,18 @@ def test_what_changes_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
                 refused()
 
 
+def test_groups_share_a_thread_that_polls(tmp_path: pathlib.Path) -> None:
+    threads = pathlib.Path("/proc/self/task")
+    with group_of_one(tmp_path):
+        groups = [dist.new_group([0]) for _ in range(3)]
+        names = [(each / "comm").read_text().strip() for each in threads.iterdir()]
+        assert names.count("gloo_tcp_loop") <= 1  # none where gloo names no threads
+        for number, group in enumerate(groups):
+            tensor = torch.full((2,), number, device="cuda")
+            dist.all_reduce(tensor, group=group)
+            assert tensor.tolist() == [number] * 2
+
+
 def test_work_has_what_torchs_has(tmp_path: pathlib.Path) -> None:
     with group_of_one(tmp_path):
         tensor = torch.ones(2, device="cuda")
