@@ -86,15 +86,20 @@ def gloo(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
     kind: Any = dist.ProcessGroupGloo
     options = kind._Options()
     options._timeout = timeout
-    options._devices = [_connections(os.getpid())]
+    options._devices = _connections(os.getpid())
+    options._threads = 2 * len(options._devices)  # as torch chooses
     return kind(store, rank, size, options)
 
 
 @functools.cache
-def _connections(process: int) -> Any:
+def _connections(process: int) -> list[Any]:
     import torch.distributed as dist
 
-    return dist.ProcessGroupGloo.create_default_device()
+    kind: Any = dist.ProcessGroupGloo
+    interfaces = os.environ.get("GLOO_SOCKET_IFNAME")
+    if interfaces:
+        return [kind.create_device(interface=name) for name in interfaces.split(",")]
+    return [kind.create_default_device()]
 
 
 def over(gloo: Any, name: str, options: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -75,6 +77,23 @@ def test_groups_share_a_thread_that_polls(tmp_path: pathlib.Path) -> None:
             tensor = torch.full((2,), number, device="cuda")
             dist.all_reduce(tensor, group=group)
             assert tensor.tolist() == [number] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("lo", contextlib.nullcontext()), ("absent0", pytest.raises(RuntimeError, match="absent0"))],
+)
+def test_groups_connect_by_the_interface_that_the_environment_names(
+    tmp_path: pathlib.Path, name: str, expected: contextlib.AbstractContextManager[object]
+) -> None:
+    from morph.software import distributed
+
+    distributed._connections.cache_clear()
+    with mock.patch.dict(os.environ, GLOO_SOCKET_IFNAME=name), expected, group_of_one(tmp_path):
+        tensor = torch.ones(2, device="cuda")
+        dist.all_reduce(tensor)
+        assert tensor.tolist() == [1, 1]
+    distributed._connections.cache_clear()
 
 
 def test_work_has_what_torchs_has(tmp_path: pathlib.Path) -> None:

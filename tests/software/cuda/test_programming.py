@@ -166,3 +166,21 @@ def test_hooks_run_in_the_thread_that_calls_backward() -> None:
     assert threads == [threading.get_ident()]
     assert weight.grad is not None
     assert weight.grad.tolist() == [2, 2]
+
+
+class Wrapped(torch.Tensor):
+    """A subclass that refuses all operators below autograd, as torchao's NF4 refuses unknown ones."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device)
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        raise NotImplementedError(str(function))
+
+
+def test_a_subclass_is_asked_no_more_than_on_the_host():
+    for device in ("cpu", "cuda"):
+        wrapped = Wrapped(torch.ones(2, device=device))
+        assert torch._has_compatible_shallow_copy_type(wrapped, wrapped), device

@@ -136,7 +136,9 @@ void install_storage_operators() {
   library->impl("_copy_from_and_resize", &copy_from_and_resize);
   library->impl("_local_scalar_dense", &read_scalar);
   library->impl("record_stream", &record_stream);
-  library->impl("_has_compatible_shallow_copy_type", &exchangeable);
+  // As for CUDA no subclass with __torch_dispatch__ is asked, although it has a kernel of the device here.
+  static auto* above = new torch::Library(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
+  for (auto* each : {library, above}) each->impl("_has_compatible_shallow_copy_type", &exchangeable);
   // Copying reads conjugate and negative views as they are; resolving one is a copy.
   for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
     auto* views = new torch::Library(torch::Library::IMPL, "aten", lazy, __FILE__, __LINE__);
