@@ -22,7 +22,7 @@ DEFINITIONS = ("-DNDEBUG", "-DAT_PER_OPERATOR_HEADERS")
 # GCC collects no garbage below a gigabyte, and does not read the 40,000 lines of x86intrin.h, of which
 # c10/util/ApproximateClock.h uses one function: each a tenth of the time that it takes
 SOONER = ("--param", "ggc-min-heapsize=1000000", "-D_X86INTRIN_H_INCLUDED", "-D__rdtsc=__builtin_ia32_rdtsc")
-# -O2 takes a sixth longer, and no operator of the software device is faster with it
+# -O2 takes a sixth longer, for operators that are called boxed 2 to 5 % faster, and unboxed ones no faster
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-w", *DEFINITIONS, *SOONER)
 LIBRARIES = ("c10", "torch_cpu", "torch_python")
 
