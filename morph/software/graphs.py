@@ -15,6 +15,7 @@ import torch
 
 from morph.software import devices, generators, memory, pools, streams
 from morph.software.capture import Capture, Step, replay
+from morph.software.compilation import interruption
 from morph.software.machine import Machine, started
 
 MODES = ("global", "thread_local", "relaxed")
@@ -123,6 +124,7 @@ class Graph:
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
         streams.capturing.stream = stream
+        interruption.of_captures.begin()
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 
     def _end(self) -> None:
@@ -132,6 +134,7 @@ class Graph:
             streams.capturing.stream = None
         finally:
             capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+            interruption.of_captures.end()
             started().native.end_pool(self._device, self._pool)
             capture.finish()
         title = started().quirks.title

@@ -140,8 +140,9 @@ def test_two_forwards_leave_the_first_output_to_autograd() -> None:
     assert graphed.weight.grad is not None
 
 
-def test_a_compiled_function_is_captured() -> None:
-    compiled = torch.compile(lambda x: x * 2 + 1, backend="aot_eager")
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_compiled_function_is_captured(fullgraph: bool) -> None:
+    compiled = torch.compile(lambda x: x * 2 + 1, backend="aot_eager", fullgraph=fullgraph)
     graph, given = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
     compiled(given)
     with torch.cuda.graph(graph):
@@ -149,6 +150,21 @@ def test_a_compiled_function_is_captured() -> None:
     given.fill_(3)
     graph.replay()
     assert result.tolist() == [7, 7]
+
+
+def test_a_function_that_was_captured_is_compiled_later() -> None:
+    compilations = []
+
+    def backend(graph: torch.fx.GraphModule, _: object) -> object:
+        compilations.append(graph)
+        return graph
+
+    compiled = torch.compile(lambda x: x * 3, backend=backend)
+    graph, given = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+    with torch.cuda.graph(graph):
+        compiled(given)
+    assert compiled(given).tolist() == [3, 3]
+    assert len(compilations) == 1
 
 
 INDEXED = {

@@ -164,10 +164,10 @@ def test_ahead_of_time_is_refused_by_name():
         torch._inductor.aot_compile(graph, (torch.ones(2, device="cuda"),))
 
 
-def test_an_installed_triton_is_not_asked_for_a_driver(monkeypatch):
-    from torch.utils import _triton
+def test_products_are_not_padded_where_triton_is_there():
+    from torch._inductor.fx_passes import pad_mm
+    from torch.utils._triton import has_triton
 
-    compiled(torch.sin)(torch.ones(3, device="cuda"))
-    monkeypatch.setattr(_triton, "has_triton_package", lambda: True)
-    _triton.has_triton.cache_clear()
-    assert not _triton.has_triton()
+    left, right = (torch.ones(size, dtype=torch.half, device="cuda") for size in ((1023, 1022), (1022, 1021)))
+    assert has_triton()
+    assert not pad_mm.can_pad(left, right, torch.ops.aten.mm)

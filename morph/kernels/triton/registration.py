@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 from morph.base.journal import Journal
-from morph.finders.finder import on_import
 from morph.kernels.triton.errors import UnsupportedReleaseError
 
 OLDEST = 3, 4  # whose front end makes the IR that is lowered
@@ -33,16 +32,6 @@ def register(module: ModuleType, journal: Journal) -> None:
     journal.set_item(backends, "nvidia", Backend(compiler=HostBackend, driver=HostDriver))
     journal.set_attribute(driver, "_default", None)
     journal.set_attribute(driver, "_active", None)
-    on_import("torch._dynamo.decorators", lambda module: _launch_untraced(module, journal), journal)
-
-
-def _launch_untraced(decorators: ModuleType, journal: Journal) -> None:
-    """Make Dynamo leave a launch as it is: it knows a kernel only where triton has a driver for a GPU."""
-    from triton.runtime.autotuner import Autotuner, Heuristics
-    from triton.runtime.jit import JITFunction
-
-    for launcher in (JITFunction, Autotuner, Heuristics):
-        journal.set_attribute(launcher, "run", decorators.disable(launcher.run))
 
 
 def _refuse(release: str, driver: Any, journal: Journal) -> None:

@@ -33,8 +33,7 @@ def place(journal: Journal) -> None:
     on_import("torch._inductor.codecache", lambda module: _tell_apart(module, journal), journal)
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
     on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
-    on_import("torch._inductor.config", lambda module: _without_drivers(module, journal), journal)
-    on_import("torch._dynamo.device_interface", lambda module: _without_triton(module, journal), journal)
+    on_import("torch._inductor.fx_passes.pad_mm", lambda module: _unpadded(module, journal), journal)
     on_import("torch._dynamo.backends.cudagraphs", lambda module: _without_graphs(module, journal), journal)
 
 
@@ -154,38 +153,9 @@ def _version() -> str:
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-def _without_triton(module: Any, journal: Journal) -> None:
-    """Keep everything from generating code for a GPU, even where triton is installed."""
-
-    def refuse(device: Any = None) -> None:
-        _refuse_triton()
-
-    journal.set_attribute(module.CudaInterface, "is_triton_capable", staticmethod(lambda device=None: False))
-    journal.set_attribute(module.CudaInterface, "raise_if_triton_unavailable", staticmethod(refuse))
-
-
-def _without_drivers(config: Any, journal: Journal) -> None:
-    """Keep inductor from asking triton for CUDA's driver, which it does for the keys of its kernel caches."""
-    from torch.utils import _triton
-
-    detection = config._config.get("triton_disable_device_detection")
-    if detection is None:  # before torch 2.10
-        journal.set_attribute(_triton, "has_triton", _has_no_triton)
-        journal.set_attribute(_triton, "triton_hash_with_backend", _refuse_triton)
-        return
-    journal.on_undo(_triton.has_triton.cache_clear)
-    # what is set is set for one thread only
-    journal.set_attribute(detection, "default", True)
-    _triton.has_triton.cache_clear()
-
-
-@functools.cache
-def _has_no_triton() -> bool:
-    return False
-
-
-def _refuse_triton() -> str:
-    raise RuntimeError("triton has no driver for the software device")
+def _unpadded(pad_mm: Any, journal: Journal) -> None:
+    """Keep inductor from timing padded products on the device, as it does where triton has one."""
+    journal.set_attribute(pad_mm, "has_triton", lambda: False)
 
 
 def _without_graphs(module: Any, journal: Journal) -> None:

@@ -71,8 +71,9 @@ def scaled(x):
     return y * triton.cdiv(3, 2)
 
 x = torch.tensor([7.0, 9.0], device="cuda")
-for call in (scaled, torch.compile(scaled, backend="eager")):
-    assert call(x).tolist() == [48, 60]
+for backend in ("eager", "aot_eager", "inductor"):
+    compiled = torch.compile(scaled, backend=backend, fullgraph=True)
+    assert compiled(x).tolist() == scaled(x).tolist() == [48, 60]
 torch.compile(lambda x: x * triton.cdiv(3, 2), backend="eager", fullgraph=True)(x)
 """
     platform.run(append(kernel, text))
