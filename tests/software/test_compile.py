@@ -157,6 +157,12 @@ def test_a_graph_that_inductor_cannot_have_runs():
     torch.testing.assert_close(compiled(flex_attention)(query, key, value), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_a_type_that_inductor_has_no_word_for_on_the_cpu():
+    scales = torch.tensor([0.5, 1, 8], device="cuda")
+    exponents = compiled(lambda x: x.to(torch.float8_e8m0fnu).view(torch.uint8) + 1)(scales)
+    assert exponents.tolist() == [127, 128, 131]
+
+
 def test_ahead_of_time_is_refused_by_name():
     warnings.simplefilter("ignore")
     graph = torch.fx.symbolic_trace(lambda tensor: (tensor + 1,))

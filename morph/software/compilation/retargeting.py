@@ -6,10 +6,12 @@ import copy
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import fx
+from torch._inductor.codegen.cpp_utils import DTYPE_TO_CPP
 from torch._inductor.freezing_utils import (
     has_frozen_params,
     is_frozen_param,
@@ -77,8 +79,11 @@ def obstacle(module: fx.GraphModule) -> str | None:
             return str(node.target)
         if _needs_excursion(node.target) and len(_indices(node)) > 1:
             return f"{node.target} on several devices"
-    layouts = {thing.layout for thing in _things(module) if isinstance(thing, torch.Tensor)}
-    return next((str(layout) for layout in layouts if layout is not torch.strided), None)
+    tensors = [thing for thing in _things(module) if isinstance(thing, torch.Tensor)]
+    # such as float8_e8m0fnu, which inductor compiles for GPUs only (as of torch 2.15)
+    odd = (each.dtype for each in tensors if each.dtype not in DTYPE_TO_CPP)
+    layouts = (each.layout for each in tensors if each.layout is not torch.strided)
+    return next((str(each) for each in chain(odd, layouts)), None)
 
 
 def _nodes(module: fx.GraphModule) -> Iterator[fx.Node]:
