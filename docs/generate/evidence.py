@@ -47,12 +47,13 @@ def stacks() -> str:
             f"**{row['stack']}** {row['at']}<br>{row['run']}<br>*{row['numbers']}*{_rest(row)}",
             row["devices"],
             row["cpu"],
+            row.get("npu", ""),
             str(row["seconds"]),
             _when(row["date"], row["commit"]),
         ]
         for row in record("repositories")["stack"]
     ]
-    return table(["stack, command, *numbers*", "devices", "cpu", "seconds", "recorded"], rows)
+    return table(["stack, command, *numbers*", "devices", "cpu", "npu", "seconds", "recorded"], rows)
 
 
 def releases() -> str:

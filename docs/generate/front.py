@@ -39,7 +39,8 @@ def front() -> str:
     """Return the table: what works, how much of it, and how we know."""
     matrix = build()
     rows = [_backend(matrix, facts) for facts in matrix.backends]
-    rows += [_idioms(), _repositories(), *_suites(), _releases()]
+    rows += [_idioms(), _programs("repository", "public repositories")]
+    rows += [_programs("stack", "whole stacks: serving, training, fine-tuning"), *_suites(), _releases()]
     return table(["what", "works", "how we know"], rows)
 
 
@@ -55,16 +56,17 @@ def _idioms() -> list[str]:
     return ["idioms of CUDA programs", works, f"[each an assertion]({_page('idioms')}) in morph's own tests"]
 
 
-def _repositories() -> list[str]:
-    rows = record("repositories")["repository"]
-    held = [sum(row[name] == "yes" for row in rows) for name in ("cpu", "npu")]
+def _programs(kind: str, name: str) -> list[str]:
+    rows = record("repositories")[kind]
+    held = [sum(row.get(each) == "yes" for row in rows) for each in ("cpu", "npu")]
     works = f"{held[0]} of {len(rows)} on the CPU, {held[1]} on the real torch_npu"
-    return ["public repositories", works, f"[run unchanged]({_page('repositories')}) at a pinned commit"]
+    return [name, works, f"[run unchanged]({_page('repositories')}) at a pinned release or commit"]
 
 
 def _suites() -> list[list[str]]:
     names = {
         "programs": "tests that others wrote for CUDA",
+        "skipping": "tests that libraries skip without CUDA",
         "triton": "tests of kernels in Triton",
         "extensions": "tests of public CUDA C++ extensions",
     }
