@@ -96,8 +96,23 @@ def compare(name: str, dtype: torch.dtype, most: int | None = None) -> Tally:
 
 
 def dtypes(name: str) -> list[torch.dtype]:
-    """Returns the dtypes that the operator supports on the CPU."""
-    return sorted(OPERATORS[name].supported_dtypes("cpu"), key=str)
+    """Returns the dtypes that the operator supports on the CPU and on CUDA."""
+    op = OPERATORS[name]
+    return sorted(op.supported_dtypes("cpu") & op.supported_dtypes("cuda"), key=str)
+
+
+def refused(name: str) -> list[torch.dtype]:
+    """Returns the dtypes that the operator supports on the CPU only."""
+    op = OPERATORS[name]
+    return sorted(op.supported_dtypes("cpu") - op.supported_dtypes("cuda"), key=str)
+
+
+def is_refused(name: str, dtype: torch.dtype) -> bool:
+    """Returns whether the device refuses a sample; of some, such as empty ones, CUDA starts no such kernel."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        samples = [_inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype)]
+        return any(isinstance(_called(OPERATORS[name], sample), NotImplementedError) for sample in samples)
 
 
 def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:

@@ -8,8 +8,6 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 
-#include <unordered_set>
-
 namespace software {
 namespace {
 
@@ -65,15 +63,6 @@ void write_back(const Tensor& mine, const Tensor& host) {
 }
 
 }  // namespace
-
-bool takes_host_tensors(const char* name) {
-  static const auto& names = *new std::unordered_set<std::string_view>{
-      "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
-      "aten::_unsafe_index_put", "aten::_pad_packed_sequence", "aten::_pack_padded_sequence",
-      "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
-      "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
-  return names.count(name);
-}
 
 Tensor& Call::to_host(const Tensor& tensor, bool written) {
   if (!on_device(tensor)) {
@@ -168,9 +157,15 @@ c10::Storage Call::host_storage(const Tensor& tensor) {
 
 void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
   if (tensor.device().type() != c10::kCPU || (tensor.dim() == 0 && !written)) return;
-  if (takes_host_tensors_) return;
+  if (traits_.takes_host_tensors) return;
   refuse_generator();
   mixed(tensor.device());
+}
+
+void Call::refuse_type(const Tensor& tensor) const {
+  // CUDA has other kernels for sparse tensors, and starts none for empty ones
+  if (tensor.layout() != c10::kStrided || tensor.numel() == 0) return;
+  TORCH_CHECK_NOT_IMPLEMENTED(false, traits_.words, toString(tensor.scalar_type()), traits_.end);
 }
 
 void Call::refuse_generator() const {

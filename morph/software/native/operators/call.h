@@ -3,15 +3,13 @@
 
 #include "device/device.h"
 #include "memory/memory.h"
+#include "operators/traits.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/SmallVector.h>
 
 namespace software {
-
-// Whether the operator takes host tensors beside device tensors, as on real devices: indices and lengths.
-bool takes_host_tensors(const char* name);
 
 inline bool on_device(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == settings().type;
@@ -20,14 +18,15 @@ inline bool on_device(const at::Tensor& tensor) {
 class Call {
  public:
   // Views stay where they are while there are no more than `tensors`.
-  Call(const char* name, bool takes_host_tensors, size_t tensors)
-      : name_(name), takes_host_tensors_(takes_host_tensors) {
+  Call(const char* name, const Traits& traits, size_t tensors) : name_(name), traits_(traits) {
     pairs_.reserve(tensors);
   }
 
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
-    if (on_device(tensor)) choose(tensor.device());
+    if (!on_device(tensor)) return;
+    if (traits_.refuses(tensor.scalar_type())) refuse_type(tensor);
+    choose(tensor.device());
   }
   void consider(c10::Device wanted) {
     if (wanted.type() == settings().type) choose(wanted.has_index() ? wanted : software::device(current_device()));
@@ -51,20 +50,22 @@ class Call {
   };
 
   void choose(c10::Device wanted) {
-    if (device_.index() >= 0 && device_ != wanted && !takes_host_tensors_) mixed(wanted);
+    if (device_.index() >= 0 && device_ != wanted && !traits_.takes_host_tensors) mixed(wanted);
     device_ = wanted;
   }
   Pair* of_host(const c10::StorageImpl* storage);
   at::Tensor view(const at::Tensor& tensor);
   c10::Storage host_storage(const at::Tensor& tensor);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
+  void refuse_type(const at::Tensor& tensor) const;
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
   void to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
 
   const char* name_;
-  bool takes_host_tensors_, sparse_ = false;
+  const Traits& traits_;
+  bool sparse_ = false;
   c10::Device device_{settings().type, -1};
   c10::SmallVector<Pair, 4> pairs_;
 };

@@ -51,8 +51,8 @@ void consider(Call& call, at::ArrayRef<IValue> arguments) {
   }
 }
 
-void refuse_without_host_kernel(const c10::OperatorHandle& op) {
-  bool ours = op.schema().name().rfind("aten::", 0) == 0;
+void refuse_without_host_kernel(const c10::OperatorHandle& op, const Traits& own) {
+  bool ours = op.schema().name().rfind("aten::", 0) == 0 && !own.is_missing;
   for (auto key : {c10::DispatchKey::CPU, c10::DispatchKey::SparseCPU, c10::DispatchKey::SparseCsrCPU})
     if (ours && op.hasComputedKernelForDispatchKey(key)) return;
   TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
@@ -134,11 +134,12 @@ bool on_several_devices(const c10::FunctionSchema& schema, const IValue* values)
 }  // namespace
 
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  refuse_without_host_kernel(op);
   const c10::FunctionSchema& schema = op.schema();
+  const Traits& own = traits(schema.name().c_str());
+  refuse_without_host_kernel(op, own);
   IValue* values = stack->data() + (stack->size() - schema.arguments().size());
   if (on_several_devices(schema, values)) return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  Call call(schema.name().c_str(), takes_host_tensors(schema.name().c_str()), schema.arguments().size());
+  Call call(schema.name().c_str(), own, schema.arguments().size());
   consider(call, at::ArrayRef<IValue>(values, schema.arguments().size()));
   std::vector<IValue> devices = to_host(call, op, values);
   {

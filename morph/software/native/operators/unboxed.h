@@ -116,7 +116,7 @@ struct OnHost;
 template <Name name, class Result, class... Arguments, Result (*function)(Arguments...)>
 struct OnHost<name, function> {
   static Result call(Arguments... arguments) {
-    Call call(name.text, false, sizeof...(Arguments));
+    Call call(name.text, Traits::none(), sizeof...(Arguments));
     return computed_on_host(call, function, arguments...);
   }
 };
@@ -127,10 +127,10 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
   using Redispatch = Result (*)(c10::DispatchKeySet, Arguments...);
 
   Unboxed(const char* name, Redispatch redispatch)
-      : name_(name), redispatch_(redispatch), takes_host_tensors_(takes_host_tensors(name)) {}
+      : name_(name), redispatch_(redispatch), traits_(traits(name)) {}
 
   Result operator()(Arguments... arguments) {
-    Call call(name_, takes_host_tensors_, sizeof...(Arguments));
+    Call call(name_, traits_, sizeof...(Arguments));
     auto function = [this](auto&&... views) {
       constexpr auto keys = c10::DispatchKeySet(c10::DispatchKey::CPU);
       if constexpr (writes) static_cast<void>(redispatch_(keys, views...));
@@ -158,7 +158,7 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
 
   const char* name_;
   Redispatch redispatch_;
-  bool takes_host_tensors_;
+  const Traits& traits_;
 };
 
 // Of tensors on several devices the lists' operators are made one by one, as on CUDA.

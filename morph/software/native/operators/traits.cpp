@@ -1,0 +1,98 @@
+// See traits.h.
+#include "operators/traits.h"
+
+#include "device/device.h"
+
+#include <string_view>
+#include <unordered_map>
+
+namespace software {
+namespace {
+
+using Table = std::unordered_map<std::string_view, Traits>;
+
+constexpr uint64_t types(std::initializer_list<c10::ScalarType> listed) {
+  uint64_t bits = 0;
+  for (c10::ScalarType type : listed) bits |= uint64_t(1) << int(type);
+  return bits;
+}
+
+constexpr uint64_t LONG = types({c10::kLong}), BYTE = types({c10::kByte});
+constexpr uint64_t INTEGERS = types({c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong});
+constexpr uint64_t HALVES = types({c10::kHalf, c10::kBFloat16});
+
+constexpr const char* WITH_HOST_TENSORS[] = {
+    "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
+    "aten::_unsafe_index_put", "aten::_pad_packed_sequence", "aten::_pack_padded_sequence",
+    "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
+    "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
+
+// The operators that a torch for CUDA registers for the CPU only, and that programs call (2.7.1 to 2.15.0).
+constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_edges",
+                                   "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
+                                   "aten::_spdiags", "aten::_add_relu", "aten::_add_relu_"};
+
+struct Refusal {
+  const char* operator_name;
+  uint64_t types;
+  const char* words;
+};
+
+// `dtypes` without `dtypesIfCUDA` of torch's database of operators, which is the same in 2.7.1 to 2.15.0, and the
+// names that CUDA's kernels give to AT_DISPATCH.
+constexpr Refusal REFUSALS[] = {
+    {"aten::mm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::addmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::addmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::_addmm_activation", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::addbmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::addbmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
+    {"aten::bmm", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
+    {"aten::baddbmm", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
+    {"aten::baddbmm_", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
+    {"aten::mv", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
+    {"aten::addmv", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
+    {"aten::addmv_", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
+    {"aten::dot", INTEGERS, "\"dot\" not implemented for '"},
+    {"aten::vdot", INTEGERS, "\"vdot\" not implemented for '"},
+    {"aten::convolution", LONG, "getCudnnDataTypeFromScalarType() not supported for "},
+    {"aten::_convolution", LONG, "getCudnnDataTypeFromScalarType() not supported for "},
+    {"aten::avg_pool2d", LONG, "\"avg_pool2d_out_cuda_frame\" not implemented for '"},
+    {"aten::avg_pool3d", LONG, "\"avg_pool3d_out_cuda\" not implemented for '"},
+    {"aten::max_pool2d_with_indices", INTEGERS, "\"max_pool2d_with_indices_out_cuda_frame\" not implemented for '"},
+    {"aten::max_pool3d_with_indices", INTEGERS, "\"max_pool3d_with_indices_out_frame\" not implemented for '"},
+    {"aten::upsample_bilinear2d", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+    {"aten::upsample_bicubic2d", BYTE, "\"upsample_bicubic2d_out_frame\" not implemented for '"},
+    {"aten::_upsample_bilinear2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+    {"aten::igamma", HALVES, "\"igamma_cuda\" not implemented for '"},
+    {"aten::igammac", HALVES, "\"igammac_cuda\" not implemented for '"},
+    {"aten::histc", HALVES, "\"histc\" not implemented for '"},
+};
+
+Table* made() {
+  auto* table = new Table();
+  for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
+  if (settings().type != c10::DeviceType::CUDA) return table;
+  for (const char* name : MISSING) (*table)[name].is_missing = true;
+  for (const Refusal& each : REFUSALS) {
+    Traits& traits = (*table)[each.operator_name];
+    traits.refused = each.types, traits.words = each.words;
+    traits.end = each.words[0] == '"' ? "'" : "";
+  }
+  return table;
+}
+
+}  // namespace
+
+const Traits& Traits::none() {
+  static const Traits none;
+  return none;
+}
+
+const Traits& traits(const char* name) {
+  static const Table& table = *made();
+  auto found = table.find(name);
+  return found == table.end() ? Traits::none() : found->second;
+}
+
+}  // namespace software

@@ -1,0 +1,20 @@
+// What tells some operators from most: which arguments they take, on the device and on CUDA.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+namespace software {
+
+struct Traits {
+  bool takes_host_tensors = false;  // beside device tensors, as on real devices: indices and lengths
+  bool is_missing = false;          // CUDA has no such operator
+  uint64_t refused = 0;             // the types that CUDA does not compute, a bit for each
+  const char *words = "", *end = "";  // of CUDA's error, around the type
+
+  bool refuses(c10::ScalarType type) const { return refused >> int(type) & 1; }
+  static const Traits& none();
+};
+
+const Traits& traits(const char* name);  // of an operator by its qualified name; as long as the process
+
+}  // namespace software
