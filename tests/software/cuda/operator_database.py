@@ -108,7 +108,7 @@ def refused(name: str) -> list[torch.dtype]:
 
 
 def is_refused(name: str, dtype: torch.dtype) -> bool:
-    """Returns whether the device refuses a sample; of some, such as empty ones, CUDA starts no such kernel."""
+    """Returns whether the device refuses a sample; of some, such as empty ones, CUDA starts no kernel."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         samples = [_inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype)]

@@ -46,6 +46,7 @@ void install(Settings wanted) {
   install_products();
   install_fused_attention();
   install_neural_operators();
+  install_recurrent_networks();
   install_attention();
   install_profiler();
   install_allocator_settings();

@@ -2,8 +2,11 @@
 #include "device/clock.h"
 #include "memory/host_view.h"
 
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
@@ -33,19 +36,28 @@ void refuse_pinning(optional<bool> pin) {
   TORCH_CHECK(!pin.value_or(false), "Only dense CPU tensors can be pinned");
 }
 
+// torch.utils.deterministic.fill_uninitialized_memory
+Tensor filled(Tensor fresh) {
+  auto& context = at::globalContext();
+  if (context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())
+    at::native::fill_empty_deterministic_(fresh);
+  return fresh;
+}
+
 Tensor empty(IntArrayRef size, optional<at::ScalarType> dtype, optional<at::Layout>, optional<c10::Device> wanted,
              optional<bool> pin, optional<at::MemoryFormat> format) {
   refuse_pinning(pin);
   OnDevice guard = on(wanted);
-  return at::detail::empty_generic(size, allocator(), c10::DispatchKeySet(backend_key()), or_default(dtype), format);
+  c10::DispatchKeySet keys(backend_key());
+  return filled(at::detail::empty_generic(size, allocator(), keys, or_default(dtype), format));
 }
 
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, optional<at::ScalarType> dtype, optional<at::Layout>,
                      optional<c10::Device> wanted, optional<bool> pin) {
   refuse_pinning(pin);
   OnDevice guard = on(wanted);
-  return at::detail::empty_strided_generic(size, stride, allocator(), c10::DispatchKeySet(backend_key()),
-                                           or_default(dtype));
+  c10::DispatchKeySet keys(backend_key());
+  return filled(at::detail::empty_strided_generic(size, stride, allocator(), keys, or_default(dtype)));
 }
 
 const Tensor& resize_(const Tensor& self, IntArrayRef size, optional<at::MemoryFormat> format) {
@@ -82,8 +94,12 @@ void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
 // Either side may be on the host: both are memory of this process.
 Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
   note_copy(source, target, non_blocking);
-  if (source._is_zerotensor()) host_view(target).zero_();  // it has no memory
-  else host_view(target).copy_(host_view(source));
+  if (source._is_zerotensor()) {  // it has no memory
+    host_view(target).zero_();
+    return target;
+  }
+  if (source.is_alias_of(target)) at::assert_no_partial_overlap(source, target);
+  host_view(target).copy_(host_view(source));
   return target;
 }
 

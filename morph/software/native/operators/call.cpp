@@ -4,6 +4,7 @@
 #include "memory/host_view.h"
 #include "operators/sparse.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/_efficientzerotensor.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
@@ -162,10 +163,15 @@ void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
   mixed(tensor.device());
 }
 
-void Call::refuse_type(const Tensor& tensor) const {
-  // CUDA has other kernels for sparse tensors, and starts none for empty ones
-  if (tensor.layout() != c10::kStrided || tensor.numel() == 0) return;
-  TORCH_CHECK_NOT_IMPLEMENTED(false, traits_.words, toString(tensor.scalar_type()), traits_.end);
+// CUDA has other kernels for sparse tensors, and starts none for empty ones.
+void Call::note(const Tensor& tensor) {
+  if (tensor.layout() == c10::kStrided) noted_ = tensor.scalar_type();
+  empty_ |= tensor.numel() == 0;
+}
+
+void Call::refuse_noted() const {
+  TORCH_CHECK_NOT_IMPLEMENTED(!traits_.refuses(noted_), traits_.words, toString(noted_), traits_.end);
+  at::globalContext().alertNotDeterministic(traits_.kernel);
 }
 
 void Call::refuse_generator() const {

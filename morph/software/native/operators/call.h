@@ -25,11 +25,15 @@ class Call {
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
     if (!on_device(tensor)) return;
-    if (traits_.refuses(tensor.scalar_type())) refuse_type(tensor);
+    if (traits_.watches(tensor.scalar_type())) note(tensor);
     choose(tensor.device());
   }
   void consider(c10::Device wanted) {
     if (wanted.type() == settings().type) choose(wanted.has_index() ? wanted : software::device(current_device()));
+  }
+  // Of the arguments together: refuses what CUDA has no kernel for.
+  void considered() const {
+    if (noted_ != at::ScalarType::Undefined && !empty_) refuse_noted();
   }
   c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
 
@@ -57,7 +61,8 @@ class Call {
   at::Tensor view(const at::Tensor& tensor);
   c10::Storage host_storage(const at::Tensor& tensor);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
-  void refuse_type(const at::Tensor& tensor) const;
+  void note(const at::Tensor& tensor);
+  void refuse_noted() const;
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
@@ -65,7 +70,8 @@ class Call {
 
   const char* name_;
   const Traits& traits_;
-  bool sparse_ = false;
+  bool sparse_ = false, empty_ = false;
+  at::ScalarType noted_ = at::ScalarType::Undefined;
   c10::Device device_{settings().type, -1};
   c10::SmallVector<Pair, 4> pairs_;
 };

@@ -49,6 +49,7 @@ void consider(Call& call, at::ArrayRef<IValue> arguments) {
         if (!tensor.isNone()) call.consider(tensor.toTensor());
     if (value.isDevice()) call.consider(value.toDevice());
   }
+  call.considered();
 }
 
 void refuse_without_host_kernel(const c10::OperatorHandle& op, const Traits& own) {

@@ -1,16 +1,12 @@
 // Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
 #include "operators/unboxed.h"
 
-#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/native/RNN.h>
 #include <ATen/ops/_convolution_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/autocast_mode.h>
-#include <ATen/ops/lstm_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
@@ -101,28 +97,6 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   return computed_on_host(call, &dropped, input, probability, devices);
 }
 
-using Layers = std::tuple<Tensor, Tensor, Tensor>;
-using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
-
-// Whether the CPU uses oneDNN's fused layer, which has a derivative of its own; autocast casts in the unfused cells.
-bool fused_on_host(const Tensor& input, at::TensorList hidden, at::TensorList parameters) {
-  auto fits = [](const Tensor& tensor) { return on_device(tensor) && tensor.scalar_type() == at::kFloat; };
-  if (at::autocast::is_autocast_enabled(settings().type)) return false;
-  return Fused::DEFAULT && at::globalContext().userEnabledMkldnn() && hidden.size() == 2 && fits(input) && input.numel() != 0 &&
-         std::all_of(hidden.begin(), hidden.end(), fits) && std::all_of(parameters.begin(), parameters.end(), fits) &&
-         !hidden[0].unsafeGetTensorImpl()->has_symbolic_sizes_strides() && hidden[0].size(2) == hidden[1].size(2);
-}
-
-Layers lstm(const Tensor& input, at::TensorList hidden, at::TensorList parameters, bool biases, int64_t layers,
-            double dropout, bool train, bool bidirectional, bool batch_first) {
-  if (!fused_on_host(input, hidden, parameters))
-    return at::native::lstm(input, hidden, parameters, biases, layers, dropout, train, bidirectional, batch_first);
-  Tensor output, last, cells;
-  Fused::DEFAULT(output, last, cells, input, hidden, parameters, biases, layers, dropout, train, bidirectional,
-                 batch_first);
-  return {output, last, cells};
-}
-
 template <Name name, auto function>
 void install(torch::Library& library) {
   library.impl(name.text, &OnHost<name, function>::call);
@@ -142,9 +116,6 @@ void install_neural_operators() {
   install<"_thnn_fused_gru_cell", &gru_cell>(*library);
   install<"_thnn_fused_gru_cell_backward", &gru_cell_backward>(*library);
   library->impl("native_dropout", &native_dropout);
-  library->impl("lstm.input", &lstm);
-  static auto* composed = new torch::Library(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
-  composed->impl("lstm.input", &lstm);
 }
 
 }  // namespace software

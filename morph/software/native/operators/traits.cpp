@@ -69,6 +69,49 @@ constexpr Refusal REFUSALS[] = {
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
 };
 
+struct Unordered {
+  const char* operator_name;
+  uint64_t types;
+  const char* kernel;
+};
+
+constexpr uint64_t FLOATING = types({c10::kHalf, c10::kBFloat16, c10::kFloat, c10::kDouble, c10::kComplexHalf,
+                                     c10::kComplexFloat, c10::kComplexDouble});
+constexpr uint64_t ALL = FLOATING | INTEGERS | types({c10::kBool});
+
+// What torch.use_deterministic_algorithms lists as throwing for CUDA tensors (2.13), by the names in libtorch_cuda.
+// Not by an operator's name alone, and so not here: EmbeddingBag with mode="max", median with indices,
+// scatter_reduce with reduce="prod".
+constexpr Unordered UNORDERED[] = {
+    {"aten::_adaptive_avg_pool2d_backward", ALL, "adaptive_avg_pool2d_backward_cuda"},
+    {"aten::_adaptive_avg_pool3d_backward", ALL, "adaptive_avg_pool3d_backward_cuda"},
+    {"aten::_ctc_loss_backward", ALL, "ctc_loss_backward_gpu"},
+    {"aten::_upsample_bicubic2d_aa_backward", ALL, "upsample_gen2d_backward_out_cuda"},
+    {"aten::_upsample_bilinear2d_aa_backward", ALL, "upsample_gen2d_backward_out_cuda"},
+    {"aten::adaptive_max_pool2d_backward", ALL, "adaptive_max_pool2d_backward_cuda"},
+    {"aten::avg_pool3d_backward", ALL, "avg_pool3d_backward_cuda"},
+    {"aten::bincount", FLOATING, "_bincount_cuda"},
+    {"aten::cumsum", FLOATING, "cumsum_cuda_kernel"},
+    {"aten::cumsum_", FLOATING, "cumsum_cuda_kernel"},
+    {"aten::fractional_max_pool2d_backward", ALL, "fractional_max_pool2d_backward_cuda"},
+    {"aten::fractional_max_pool3d_backward", ALL, "fractional_max_pool3d_backward_cuda"},
+    {"aten::grid_sampler_2d_backward", ALL, "grid_sampler_2d_backward_cuda"},
+    {"aten::grid_sampler_3d_backward", ALL, "grid_sampler_3d_backward_cuda"},
+    {"aten::histc", ALL, "_histc_cuda"},
+    {"aten::max_unpool2d", ALL, "max_unpooling2d_forward_out"},
+    {"aten::max_unpool3d", ALL, "max_unpooling3d_forward_out"},
+    {"aten::nll_loss2d_backward", ALL, "nll_loss2d_backward_out_cuda_template"},
+    {"aten::nll_loss2d_forward", ALL, "nll_loss2d_forward_out_cuda_template"},
+    {"aten::put_", ALL, "put_"},
+    {"aten::reflection_pad1d_backward", ALL, "reflection_pad1d_backward_out_cuda"},
+    {"aten::reflection_pad2d_backward", ALL, "reflection_pad2d_backward_cuda"},
+    {"aten::reflection_pad3d_backward", ALL, "reflection_pad3d_backward_out_cuda"},
+    {"aten::upsample_bicubic2d_backward", ALL, "upsample_bicubic2d_backward_out_cuda"},
+    {"aten::upsample_bilinear2d_backward", ALL, "upsample_bilinear2d_backward_out_cuda"},
+    {"aten::upsample_linear1d_backward", ALL, "upsample_linear1d_backward_out_cuda"},
+    {"aten::upsample_trilinear3d_backward", ALL, "upsample_trilinear3d_backward_out_cuda"},
+};
+
 Table* made() {
   auto* table = new Table();
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
@@ -78,6 +121,10 @@ Table* made() {
     Traits& traits = (*table)[each.operator_name];
     traits.refused = each.types, traits.words = each.words;
     traits.end = each.words[0] == '"' ? "'" : "";
+  }
+  for (const Unordered& each : UNORDERED) {
+    (*table)[each.operator_name].unordered = each.types;
+    (*table)[each.operator_name].kernel = each.kernel;
   }
   return table;
 }

@@ -10,7 +10,10 @@ struct Traits {
   bool is_missing = false;          // CUDA has no such operator
   uint64_t refused = 0;             // the types that CUDA does not compute, a bit for each
   const char *words = "", *end = "";  // of CUDA's error, around the type
+  uint64_t unordered = 0;             // the types of which CUDA has no deterministic kernel
+  const char* kernel = "";            // the name of that kernel
 
+  bool watches(c10::ScalarType type) const { return (refused | unordered) >> int(type) & 1; }
   bool refuses(c10::ScalarType type) const { return refused >> int(type) & 1; }
   static const Traits& none();
 };

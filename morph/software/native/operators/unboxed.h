@@ -93,6 +93,7 @@ auto computed_on_host(Call& call, Function function, Arguments&... arguments) {
     return function(to_host(call, arguments)...);
   };
   (consider(call, arguments), ...);
+  call.considered();
   if constexpr (std::is_void_v<decltype(run())>) {
     run();
     call.write_back();

@@ -1,0 +1,97 @@
+// Recurrent networks: cuDNN's rule for their gradients, and the CPU's fused layer.
+#include "operators/call.h"
+#include "operators/operators.h"
+
+#include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/native/RNN.h>
+#include <ATen/ops/gru_native.h>
+#include <ATen/ops/lstm_native.h>
+#include <ATen/ops/rnn_relu_native.h>
+#include <ATen/ops/rnn_tanh_native.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using at::TensorList;
+
+using Layers = std::tuple<Tensor, Tensor, Tensor>;
+using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
+
+// Whether the CPU uses oneDNN's fused layer, which has a derivative of its own; autocast casts in the unfused cells.
+bool fused_on_host(const Tensor& input, at::TensorList hidden, at::TensorList parameters) {
+  auto fits = [](const Tensor& tensor) { return on_device(tensor) && tensor.scalar_type() == at::kFloat; };
+  if (at::autocast::is_autocast_enabled(settings().type)) return false;
+  return Fused::DEFAULT && at::globalContext().userEnabledMkldnn() && hidden.size() == 2 && fits(input) && input.numel() != 0 &&
+         std::all_of(hidden.begin(), hidden.end(), fits) && std::all_of(parameters.begin(), parameters.end(), fits) &&
+         !hidden[0].unsafeGetTensorImpl()->has_symbolic_sizes_strides() && hidden[0].size(2) == hidden[1].size(2);
+}
+
+Layers lstm(const Tensor& input, at::TensorList hidden, at::TensorList parameters, bool biases, int64_t layers,
+            double dropout, bool train, bool bidirectional, bool batch_first) {
+  if (!fused_on_host(input, hidden, parameters))
+    return at::native::lstm(input, hidden, parameters, biases, layers, dropout, train, bidirectional, batch_first);
+  Tensor output, last, cells;
+  Fused::DEFAULT(output, last, cells, input, hidden, parameters, biases, layers, dropout, train, bidirectional,
+                 batch_first);
+  return {output, last, cells};
+}
+
+// at::native::cudnn_is_acceptable, which is false in a torch without cuDNN
+bool is_cudnns(const Tensor& input) {
+  bool floating = at::isFloatingType(input.scalar_type());
+  return settings().type == c10::DeviceType::CUDA && at::globalContext().userEnabledCuDNN() && on_device(input) &&
+         floating && input.sym_numel() != 0;
+}
+
+void refuse_backward(const Tensor& output) {
+  if (!output.requires_grad()) return;
+  output.register_hook([](const Tensor& gradient) -> Tensor {
+    TORCH_CHECK(false, "cudnn RNN backward can only be called in training mode");
+    return gradient;
+  });
+}
+
+// A network whose results cuDNN differentiates in training only; `train` is the place of that argument.
+template <auto function, size_t train>
+struct Recurrent;
+
+template <class Result, class... Arguments, Result (*function)(Arguments...), size_t train>
+struct Recurrent<function, train> {
+  static Result call(Arguments... arguments) {
+    Result result = function(arguments...);
+    auto given = std::tie(arguments...);
+    if (!std::get<train>(given) && is_cudnns(std::get<0>(given)))
+      std::apply([](const auto&... each) { (refuse_backward(each), ...); }, result);
+    return result;
+  }
+};
+
+using Pair = std::tuple<Tensor, Tensor>;
+using OfInput = Pair (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool, bool);
+using OfPacked = Pair (*)(const Tensor&, const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool);
+using LayersOfPacked = Layers (*)(const Tensor&, const Tensor&, TensorList, TensorList, bool, int64_t, double, bool, bool);
+
+constexpr size_t TRAIN = 6, TRAIN_OF_PACKED = 7;
+
+void install(torch::Library& library) {
+  library.impl("lstm.input", &Recurrent<&lstm, TRAIN>::call);
+  library.impl("lstm.data", &Recurrent<LayersOfPacked(&at::native::lstm), TRAIN_OF_PACKED>::call);
+  library.impl("gru.input", &Recurrent<OfInput(&at::native::gru), TRAIN>::call);
+  library.impl("gru.data", &Recurrent<OfPacked(&at::native::gru), TRAIN_OF_PACKED>::call);
+  library.impl("rnn_tanh.input", &Recurrent<OfInput(&at::native::rnn_tanh), TRAIN>::call);
+  library.impl("rnn_tanh.data", &Recurrent<OfPacked(&at::native::rnn_tanh), TRAIN_OF_PACKED>::call);
+  library.impl("rnn_relu.input", &Recurrent<OfInput(&at::native::rnn_relu), TRAIN>::call);
+  library.impl("rnn_relu.data", &Recurrent<OfPacked(&at::native::rnn_relu), TRAIN_OF_PACKED>::call);
+}
+
+}  // namespace
+
+void install_recurrent_networks() {
+  for (auto key : {backend_key(), autograd_key()})
+    install(*new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__));
+}
+
+}  // namespace software

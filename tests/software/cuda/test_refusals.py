@@ -1,0 +1,126 @@
+"""What the CPU's kernels would do and CUDA does not: it is refused with CUDA's words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+TRAINING = "cudnn RNN backward can only be called in training mode"
+
+
+def ones(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.ones(sizes, dtype=dtype, device="cuda")
+
+
+LONG = {
+    "a product": (lambda: ones(2, 2, dtype=torch.long) @ ones(2, 2, dtype=torch.long), "addmm_cuda"),
+    "a batch of products": (lambda: torch.bmm(*[ones(1, 2, 2, dtype=torch.long)] * 2), "baddbmm_cuda"),
+    "a vector": (lambda: ones(2, 2, dtype=torch.long) @ ones(2, dtype=torch.long), "addmv_impl_cuda"),
+    "einsum": (lambda: torch.einsum("ij,jk", *[ones(2, 2, dtype=torch.long)] * 2), "baddbmm_cuda"),
+    "pooling": (
+        lambda: F.max_pool2d(ones(1, 2, 2, dtype=torch.long), 2),
+        "max_pool2d_with_indices_out_cuda_frame",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", LONG)
+def test_integers_are_refused_where_cuda_has_no_kernel(which: str) -> None:
+    call, kernel = LONG[which]
+    with pytest.raises(NotImplementedError) as caught:
+        call()
+    assert str(caught.value) == f"\"{kernel}\" not implemented for 'Long'"
+
+
+def test_a_convolution_of_integers_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"getCudnnDataTypeFromScalarType\(\) not supported for Long"):
+        F.conv2d(ones(1, 1, 3, 3, dtype=torch.long), ones(1, 1, 2, 2, dtype=torch.long))
+
+
+def test_an_empty_product_of_integers_is_computed() -> None:
+    assert (ones(0, 2, dtype=torch.long) @ ones(2, 3, dtype=torch.long)).shape == (0, 3)
+
+
+def test_an_operator_that_only_the_cpu_has_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match=r"Could not run 'aten::histogram.bin_ct'.*'CUDA' backend"):
+        torch.histogram(ones(3), 2)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_recurrent_network_has_gradients_in_training_only(kind: type[nn.RNNBase], packed: bool) -> None:
+    network, given = kind(3, 4).cuda(), ones(2, 1, 3)
+    if packed:
+        given = nn.utils.rnn.pack_padded_sequence(given, [2])
+    for _ in ("training", "and again after evaluation"):
+        network.train()(given)[1][0].sum().backward()
+        with pytest.raises(RuntimeError, match=TRAINING):
+            network.eval()(given)[1][0].sum().backward()
+    with torch.no_grad():
+        network(given)
+    with torch.backends.cudnn.flags(enabled=False):
+        network(given)[1][0].sum().backward()
+
+
+def test_copying_over_its_own_source_is_refused() -> None:
+    numbers = torch.arange(5.0, device="cuda")
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        numbers[1:].copy_(numbers[:-1])
+    numbers.copy_(numbers)
+    numbers[:2].copy_(numbers[2:4])
+    assert numbers.tolist() == [2, 3, 2, 3, 4]
+
+
+@contextlib.contextmanager
+def deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def differentiated(call: Callable[[Tensor], Tensor], *sizes: int) -> Callable[[], None]:
+    return lambda: call(ones(*sizes).requires_grad_()).sum().backward()
+
+
+UNORDERED = {
+    "histc": lambda: torch.histc(ones(3)),
+    "bincount with weights": lambda: torch.bincount(ones(3, dtype=torch.long), ones(3)),
+    "cumsum": lambda: ones(3).cumsum(0),
+    "put": lambda: ones(3).put_(ones(1, dtype=torch.long), ones(1)),
+    "interpolate": differentiated(lambda x: F.interpolate(x, 4, mode="linear"), 1, 1, 2),
+    "adaptive pooling": differentiated(lambda x: F.adaptive_avg_pool2d(x, 2), 1, 1, 4, 4),
+    "reflection": differentiated(lambda x: F.pad(x, (1, 1), mode="reflect"), 1, 1, 3),
+    "grid_sample": differentiated(
+        lambda x: F.grid_sample(x, ones(1, 2, 2, 2), align_corners=False), 1, 1, 2, 2
+    ),
+    "nll_loss2d": lambda: F.nll_loss(ones(1, 2, 2, 2), ones(1, 2, 2, dtype=torch.long)),
+}
+
+
+@pytest.mark.parametrize("which", UNORDERED)
+def test_what_has_no_deterministic_kernel_is_refused_on_request(which: str) -> None:
+    refusal = pytest.raises(RuntimeError, match="does not have a deterministic implementation")
+    with deterministic(), refusal:
+        UNORDERED[which]()
+    UNORDERED[which]()
+
+
+def test_deterministic_algorithms_leave_the_others_alone() -> None:
+    with deterministic():
+        torch.bincount(ones(3, dtype=torch.long))
+        ones(3, dtype=torch.long).cumsum(0)
+        differentiated(lambda x: F.interpolate(x, 4), 1, 1, 2)()
+
+
+def test_deterministic_algorithms_fill_new_memory() -> None:
+    with deterministic():
+        assert torch.empty(3, device="cuda").isnan().all()
+        assert torch.empty_strided((2, 2), (2, 1), dtype=torch.half, device="cuda").isnan().all()
+        assert torch.empty_like(ones(3, dtype=torch.int)).tolist() == [torch.iinfo(torch.int).max] * 3
