@@ -35,6 +35,13 @@ def test_cuda_alone_is_an_activity() -> None:
     assert profiler.profiler is not None
 
 
+@pytest.mark.platforms("cpu")
+def test_the_software_device_records_its_operators() -> None:
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        work()
+    assert {event.key for event in profiler.key_averages()} >= {"aten::mm", "aten::sum"}
+
+
 def test_schedules_and_traces(tmp_path: pathlib.Path) -> None:
     trace = tmp_path / "trace.json"
     with warnings.catch_warnings():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity
@@ -89,6 +91,16 @@ def _offer_profiling(journal: Journal) -> None:
     journal.set_attribute(
         torch.autograd.profiler, "_supported_activities", lambda: supported() - {ProfilerActivity.CUDA}
     )
+    # this way of measuring wants the host's activity, in which the device's operators run
+    initialise = torch.autograd.profiler.profile.__init__
+
+    @functools.wraps(initialise)
+    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
+        if options.get("use_device") == "cuda":
+            options["use_cpu"] = True
+        initialise(self, *arguments, **options)
+
+    journal.set_attribute(torch.autograd.profiler.profile, "__init__", __init__)
 
 
 def _place_members(members: Mapping[str, object], journal: Journal) -> None:
