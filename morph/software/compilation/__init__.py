@@ -39,6 +39,7 @@ def place(journal: Journal) -> None:
 
 
 def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
+    # each graph passes through both, the backward one too: compile_fx_inner looks them up when it is called
     inner, generate = compile_fx._compile_fx_inner, compile_fx.fx_codegen_and_compile
 
     @functools.wraps(inner)
@@ -80,7 +81,7 @@ def _refuse_ahead_of_time() -> None:
 
 
 def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
-    """Run a graph as it is; inductor has the same way for graphs that call nothing."""
+    """Run a graph as it is; inductor's ``_compile_fx_inner`` does so with graphs that call nothing."""
     from torch._functorch import aot_autograd
     from torch.fx._lazy_graph_module import _LazyGraphModule
 
@@ -129,6 +130,7 @@ def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
     def run(inputs: Any) -> Any:
         return compiled(inputs if type(inputs) is list else list(inputs))
 
+    # else AOTAutograd wraps it in make_boxed_func, which passes the inputs one by one and keeps them alive
     run._boxed_call = True  # type: ignore[attr-defined]
     return run
 
@@ -144,6 +146,7 @@ def _tell_apart(codecache: Any, journal: Journal) -> None:
         self.morph_version = _version()
 
     journal.set_attribute(details, "__init__", __init__)
+    # it looks for tensors on the CPU, and only with one of them is the number of threads part of the key
     journal.set_attribute(details, "_may_generate_cpu_cpp_code", classmethod(lambda *arguments: True))
 
 
@@ -155,7 +158,10 @@ def _version() -> str:
 
 
 def _without_triton(module: Any, journal: Journal) -> None:
-    """Keep everything from generating code for a GPU, even where triton is installed."""
+    """Keep everything from generating code for a GPU, even where triton is installed.
+
+    Inductor itself asks ``has_triton`` (as of 2.13), which ``_without_drivers`` answers.
+    """
 
     def refuse(device: Any = None) -> None:
         _refuse_triton()
@@ -165,7 +171,7 @@ def _without_triton(module: Any, journal: Journal) -> None:
 
 
 def _without_drivers(config: Any, journal: Journal) -> None:
-    """Keep inductor from asking triton for CUDA's driver, which it does for the keys of its kernel caches."""
+    """Keep inductor from asking triton for CUDA's driver, as ``triton_hash_with_backend`` does."""
     from torch.utils import _triton
 
     detection = config._config.get("triton_disable_device_detection")
