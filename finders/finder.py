@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from morph.base.importing import put_first, take_away
+from morph.base.importing import put_first, take_away, when_complete
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     Callback = Callable[[ModuleType], object]
 
     class Waiting(Protocol):
-        """The callbacks before and after a module is executed."""
+        """The callbacks before and after a module is executed.
+
+        Attributes:
+            executing: The modules whose code is running between the two.
+        """
+
+        executing: set[str]
 
         def before_execution(self, fullname: str) -> None:
             """Prepare for the module."""
@@ -38,6 +44,7 @@ class Finder:
         self._callbacks: dict[str, list[Callback]] = {}
         self._prefixes: dict[str, Callback] = {}
         self._preparations: dict[str, Callable[[], object]] = {}
+        self.executing: set[str] = set()
 
     def prepare(self, name: str, preparation: Callable[[], object]) -> None:
         """Call ``preparation()`` once, right before the watched module ``name`` is executed."""
@@ -57,6 +64,10 @@ class Finder:
             self._callbacks.pop(name, None)
             self._preparations.pop(name, None)
         self._uninstall_if_idle()
+
+    def watches(self, name: str, callback: Callback) -> bool:
+        """Return whether ``callback`` is called after the next execution of the module ``name``."""
+        return callback in self._callbacks.get(name, ())
 
     def watch_below(self, package: str, callback: Callback) -> None:
         """Call ``callback(module)`` after each execution of a submodule of ``package``, at any depth."""
@@ -125,7 +136,11 @@ class CallingLoader:
         # torch's import sets off hundreds of collections, all of objects that stay
         with garbage.only_young(spec.name == "torch"):
             self._finder.before_execution(spec.name)
-            self._loader.exec_module(module)
+            self._finder.executing.add(spec.name)
+            try:
+                self._loader.exec_module(module)
+            finally:
+                self._finder.executing.discard(spec.name)
             self._finder.after_execution(spec.name, module)
 
     def __getattr__(self, name: str) -> Any:
@@ -138,7 +153,8 @@ finder = Finder()
 def on_import(name: str, callback: Callback, journal: Journal, change: str = "") -> None:
     """Call ``callback(module)`` once ``name`` is imported: now if it already is, else after its execution.
 
-    A callback that raises is skipped and ``journal`` records the reason: it must not abort the import.
+    A callback that raises is skipped and ``journal`` records the reason: it must not abort the import. A
+    module that is being imported, by this thread or by another one, is waited for.
 
     Args:
         name: The module's name.
@@ -153,8 +169,9 @@ def on_import(name: str, callback: Callback, journal: Journal, change: str = "")
 
     journal.on_undo(lambda: finder.unwatch(name, call))
     finder.watch(name, call)
-    if name in sys.modules:
-        call(sys.modules[name])
+    module = sys.modules.get(name)
+    if module is not None and name not in finder.executing:  # else it is called back after the execution
+        when_complete(module, lambda: call(module) if finder.watches(name, call) else None)
 
 
 def _nothing() -> None:

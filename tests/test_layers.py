@@ -17,7 +17,7 @@ def test_no_modules_import_each_other():
 
 
 def test_what_is_found_are_imports():
-    assert "morph.activation.installation" in rooms.imports("morph.activation")
+    assert "morph.activation.installation" in rooms.imports("morph.activation.process")
     assert {"morph.aliases.sensors.cpu", "morph.finders.torch_cuda.serving"} <= {*rooms.modules()}
 
 

@@ -11,7 +11,7 @@ from docs.generate.tables import table
 from morph.backends.tables import interfaces
 from morph.backends.tables.decisions import ROOT
 from morph.backends.tables.table import Facts, Status
-from morph.evidence.coverage.evidence import Rung
+from morph.evidence.coverage.evidence import Rung, Seen
 from morph.evidence.coverage.matrix import Matrix, build
 
 
@@ -91,9 +91,16 @@ def backends() -> str:
 
 
 def rungs(matrix: Matrix, facts: Facts) -> str:
-    """Return the evidence for a backend's names, the strongest first: "vendor wheel (302 names)"."""
-    counts = matrix.count_rungs(facts.name)
-    return ", ".join(f"{_rung(rung, facts)} ({counts[rung]})" for rung in Rung if counts[rung])
+    """Return the evidence for a backend's names, the strongest first: "simulated (250 used, 2 refused)"."""
+    counts = matrix.count_seen(facts.name)
+    found = {
+        rung: {seen: counts[rung, seen] for seen in (*Seen, None) if counts[rung, seen]} for rung in Rung
+    }
+    return ", ".join(f"{_rung(rung, facts)} ({_counted(of)})" for rung, of in found.items() if of)
+
+
+def _counted(seen: Mapping[Seen | None, int]) -> str:
+    return ", ".join(f"{count} {what.value}" if what else str(count) for what, count in seen.items())
 
 
 def packages() -> str:

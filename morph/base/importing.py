@@ -5,14 +5,14 @@ import _imp
 import _thread
 import os
 import sys
+from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import PathFinder
 
 import morph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from importlib.machinery import ModuleSpec
+    from collections.abc import Callable, Sequence
     from types import ModuleType, TracebackType
     from typing import Any
 
@@ -61,6 +61,41 @@ def withdraw() -> bool:
     while waiting:
         waited |= take_away(waiting.pop())
     return waited
+
+
+class _UnfinishedSpec(ModuleSpec):
+    """The spec of a module whose code is running, until the import system sets ``_initializing`` to False.
+
+    So ``importlib._bootstrap._load_unlocked`` ends each import, also one that fails, and has no hook.
+    """
+
+    @property
+    def _initializing(self) -> bool:
+        return bool(vars(self)["_initializing"])
+
+    @_initializing.setter
+    def _initializing(self, value: bool) -> None:
+        with _changing:
+            vars(self)["_initializing"] = value
+            waiting = [] if value else vars(self).pop("waiting")
+            if not value:
+                self.__class__ = ModuleSpec  # type: ignore[assignment]
+        for callback in waiting if self.name in sys.modules else ():  # it is not there if its code failed
+            callback()
+
+
+def when_complete(module: "ModuleType", callback: "Callable[[], object]") -> None:
+    """Call ``callback()`` now, or at the end of the module's import if its code is still running."""
+    spec: Any = getattr(module, "__spec__", None)
+    with _changing:
+        if type(spec) is ModuleSpec and vars(spec).get("_initializing"):
+            vars(spec)["waiting"] = []
+            spec.__class__ = _UnfinishedSpec
+        waits = type(spec) is _UnfinishedSpec and spec._initializing
+        if waits:
+            vars(spec)["waiting"].append(callback)
+    if not waits:
+        callback()
 
 
 def _put_first(finder: "Any") -> None:

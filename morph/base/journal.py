@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+from morph.base.announcement import report
+
 if sys.version_info < (3, 11):
     from exceptiongroup import ExceptionGroup
 
@@ -61,7 +63,10 @@ class Journal:
 
     @contextlib.contextmanager
     def tolerating(self, change: str) -> Iterator[None]:
-        """Skip the block, and undo what it did, if it raises because torch or the vendor lacks what it needs.
+        """Skip the block, and undo what it did, if it raises.
+
+        What torch or the vendor lacks is only recorded, since a release may lack many names that nobody uses;
+        any other error is said in a line.
 
         Args:
             change: What the block changes: its key in ``skipped``.
@@ -72,6 +77,8 @@ class Journal:
         except Exception as error:  # `import torch` must survive whatever a misfit raises
             self._undo_to(mark)
             self.skipped[change] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            if not isinstance(error, (AttributeError, LookupError, ImportError)):
+                report(f"{change} is not served: {self.skipped[change]}")
 
     def undo(self) -> None:
         """Undo everything, newest first; an error in one step does not stop the others.

@@ -26,7 +26,7 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _register(tagger: Callable[[Any], Any], restorer: Callable[[Any, str], Any], journal: Journal) -> None:
-    registry: list[Any] = torch.serialization._package_registry
+    registry: list[Any] = torch.serialization._package_registry  # register_package has no counterpart
     entry = PRIORITY, tagger, restorer
     journal.on_undo(lambda: registry.remove(entry))
     torch.serialization.register_package(*entry)

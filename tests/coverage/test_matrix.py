@@ -12,7 +12,7 @@ import pytest
 from morph.backends.tables import interfaces, package, table
 from morph.backends.tables.decisions import decide
 from morph.backends.tables.table import Status
-from morph.evidence.coverage.evidence import Evidence, Rung, parse
+from morph.evidence.coverage.evidence import Evidence, Rung, Seen, parse
 from morph.evidence.coverage.matrix import Matrix, build
 from morph.running.launcher.command import main
 from tests import platforms
@@ -64,7 +64,9 @@ def test_cells_are_what_tables_and_evidence_say(matrix: Matrix) -> None:
     assert (graph["npu"].status, graph["npu"].target) == (Status.RENAMED, "torch.npu.NPUGraph")
     assert (graph["npu"].rung, graph["mlu"].rung) == (Rung.VENDOR_WHEEL, Rung.SIMULATED)
     assert (graph["cpu"].rung, graph["rocm"].rung) == (Rung.HARDWARE, Rung.RECORDED)
+    assert (graph["cpu"].seen, graph["rocm"].seen) == (Seen.USED, None)
     gds = rows["torch.cuda.gds.GdsFile"]["npu"]
+    assert gds.seen is Seen.REFUSED
     assert (gds.status, gds.note) == (Status.MISSING, decide(table.load("npu"), "torch.cuda.gds").note)
 
 
@@ -81,19 +83,21 @@ def test_a_name_that_no_row_decides_is_decided_by_the_surface() -> None:
 
 def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
     seen = parse(
-        '{"torch": "2.13.0", "names": {"cpu npu simulated-npu simulated-mlu": {"": "a"}, '
-        '"simulated-npu": {"": "b", "m.n": "c d"}}}'
+        '{"torch": "2.13.0", "used": {"cpu npu simulated-npu": {"": "a"}}, "existing": {}, '
+        '"refused": {"simulated-mlu": {"": "a"}, "simulated-npu": {"": "b", "m.n": "c d"}}}'
     )
     rungs = [seen.rung("a", "cpu"), seen.rung("a", "npu"), seen.rung("a", "mlu"), seen.rung("a", "xpu")]
     assert rungs == [Rung.HARDWARE, Rung.VENDOR_WHEEL, Rung.SIMULATED, Rung.RECORDED]
     assert (seen.rung("b", "npu"), seen.rung("c", "npu")) == (Rung.SIMULATED, Rung.RECORDED)
-    other = seen.replaced("simulated-npu", ["c"])
+    told = [seen.seen("a", "npu"), seen.seen("a", "mlu"), seen.seen("m.n.c", "npu"), seen.seen("a", "xpu")]
+    assert told == [Seen.USED, Seen.REFUSED, Seen.REFUSED, None]
+    other = seen.replaced("simulated-npu", {"c": Seen.EXISTING})
     assert other.platforms == {
-        "a": {"cpu", "npu", "simulated-mlu"},
-        "c": {"simulated-npu"},
+        "a": {"cpu": Seen.USED, "npu": Seen.USED, "simulated-mlu": Seen.REFUSED},
+        "c": {"simulated-npu": Seen.EXISTING},
     }
     assert parse(other.dumps()) == other == Evidence("2.13.0", other.platforms)
-    assert other.of("simulated-npu") == {"c"}
+    assert other.of("simulated-npu") == {"c": Seen.EXISTING}
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
@@ -116,7 +120,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
                 "npu",
                 "renamed",
                 "vendor",
-                "wheel",
+                "wheel,",
+                "used",
                 "torch.npu.NPUGraph",
             ]
         else:

@@ -40,15 +40,6 @@ def test_every_spelling_casts() -> None:
     assert product() is torch.float32
 
 
-def test_the_deprecated_spelling_casts() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        assert under(torch.cuda.amp.autocast()) is default()
-        assert under(torch.cuda.amp.autocast(dtype=torch.bfloat16)) is torch.bfloat16
-        assert under(torch.cuda.amp.autocast(dtype=torch.float16)) is torch.float16
-        assert under(torch.cuda.amp.autocast(False)) is torch.float32
-
-
 def test_a_wrong_device_type_is_still_refused() -> None:
     for wrong in ("gpu", "cuda:x", "mycuda"):
         with pytest.raises(RuntimeError):
@@ -78,31 +69,6 @@ def test_the_state_is_set_by_every_form() -> None:
         torch.set_autocast_gpu_dtype(torch.bfloat16)
         assert torch.get_autocast_gpu_dtype() is torch.get_autocast_dtype("cuda") is torch.bfloat16
     torch.set_autocast_dtype("cuda", default())
-
-
-class Doubling(torch.autograd.Function):
-    seen: tuple[torch.dtype, bool]
-
-    @staticmethod
-    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
-    def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
-        Doubling.seen = tensor.dtype, torch.is_autocast_enabled("cuda")
-        return tensor * 2
-
-    @staticmethod
-    @torch.amp.custom_bwd(device_type="cuda")
-    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
-        return gradient * 2
-
-
-def test_custom_functions_cast_their_inputs() -> None:
-    tensor = torch.ones(2, device="cuda", dtype=torch.float16, requires_grad=True)
-    with torch.autocast("cuda"):
-        result = Doubling.apply(tensor)
-    result.sum().backward()
-    assert Doubling.seen == (torch.float32, False)
-    assert tensor.grad is not None
-    assert tensor.grad.tolist() == [2, 2]
 
 
 def train_once(scaler: torch.amp.GradScaler, value: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -156,16 +122,6 @@ def test_nothing_is_said_to_be_disabled() -> None:
         warnings.simplefilter("always")
         assert torch.cuda.amp.GradScaler().is_enabled()
     assert [str(warning.message)[:31] for warning in caught] == ["`torch.cuda.amp.GradScaler(args"]
-
-
-def test_traced_code_casts_as_running_code() -> None:
-    def body(matrix: torch.Tensor) -> torch.Tensor:
-        with torch.autocast("cuda"):
-            return matrix @ matrix
-
-    matrix = torch.ones(4, 4, device="cuda")
-    for backend in ("eager", "aot_eager"):
-        assert torch.compile(body, backend=backend, fullgraph=True)(matrix).dtype is default()
 
 
 def test_traced_code_reads_the_state() -> None:

@@ -99,15 +99,6 @@ def test_a_device_that_is_not_there_is_one_clear_error() -> None:
         loaded(saved(), map_location="cuda:7", weights_only=False)
 
 
-def test_paths_and_mapped_files(tmp_path: pathlib.Path) -> None:
-    folder = tmp_path / "data_cuda"
-    folder.mkdir()
-    torch.save(contents(), folder / "cuda.pt")
-    result = torch.load(folder / "cuda.pt", map_location="cuda", mmap=True)
-    assert result["view"].device == own()
-    assert list(folder.iterdir()) == [folder / "cuda.pt"]
-
-
 def test_the_file_names_nothing_but_torch(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "model.pt"
     torch.save(contents(), path)
@@ -144,12 +135,6 @@ def test_a_machine_without_morph_and_the_vendor_loads_it(tmp_path: pathlib.Path)
         check=True,
         cwd=tmp_path,
     )
-
-
-def test_whole_modules_and_packages(tmp_path: pathlib.Path) -> None:
-    torch.save(torch.nn.Linear(2, 2).cuda(), tmp_path / "module.pt")
-    module = torch.load(tmp_path / "module.pt", weights_only=False)
-    assert module.weight.device == own()
 
 
 def test_scripted_modules(tmp_path: pathlib.Path) -> None:

@@ -99,27 +99,9 @@ def test_flags_for_a_block_switch_hf32_for_a_block() -> None:
     assert torch.npu.conv.allow_hf32
 
 
-def test_cudnn_flags_hold_for_a_block() -> None:
-    assert torch.backends.cudnn.enabled
-    with torch.backends.cudnn.flags(enabled=True, benchmark=True):
-        assert torch.backends.cudnn.benchmark
-    assert not torch.backends.cudnn.benchmark
-
-
 def test_a_flag_that_there_is_not_is_refused() -> None:
     with pytest.raises(AttributeError, match="Unknown attribute"):
         torch.backends.cuda.matmul.no_such_flag = True
-
-
-def test_attention_backends_are_switched() -> None:
-    torch.backends.cuda.enable_flash_sdp(False)
-    assert not torch.backends.cuda.flash_sdp_enabled()
-    torch.backends.cuda.enable_flash_sdp(True)
-    assert torch.backends.cuda.flash_sdp_enabled()
-
-
-def test_to_code_that_sees_cuda_torch_is_built_with_it() -> None:
-    assert torch.backends.cuda.is_built()
 
 
 @pytest.mark.platforms("npu", "simulated-mlu")

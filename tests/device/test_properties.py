@@ -81,11 +81,6 @@ def test_properties_can_be_shown_and_copied() -> None:
     assert copy.copy(properties).name == properties.name
 
 
-def test_peers_are_asked_for_by_cudas_keywords() -> None:
-    last = torch.cuda.device_count() - 1
-    assert torch.cuda.can_device_access_peer(device=0, peer_device=last) in (True, False)
-
-
 @pytest.mark.platforms("cpu")
 def test_a_device_of_another_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="Expected a cuda device, but got: meta"):
@@ -113,11 +108,3 @@ def test_properties_are_those_of_the_host() -> None:
 @pytest.mark.platforms("cpu")
 def test_a_device_is_not_its_own_peer() -> None:
     assert torch.cuda.can_device_access_peer(0, 0) is False
-
-
-@pytest.mark.platforms("cpu")
-def test_what_is_put_off_until_cuda_is_there_happens_at_once() -> None:
-    called: list[int] = []
-    torch.cuda._lazy_call(lambda: called.append(1), seed=True)
-    assert called == [1]
-    assert torch.cuda.is_initialized()

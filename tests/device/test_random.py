@@ -30,15 +30,6 @@ def test_draws_are_those_of_the_real_wheel() -> None:
     assert torch.randint(0, 9, (5,), device="cuda").tolist() == [0, 4, 0, 3, 7]
 
 
-def test_the_host_keeps_its_own_numbers() -> None:
-    torch.manual_seed(3)
-    expected = torch.rand(2)
-    torch.manual_seed(3)
-    torch.nn.functional.dropout(torch.ones(8, device="cuda"))
-    torch.rand(4, device="cuda")
-    assert torch.equal(torch.rand(2), expected)
-
-
 def test_a_state_is_seed_and_offset() -> None:
     torch.cuda.manual_seed(258)
     torch.rand(2, device="cuda")
@@ -58,17 +49,6 @@ def test_devices_draw_on_their_own() -> None:
     assert not torch.equal(torch.cuda.get_rng_state("cuda:1"), states[1])
     torch.cuda.set_rng_state_all(states)
     assert torch.equal(torch.cuda.get_rng_state(1), states[1])
-
-
-def test_a_generator_of_ones_own() -> None:
-    generators = [torch.Generator("cuda").manual_seed(5) for _ in range(2)]
-    torch.rand(1, device="cuda")
-    one, other = (torch.randn(4, device="cuda", generator=each) for each in generators)
-    assert torch.equal(one, other)
-    assert torch.cuda.default_generators[1].device.index == 1
-    copied = torch.Generator("cuda")
-    copied.set_state(generators[0].get_state())
-    assert copied.get_state().tolist() == generators[0].get_state().tolist()
 
 
 @pytest.mark.platforms("cpu", "simulated-npu", "simulated-xpu")

@@ -18,14 +18,6 @@ def traced(body: Callable[[torch.Tensor], torch.Tensor]) -> float:
     return torch.compile(body, backend="eager", fullgraph=True)(torch.ones(1, device="cuda")).item()
 
 
-@pytest.mark.platforms(*ACCELERATORS)
-def test_predicates_are_constants() -> None:
-    assert traced(lambda tensor: tensor + 1 if tensor.is_cuda else tensor) == 2
-    assert traced(lambda tensor: tensor + 1 if torch.cuda.is_available() else tensor) == 2
-    assert traced(lambda tensor: tensor * torch.cuda.device_count()) == torch.cuda.device_count()
-    assert traced(lambda tensor: tensor + torch.cuda.current_device()) == 1
-
-
 def test_streams_events_and_devices_stay_in_the_graph() -> None:
     def streams(tensor: torch.Tensor) -> torch.Tensor:
         stream = torch.cuda.Stream()
@@ -83,20 +75,6 @@ def test_a_compiled_step_trains_as_one_that_runs() -> None:
         warnings.simplefilter("ignore")  # warnings of Dynamo about what it imports and traces
         compiled = losses(lambda step: torch.compile(step, backend="eager"))
     torch.testing.assert_close(compiled, losses(lambda step: step), rtol=1e-4, atol=1e-5)
-
-
-def test_export_and_fx() -> None:
-    class Module(torch.nn.Module):
-        def forward(self, tensor: torch.Tensor) -> torch.Tensor:
-            return tensor.to("cuda") + torch.ones(1, device="cuda")
-
-    for make in (
-        lambda module: torch.export.export(module, (torch.ones(1),)).module(),
-        torch.fx.symbolic_trace,
-    ):
-        result = make(Module())(torch.ones(1))
-        assert result.is_cuda
-        assert result.item() == 2
 
 
 @pytest.mark.long_on(*SIMULATED)

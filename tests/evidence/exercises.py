@@ -21,9 +21,10 @@ from morph.backends.tables.decisions import ROOT, decide
 from morph.backends.tables.interfaces import is_private
 from morph.backends.tables.table import Status
 from morph.base import toml
+from morph.evidence.coverage.evidence import Seen
 
 EXERCISES = toml.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
-PASSED = ""
+KINDS = {seen.value for seen in Seen}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,22 +74,23 @@ def run(platform: str, results: pathlib.Path) -> None:
 
     Args:
         platform: Its name.
-        results: The file to write, which has each name with `PASSED` or its error.
+        results: The file to write, which has what was seen of each name, or its error.
     """
     planned = plan(platform)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        shown = {name: _outcome(_use, source) for name, source in sorted(planned.uses.items())}
-        shown |= {name: _outcome(resolve, name) for name in planned.existing}
-        shown |= {name: _outcome(_same, name, above) for name, above in planned.aliases.items()}
-        shown |= {name: _outcome(_refused, name) for name in planned.refusals}
+        shown = {name: _outcome(Seen.USED, _use, source) for name, source in sorted(planned.uses.items())}
+        shown |= {name: _outcome(Seen.EXISTING, resolve, name) for name in planned.existing}
+        shown |= {name: _outcome(Seen.USED, _same, name, above) for name, above in planned.aliases.items()}
+        shown |= {name: _outcome(Seen.REFUSED, _refused, name) for name in planned.refusals}
     results.write_text(json.dumps(shown))
 
 
 def _of(platform: str, section: str) -> dict[str, str]:
     """Returns the entries of a section for a platform; the more specific ones override the others."""
     backend = platform.removeprefix("simulated-")
-    kinds = ["all", backend] if platform == backend else ["all", backend, "simulated", platform]
+    where = [f"wheel-{backend}"] if platform == backend else ["simulated", platform]
+    kinds = ["all", backend, *where]
     return {name: text for kind in kinds for name, text in EXERCISES.get(section, {}).get(kind, {}).items()}
 
 
@@ -98,12 +100,12 @@ def _above(name: str) -> str | None:
     return f"{above}.{last}" if above else None
 
 
-def _outcome(trial: Any, *arguments: str) -> str:
+def _outcome(seen: Seen, trial: Any, *arguments: str) -> str:
     try:
         trial(*arguments)
     except (Exception, pytest.fail.Exception) as error:
         return f"{type(error).__name__}: {error}"
-    return PASSED
+    return seen.value
 
 
 def _use(source: str) -> None:

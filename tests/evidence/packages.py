@@ -1,8 +1,8 @@
 """Which names of the served packages the tests use on each platform: those whose code runs in a scenario.
 
 `scenarios/` has a short program for each package. A function counts as used if its code ran there, a class if
-its code or an instance of it did, a module if it was imported, and a value if it was read. Names that no
-program reaches are only checked against the recorded names, by the packages' own tests.
+its code or an instance of it did, and a value if the program says so; other values and modules are seen to
+exist. Names that no program reaches are only checked against the recorded names, by the packages' own tests.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from morph.backends.tables import interfaces, package, table
 from morph.backends.tables.decisions import ROOT
 from morph.backends.tables.interfaces import Interface
 from morph.backends.tables.table import Status
+from morph.evidence.coverage.evidence import Seen
 from morph.finders.packages import folders
-from tests.evidence.exercises import PASSED
 
 TREES = str(pathlib.Path(folders.PACKAGES))
 PACKAGES = [name for name in interfaces.names() if name != ROOT]
@@ -59,7 +59,7 @@ def run(name: str, results: pathlib.Path) -> None:
 
     Args:
         name: The package.
-        results: The file to write, which has each name that was used or refused with `PASSED` or its error.
+        results: The file to write, which has what was seen of each name that was tried, or its error.
     """
     interface, backend = interfaces.load(name), active()
     assert backend is not None
@@ -77,21 +77,23 @@ def run(name: str, results: pathlib.Path) -> None:
 
 
 def _used(name: str, seen: Run, said: set[str]) -> str | None:
-    """Returns `PASSED` for a name that was used, None for one that was not, or why it does not exist."""
+    """Returns what was seen of a name, None of a function that did not run, or why it does not exist."""
     try:
         found = _resolved(name)
     except (ImportError, AttributeError) as error:
         return f"{type(error).__name__}: {error}"
-    return PASSED if name in said or _ran(found, seen) else None
+    if name in said or _ran(found, seen):
+        return Seen.USED.value
+    return None if _is_ours(_function(found)) else Seen.EXISTING.value
 
 
 def _refused(name: str, said: set[str]) -> str | None:
-    """Returns `PASSED` for a name that does not exist, or that the scenario found to be refused."""
+    """Returns that a name is refused: it does not exist, or the scenario says so; or else that it exists."""
     try:
         _resolved(name)
     except (ImportError, AttributeError):
-        return PASSED
-    return PASSED if name in said else f"{name} is called missing, and exists"
+        return Seen.REFUSED.value
+    return Seen.REFUSED.value if name in said else f"{name} is called missing, and exists"
 
 
 @functools.cache
@@ -117,16 +119,20 @@ def _modules(interface: Interface) -> frozenset[str]:
 
 
 def _ran(found: Any, seen: Run) -> bool:
-    found = inspect.unwrap(getattr(found, "_init_fn", found))
-    owner = getattr(found, "__self__", None)
-    if isinstance(owner, type):  # the apply of an autograd function
-        return _ran(owner, seen)
+    found = _function(found)
     if not _is_ours(found):
-        return True
+        return False
     if isinstance(found, type):
         own = (getattr(each, "__func__", each) for each in vars(found).values())
         return found in seen.classes or any(getattr(each, "__code__", None) in seen.codes for each in own)
     return getattr(found, "__code__", None) in seen.codes
+
+
+def _function(found: Any) -> Any:
+    """Returns the class or function whose code runs when an object is called, or the object itself."""
+    found = inspect.unwrap(getattr(found, "_init_fn", found))
+    owner = getattr(found, "__self__", None)
+    return _function(owner) if isinstance(owner, type) else found  # the apply of an autograd function
 
 
 def _is_ours(found: Any) -> bool:

@@ -8,14 +8,15 @@ For the served packages, it covers what their scenarios use.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 import torch
 
 from morph.evidence.coverage import evidence
-from morph.evidence.coverage.evidence import Evidence
+from morph.evidence.coverage.evidence import Evidence, Seen
 from tests.evidence import packages
-from tests.evidence.exercises import PASSED, plan, run
+from tests.evidence.exercises import KINDS, plan, run
 from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
 FILE = REPOSITORY / "aliases" / "evidence.json"
@@ -43,7 +44,7 @@ def shown(
 @pytest.mark.long_on(*SIMULATED)
 @everywhere
 def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
-    assert {name: problem for name, problem in shown.items() if problem != PASSED} == {}
+    assert {name: problem for name, problem in shown.items() if problem not in KINDS} == {}
 
 
 @everywhere
@@ -56,13 +57,16 @@ def test_every_public_name_is_tried_or_has_a_reason(platform: Platform) -> None:
 def test_the_shipped_evidence_is_what_this_run_shows(
     shown: dict[str, str], platform: Platform, request: pytest.FixtureRequest
 ) -> None:
-    seen = {name for name, problem in shown.items() if problem == PASSED}
+    seen = {name: Seen(what) for name, what in shown.items() if what in KINDS}
     if request.config.getoption("record_evidence"):
         _record(platform.name, seen)
     shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
     assert shipped.torch == TORCH, "record it anew with --record-evidence -m ''"
     kept = shipped.of(platform.name)
-    differences = {"only in this run": sorted(seen - kept), "only in the file": sorted(kept - seen)}
+    differences = {
+        "only in this run": sorted(seen.items() - kept.items(), key=str),
+        "only in the file": sorted(kept.items() - seen.items(), key=str),
+    }
     assert not any(differences.values()), f"{differences}; record it anew with --record-evidence -m ''"
 
 
@@ -71,6 +75,6 @@ def test_there_is_evidence_of_these_platforms_only() -> None:
     assert {platform for on in shipped.platforms.values() for platform in on} == set(EVERYWHERE)
 
 
-def _record(platform: str, seen: set[str]) -> None:
+def _record(platform: str, seen: Mapping[str, Seen]) -> None:
     known = evidence.parse(FILE.read_text(encoding="utf-8")).platforms if FILE.exists() else {}
     FILE.write_text(Evidence(TORCH, known).replaced(platform, seen).dumps(), encoding="utf-8")

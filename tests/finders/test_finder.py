@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import pathlib
 import sys
@@ -50,6 +51,48 @@ def test_calls_back_at_once_for_an_imported_module(package: str, journal: Journa
     seen: list[ModuleType] = []
     on_import(package, seen.append, journal)
     assert seen == [module]
+
+
+def test_waits_for_a_module_whose_code_is_still_running(
+    package: str, journal: Journal, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    watch = lambda: on_import(package, lambda module: seen.append(module.value), journal)  # noqa: E731
+    monkeypatch.setattr(sys, "watch", watch, raising=False)
+    (tmp_path / package / "__init__.py").write_text("import sys\nsys.watch()\nvalue = 1\n")
+    module = importlib.import_module(package)
+    assert seen == [1]
+    assert type(module.__spec__) is importlib.machinery.ModuleSpec
+    del sys.modules[package]
+    importlib.import_module(package)  # watched from the beginning now, and once more by its own code
+    assert seen == [1, 1, 1]
+    assert journal.skipped == {}
+
+
+def test_forgets_a_module_whose_code_fails(
+    package: str, journal: Journal, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[ModuleType] = []
+    monkeypatch.setattr(sys, "watch", lambda: on_import(package, seen.append, journal), raising=False)
+    (tmp_path / package / "__init__.py").write_text("import sys\nsys.watch()\nraise RuntimeError\n")
+    with pytest.raises(RuntimeError):
+        importlib.import_module(package)
+    assert seen == []
+
+
+def test_an_error_is_said_and_what_torch_lacks_is_only_recorded(
+    package: str, journal: Journal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def divide(module: ModuleType) -> None:
+        assert 1 / (module.value - 1)
+
+    on_import(package, divide, journal, "the specimen")
+    on_import(package, lambda module: module.absent, journal, "what it lacks")
+    importlib.import_module(package)
+    assert capsys.readouterr().err == (
+        "morph: the specimen is not served: ZeroDivisionError: division by zero\n"
+    )
+    assert list(journal.skipped) == ["the specimen", "what it lacks"]
 
 
 def test_leaves_no_trace_on_the_module(package: str, journal: Journal) -> None:

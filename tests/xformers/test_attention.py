@@ -100,6 +100,16 @@ def test_caches_with_gaps_and_pages():
         assert distance(blockwise((q, *rows), pages), exact) < 2e-3, kind
 
 
+def test_keys_anywhere_are_not_made_into_pages_and_say_so():
+    from xformers.ops.fmha import attn_bias as of
+
+    for kind in (of.BlockDiagonalGappyKeysMask, of.BlockDiagonalCausalWithOffsetGappyKeysMask):
+        bias = kind.from_seqlens([1, 2], [0, 4, 8], [3, 4])
+        with pytest.raises(AttributeError, match=f"Paged{kind.__name__} .*: use PagedBlockDiagonal"):
+            bias.make_paged(block_tables=torch.zeros(2, 1), page_size=4, notional_padding=4, paged_type=kind)
+        assert not hasattr(bias, "make_paged")
+
+
 def blockwise(inputs: Any, bias: Any) -> Tensor:
     """Compute attention also where the original's operators refuse a bias, or the size of its pages."""
     from xformers._morph.attention import Call, forward

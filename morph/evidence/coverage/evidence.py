@@ -6,7 +6,7 @@ import enum
 import functools
 import importlib.resources
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -19,6 +19,14 @@ class Rung(enum.Enum):
     RECORDED = "recorded"
 
 
+class Seen(enum.Enum):
+    """What the tests saw of a name."""
+
+    USED = "used"
+    REFUSED = "refused"
+    EXISTING = "existing"
+
+
 SIMULATED = "simulated-"
 CPU = "cpu"
 
@@ -29,54 +37,65 @@ class Evidence:
 
     Attributes:
         torch: The release of torch that the tests ran with.
-        platforms: The name, mapped to the test platforms on which its use, or its refusal, was seen.
+        platforms: What was seen of a name on each test platform, by name.
     """
 
     torch: str
-    platforms: Mapping[str, frozenset[str]]
+    platforms: Mapping[str, Mapping[str, Seen]]
 
     def rung(self, name: str, backend: str) -> Rung:
         """Return the highest rung on which ``name`` was seen on ``backend``; the lowest is "recorded"."""
-        seen = self.platforms.get(name, frozenset())
-        if backend in seen:
+        on = self.platforms.get(name, {})
+        if backend in on:
             return Rung.HARDWARE if backend == CPU else Rung.VENDOR_WHEEL
-        return Rung.SIMULATED if SIMULATED + backend in seen else Rung.RECORDED
+        return Rung.SIMULATED if SIMULATED + backend in on else Rung.RECORDED
 
-    def of(self, platform: str) -> set[str]:
-        """Return the names that were seen on ``platform``."""
-        return {name for name, platforms in self.platforms.items() if platform in platforms}
+    def seen(self, name: str, backend: str) -> Seen | None:
+        """Return what was seen of ``name`` on the highest rung on ``backend``; None if it was not tried."""
+        on = self.platforms.get(name, {})
+        return on.get(backend, on.get(SIMULATED + backend))
 
-    def replaced(self, platform: str, names: Iterable[str]) -> Evidence:
-        """Return the evidence with one platform's names replaced by ``names``."""
-        seen = set(names)
-        every = {*self.platforms, *seen}
-        platforms = {
-            name: self._of(name) - {platform} | ({platform} if name in seen else set()) for name in every
-        }
-        return Evidence(self.torch, {name: frozenset(on) for name, on in platforms.items() if on})
+    def of(self, platform: str) -> dict[str, Seen]:
+        """Return what was seen on ``platform``, by name."""
+        return {name: on[platform] for name, on in self.platforms.items() if platform in on}
 
-    def _of(self, name: str) -> set[str]:
-        return set(self.platforms.get(name, ()))
+    def replaced(self, platform: str, seen: Mapping[str, Seen]) -> Evidence:
+        """Return the evidence with what was seen on one platform replaced by ``seen``."""
+        platforms = {name: {**on} for name, on in self.platforms.items()}
+        for on in platforms.values():
+            on.pop(platform, None)
+        for name, what in seen.items():
+            platforms.setdefault(name, {})[platform] = what
+        return Evidence(self.torch, {name: on for name, on in platforms.items() if on})
 
     def dumps(self) -> str:
-        """Return the text of the evidence file: by platforms and by module, with the names in one string."""
+        """Return the text of the evidence file: by what was seen, by platforms and by module."""
+        return (
+            json.dumps({"torch": self.torch, **{what.value: self._where(what) for what in Seen}}, indent=0)
+            + "\n"
+        )
+
+    def _where(self, what: Seen) -> dict[str, dict[str, str]]:
+        """Return the names of which ``what`` was seen, of each module in one string, by platforms."""
         kept: dict[str, dict[str, str]] = {}
         for name, on in sorted(self.platforms.items()):
+            where = " ".join(sorted(platform for platform in on if on[platform] is what))
             owner, _, last = name.rpartition(".")
-            modules = kept.setdefault(" ".join(sorted(on)), {})
+            modules = kept.setdefault(where, {})
             modules[owner] = f"{modules.get(owner, '')} {last}".strip()
-        return json.dumps({"torch": self.torch, "names": dict(sorted(kept.items()))}, indent=0) + "\n"
+        return dict(sorted((where, modules) for where, modules in kept.items() if where))
 
 
 def parse(text: str) -> Evidence:
     """Read evidence from the text of its file."""
     data = json.loads(text)
-    platforms = {
-        f"{owner}.{last}".lstrip("."): frozenset(on.split())
-        for on, modules in data["names"].items()
-        for owner, names in modules.items()
-        for last in names.split()
-    }
+    platforms: dict[str, dict[str, Seen]] = {}
+    for what in Seen:
+        for on, modules in data[what.value].items():
+            for owner, names in modules.items():
+                for last in names.split():
+                    name = f"{owner}.{last}".lstrip(".")
+                    platforms.setdefault(name, {}).update(dict.fromkeys(on.split(), what))
     return Evidence(data["torch"], platforms)
 
 

@@ -12,7 +12,7 @@ from morph.backends.tables.decisions import ROOT
 from morph.backends.tables.interfaces import Interface, is_private
 from morph.backends.tables.table import Facts, Status, Table
 from morph.evidence.coverage import evidence
-from morph.evidence.coverage.evidence import Evidence, Rung
+from morph.evidence.coverage.evidence import Evidence, Rung, Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class Cell:
     Attributes:
         status: How the name is served.
         rung: The evidence for it.
+        seen: What the tests saw of it, if they tried it.
         target: The vendor's object that serves it, if that has another name.
         note: The reason or the difference, in one clause.
     """
 
     status: Status
     rung: Rung
+    seen: Seen | None
     target: str
     note: str
 
@@ -54,6 +56,7 @@ class Row:
         return {
             "status": cell.status.value,
             "rung": cell.rung.value,
+            "seen": cell.seen.value if cell.seen else "",
             "target": cell.target,
             "note": cell.note,
         }
@@ -90,6 +93,11 @@ class Matrix:
     def count_rungs(self, backend: str) -> Counter[Rung]:
         """Count the public names of each rung of the ladder on a backend."""
         return Counter(row.cells[backend].rung for row in self.rows if not row.private)
+
+    def count_seen(self, backend: str) -> Counter[tuple[Rung, Seen | None]]:
+        """Count the public names of which each was seen, on each rung of the ladder on a backend."""
+        cells = (row.cells[backend] for row in self.rows if not row.private)
+        return Counter((cell.rung, cell.seen) for cell in cells)
 
     def by_use(self, backend: str) -> str:
         """Return a backend's share as people read it."""
@@ -153,7 +161,8 @@ def _rows(interface: Interface, tables: Sequence[Table]) -> Iterator[Row]:
 def _cell(interface: Interface, backend: Table, name: str, seen: Evidence) -> Cell:
     row = interface.decide(backend, name)
     target = row.target if row.status in (Status.RENAMED, Status.ADAPTED) else ""
-    return Cell(row.status, seen.rung(name, backend.facts.name), target, row.note)
+    on = backend.facts.name
+    return Cell(row.status, seen.rung(name, on), seen.seen(name, on), target, row.note)
 
 
 def _module(name: str, modules: frozenset[str]) -> str:

@@ -29,11 +29,11 @@ DRIVER = ("contexts.cpp", "driver.cpp", "driver_memory.cpp", "pointers.cpp")
 # the files of each library that has functions of its own, and the module of those written in Python
 SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, *DRIVER)}
 MODULES = {
-    "libcudart": "runtime",
-    "libcuda": "driver",
-    "libnccl": "collectives",
-    "libnvidia-ml": "management",
-    "libnvToolsExt": "marks",
+    "libcudart": "cudart",
+    "libcuda": "cuda_driver",
+    "libnccl": "nccl.functions",
+    "libnvidia-ml": "nvml",
+    "libnvToolsExt": "nvtx",
 }
 
 

@@ -88,5 +88,6 @@ def _disable(module: ModuleType, journal: Journal) -> None:
     driver = getattr(module, "driver", None)
     if module.__name__ != _NUMBAS_DRIVER or not hasattr(driver, "initialization_error"):
         return
+    # with both set, Driver.__getattr__ raises a CudaSupportError with this text, and looks for no driver
     journal.set_attribute(driver, "is_initialized", True)
     journal.set_attribute(driver, "initialization_error", packages()[NUMBA]["says"])

@@ -44,7 +44,7 @@ def _saying(create: Callable[[], Any], backend: Backend) -> Callable[[], Any]:
     def create_driver() -> Any:
         try:
             return create()
-        except RuntimeError as error:
+        except RuntimeError as error:  # "0 active drivers ([]). There should only be one." (triton 3.7.1)
             title = backend.table.facts.title
             message = f"the installed triton does not compile for {title}; {advice(backend.name)}"
             raise NoDriverError(message) from error

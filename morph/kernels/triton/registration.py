@@ -30,6 +30,7 @@ def register(module: ModuleType, journal: Journal) -> None:
     from morph.kernels.triton.driver import HostDriver
 
     journal.set_item(backends, "nvidia", Backend(compiler=HostBackend, driver=HostDriver))
+    # DriverConfig keeps the driver that it has made; the next look makes one anew, by _create_driver
     journal.set_attribute(driver, "_default", None)
     journal.set_attribute(driver, "_active", None)
 

@@ -95,5 +95,6 @@ def _print_names(matrices: Sequence[Matrix]) -> None:
         for row in matrix.rows:
             for name, cell in row.cells.items():
                 note = ": ".join(filter(None, [cell.target, cell.note]))
-                shown.add_row(row.name, name, cell.status.value, cell.rung.value, note)
+                evidence = cell.rung.value + (f", {cell.seen.value}" if cell.seen else "")
+                shown.add_row(row.name, name, cell.status.value, evidence, note)
         screen.print(shown)

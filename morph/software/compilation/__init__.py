@@ -38,6 +38,7 @@ def place(journal: Journal) -> None:
 
 
 def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
+    # each graph passes through both, the backward one too: compile_fx_inner looks them up when it is called
     inner, generate = compile_fx._compile_fx_inner, compile_fx.fx_codegen_and_compile
 
     @functools.wraps(inner)
@@ -79,7 +80,7 @@ def _refuse_ahead_of_time() -> None:
 
 
 def _uncompiled(module: Any, obstacle: str) -> Callable[..., Any]:
-    """Run a graph as it is; inductor has the same way for graphs that call nothing."""
+    """Run a graph as it is; inductor's ``_compile_fx_inner`` does so with graphs that call nothing."""
     from torch._functorch import aot_autograd
     from torch.fx._lazy_graph_module import _LazyGraphModule
 
@@ -128,6 +129,7 @@ def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
     def run(inputs: Any) -> Any:
         return compiled(inputs if type(inputs) is list else list(inputs))
 
+    # else AOTAutograd wraps it in make_boxed_func, which passes the inputs one by one and keeps them alive
     run._boxed_call = True  # type: ignore[attr-defined]
     return run
 
@@ -143,6 +145,7 @@ def _tell_apart(codecache: Any, journal: Journal) -> None:
         self.morph_version = _version()
 
     journal.set_attribute(details, "__init__", __init__)
+    # it looks for tensors on the CPU, and only with one of them is the number of threads part of the key
     journal.set_attribute(details, "_may_generate_cpu_cpp_code", classmethod(lambda *arguments: True))
 
 

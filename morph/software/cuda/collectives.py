@@ -33,6 +33,7 @@ def register(journal: Journal) -> None:
 def _provide(module: ModuleType, journal: Journal) -> None:
     if module.is_gloo_available():
         journal.set_attribute(module, "_NCCL_AVAILABLE", True)
+        # None in a build without NCCL, of which _get_default_timeout warns
         journal.set_attribute(module, "default_pg_nccl_timeout", TIMEOUT)
         _bind(module, journal)
 

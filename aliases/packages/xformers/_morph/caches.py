@@ -140,6 +140,13 @@ class BlockDiagonalGappyKeysMask(PackedBias):
         keys = _GappySeqInfo.from_seqlens_gappy(kv_seqstarts, kv_seqlen, device=device)
         return cls(_SeqLenInfo.from_seqlens(q_seqlen, device=device), keys)
 
+    @property
+    def make_paged(self) -> Any:
+        """The original's method, which is refused as the type that it returns is: by that type's row."""
+        from ..ops.fmha import attn_bias
+
+        return getattr(attn_bias, f"Paged{type(self).__name__}")
+
 
 @dataclass
 class BlockDiagonalCausalWithOffsetGappyKeysMask(BlockDiagonalGappyKeysMask):

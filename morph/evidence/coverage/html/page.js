@@ -8,11 +8,12 @@ const ABOUT = {
   emulated: "what morph computes from what the vendor has",
   noop: "nothing is done, and nothing has to be",
   missing: "an error that names the name, the backend and the reason",
-  hardware: "used, or seen to be refused, on the device itself",
-  "vendor wheel": "used with the vendor's real package, over a software runtime",
-  simulated: "used on the simulated device, with the vendor's recorded surface",
+  hardware: "tried on the device itself",
+  "vendor wheel": "tried with the vendor's real package, over a software runtime",
+  simulated: "tried on the simulated device, with the vendor's recorded surface",
   recorded: "checked against the vendor's recorded surface only",
 };
+const SEEN = { used: "used, and its result checked", refused: "seen to be refused", existing: "only seen to exist", "": "" };
 const FILTERS = { backend: "backends", status: "statuses", rung: "rungs" };
 const $ = (id) => document.getElementById(id);
 
@@ -29,7 +30,7 @@ function dots(rung) {
 }
 
 function badge(cell) {
-  return element("span", { className: `status ${cell.status}`, title: `${cell.status}, ${cell.rung}` }, cell.status, dots(cell.rung));
+  return element("span", { className: `status ${cell.status}`, title: [cell.status, cell.rung, cell.seen].filter(Boolean).join(", ") }, cell.status, dots(cell.rung));
 }
 
 /* An interface as it is shown: its rows with their cells, which the data has once each, in the order of modules. */
@@ -141,7 +142,7 @@ function details(row, columns) {
   const list = element("dl", {}, element("dt", {}, "name"), element("dd", {}, element("code", {}, row.name)));
   for (const column of columns) {
     const cell = row.backends[column[0].name];
-    const told = element("dd", {}, badge(cell), ` ${cell.rung}`);
+    const told = element("dd", {}, badge(cell), ` ${[cell.rung, SEEN[cell.seen]].filter(Boolean).join(", ")}`);
     if (cell.target) told.append(", ", element("code", {}, cell.target));
     if (cell.note) told.append(`: ${cell.note}`);
     list.append(element("dt", {}, column.map((backend) => backend.title).join(", ")), told);

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from morph.kernels.libraries.reductions import Reduction
+from morph.kernels.libraries.nccl.reductions import Reduction
 
 SENT = 64  # messages that may be on their way to other ranks before a call waits for the oldest
 NO_COLOR = -1

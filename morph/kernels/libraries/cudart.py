@@ -7,7 +7,7 @@ import struct
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from morph.kernels.libraries import numbers, vendors
+from morph.kernels.libraries import numbers, vendor_cudart
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 from morph.software.machine import is_started
 
@@ -35,7 +35,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         _add_devices(calls, library)
         _add_settings(calls, library)
     elif backend.name in library.table.vendors:
-        vendors.add(calls, library, library.table.vendors[backend.name])
+        vendor_cudart.add(calls, library, library.table.vendors[backend.name])
     return calls
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import torch
 
-from morph.kernels.libraries.communicators import Begun, Communicator
-from morph.kernels.libraries.reductions import DTYPES, Reduction
+from morph.kernels.libraries.nccl.communicators import Begun, Communicator
+from morph.kernels.libraries.nccl.reductions import DTYPES, Reduction
 from morph.software import capture
 
 BUILT_IN = 5  # the number of reductions that NCCL has of its own

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from morph.kernels.libraries.callbacks import Callbacks, required
-from morph.kernels.libraries.communicators import Communicator, new_address, store_at
-from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument
+from morph.kernels.libraries.nccl.communicators import Communicator, new_address, store_at
+from morph.kernels.libraries.nccl.ranks import Calls, Handles, InvalidArgument
 
 if TYPE_CHECKING:
     from morph.kernels.libraries.loading import Loaded

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from morph.backends.tables import library as tables
 from morph.kernels.libraries import numbers
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
-from morph.kernels.libraries.runtime import INVALID_DEVICE, INVALID_VALUE, LIMITS, UNKNOWN, UNSUPPORTED_LIMIT
+from morph.kernels.libraries.cudart import INVALID_DEVICE, INVALID_VALUE, LIMITS, UNKNOWN, UNSUPPORTED_LIMIT
 from morph.software.machine import is_started
 
 if TYPE_CHECKING:

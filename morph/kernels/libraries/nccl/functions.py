@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, text
-from morph.kernels.libraries.communicator_functions import add_ending, add_groups, add_making, add_splitting
-from morph.kernels.libraries.communicators import view
-from morph.kernels.libraries.ranks import Calls, Handles, InvalidArgument, peer_of
+from morph.kernels.libraries.nccl.communicator_functions import (
+    add_ending,
+    add_groups,
+    add_making,
+    add_splitting,
+)
+from morph.kernels.libraries.nccl.communicators import view
+from morph.kernels.libraries.nccl.ranks import Calls, Handles, InvalidArgument, peer_of
 from morph.software.machine import is_started, started
 
 if TYPE_CHECKING:

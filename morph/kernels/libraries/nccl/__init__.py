@@ -1,0 +1,1 @@
+"""NCCL on the software device: communicators by gloo, and the functions of libnccl over them."""
