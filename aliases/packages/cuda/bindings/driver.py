@@ -12,7 +12,9 @@ from .._morph import calls, handles
 _MODULE = __name__
 _ENUMERATIONS = (
     *("CUdevice_attribute", "CUctx_flags", "CUstream_flags", "CUevent_flags", "CUmemAttach_flags"),
-    "CUpointer_attribute",
+    # those that programs read while they are imported, of functions that are not there
+    *("CUmemAccess_flags", "CUmemAllocationGranularity_flags", "CUmemAllocationHandleType"),
+    *("CUmemAllocationType", "CUmemLocationType", "CUpointer_attribute"),
 )
 
 CUresult = calls.enumeration("CUresult", _MODULE)

@@ -121,3 +121,11 @@ def test_an_array_is_its_memory_and_not_a_number():
     checked(runtime.cudaMemcpy(back, pointer, 256, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost))
     assert (sent == back).all()
     checked(runtime.cudaFree(pointer))
+
+
+def test_enumerations_of_virtual_memory_are_there_without_its_functions():
+    driver, _ = bindings()
+    assert driver.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED == 1
+    assert driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_FABRIC == 8
+    assert driver.CUmemLocationType(1) is driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    assert not hasattr(driver, "cuMemCreate")
