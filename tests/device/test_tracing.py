@@ -77,6 +77,14 @@ def test_a_compiled_step_trains_as_one_that_runs() -> None:
     torch.testing.assert_close(compiled, losses(lambda step: step), rtol=1e-4, atol=1e-5)
 
 
+def test_a_traced_convolution_takes_its_input() -> None:
+    convolution, given = torch.nn.Conv2d(1, 1, 2).cuda(), torch.ones(1, 1, 3, 3, device="cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit.trace is deprecated
+        traced = torch.jit.trace(convolution, given)
+    torch.testing.assert_close(traced(given * 2), convolution(given * 2))
+
+
 @pytest.mark.long_on(*SIMULATED)
 @pytest.mark.platforms("simulated-npu", "simulated-mlu", "simulated-musa")  # torch_npu has its own search
 def test_torch_finds_no_device_of_tritons_own(platform: Platform) -> None:

@@ -105,8 +105,7 @@ void install(torch::Library& library) {
 }  // namespace
 
 void install_neural_operators() {
-  install_unboxed<at::_ops::convolution>();
-  install_unboxed<at::_ops::_convolution>();
+  install_unboxed<at::_ops::_convolution>();  // which torch.jit.trace records, called by torch's `convolution`
   install_unboxed<at::_ops::convolution_backward>();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   install<"convolution_overrideable", &convolution>(*library);

@@ -55,7 +55,6 @@ constexpr Refusal REFUSALS[] = {
     {"aten::addmv_", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
     {"aten::dot", INTEGERS, "\"dot\" not implemented for '"},
     {"aten::vdot", INTEGERS, "\"vdot\" not implemented for '"},
-    {"aten::convolution", LONG, "getCudnnDataTypeFromScalarType() not supported for "},
     {"aten::_convolution", LONG, "getCudnnDataTypeFromScalarType() not supported for "},
     {"aten::avg_pool2d", LONG, "\"avg_pool2d_out_cuda_frame\" not implemented for '"},
     {"aten::avg_pool3d", LONG, "\"avg_pool3d_out_cuda\" not implemented for '"},
