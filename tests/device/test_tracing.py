@@ -77,7 +77,7 @@ def test_a_compiled_step_trains_as_one_that_runs() -> None:
     torch.testing.assert_close(compiled, losses(lambda step: step), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.platforms("cpu", *SIMULATED)  # torch_npu 2.13 alone records its empty_strided, under its own name too
+@pytest.mark.platforms("cpu", *SIMULATED)  # torch_npu 2.13 records its own empty_strided, without morph too
 def test_a_traced_convolution_takes_its_input() -> None:
     convolution, given = torch.nn.Conv2d(1, 1, 2).cuda(), torch.ones(1, 1, 3, 3, device="cuda")
     with warnings.catch_warnings():
