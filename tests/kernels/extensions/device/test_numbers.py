@@ -64,6 +64,22 @@ def test_bfloat16():
     assert torch.equal(out, torch.stack([values * values, values + 1]))
 
 
+def test_conversion_to_halves_in_a_direction():
+    whole = torch.tensor(
+        [0, 1, 2049, -2049, 4099, 70000, -70000, 2**24 + 1, 2**31 - 1, -(2**31)], dtype=torch.int32
+    )
+    tiny = 2.0**-140
+    reals = torch.tensor(
+        [0.0, 1 / 3, -1 / 3, 65519.0, -65519.0, 3e38, tiny, -tiny, float("inf"), -float("inf")]
+    )
+    halves = torch.empty(6, 10, device="cuda", dtype=torch.float16)
+    brains = torch.empty(6, 10, device="cuda", dtype=torch.bfloat16)
+    call("numbers", "launch_directed", whole.cuda(), reals.cuda(), halves, brains, 10)
+    for out in (halves.cpu(), brains.cpu()):
+        expected = [_directed(x, out.dtype, to) for x in (whole, reals) for to in ("zero", "down", "up")]
+        assert torch.equal(out, torch.stack(expected))
+
+
 def test_vector_types():
     values, out = cuda(16, 4), torch.empty(16, 4, device="cuda")
     call("numbers", "launch_vectors", values, out, 16)
@@ -85,6 +101,15 @@ def test_mathematics():
         torch.tensor(bits, device="cuda", dtype=torch.float32),
     ]
     torch.testing.assert_close(out, torch.stack(expected))
+
+
+def _directed(exact, kind, to):
+    """Return the neighbour in a direction of each number; torch rounds to the nearest."""
+    exact, nearest = exact.double(), exact.to(kind)
+    upwards = exact < 0 if to == "zero" else torch.full(exact.shape, to == "up")
+    wrong = torch.where(upwards, nearest.double() < exact, nearest.double() > exact)
+    towards = torch.where(upwards, float("inf"), -float("inf")).to(kind)
+    return torch.where(wrong, nearest.nextafter(towards), nearest)
 
 
 def _reversed(number):

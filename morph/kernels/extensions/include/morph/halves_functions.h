@@ -116,10 +116,42 @@
   inline bool operator==(const H2& a, const H2& b) { return __heq(a.x, b.x) && __heq(a.y, b.y); } \
   inline bool operator!=(const H2& a, const H2& b) { return !(a == b); }
 
+// Conversions that round in a direction: the value that is nearest, or its neighbour on the other side.
+namespace morph_cuda {
+template <class H>
+H neighbour(H v, bool above) {
+  if ((v.__x & 0x7fff) == 0) return v.__x = above ? 1 : 0x8001, v;
+  return v.__x += (v.__x >> 15 == 0) == above ? 1 : -1, v;
+}
+template <class H>
+H round_down(double exact) {
+  H nearest = narrow<H>(float(exact));
+  return wide(nearest) > exact ? neighbour(nearest, false) : nearest;
+}
+template <class H>
+H round_up(double exact) {
+  H nearest = narrow<H>(float(exact));
+  return wide(nearest) < exact ? neighbour(nearest, true) : nearest;
+}
+template <class H>
+H round_to_zero(double exact) { return exact < 0 ? round_up<H>(exact) : round_down<H>(exact); }
+}  // namespace morph_cuda
+
+#define MORPH_DIRECTED_FROM(T, FROM, H, TO)                                              \
+  inline H __##FROM##2##TO##_rz(T v) { return morph_cuda::round_to_zero<H>(double(v)); } \
+  inline H __##FROM##2##TO##_rd(T v) { return morph_cuda::round_down<H>(double(v)); }    \
+  inline H __##FROM##2##TO##_ru(T v) { return morph_cuda::round_up<H>(double(v)); }
+#define MORPH_DIRECTED(H, TO)                \
+  MORPH_DIRECTED_FROM(float, float, H, TO)   \
+  MORPH_DIRECTED_FROM(int, int, H, TO)       \
+  MORPH_DIRECTED_FROM(unsigned, uint, H, TO)
+
 MORPH_SHORT_FUNCTIONS(__half)
 MORPH_SHORT_FUNCTIONS(__nv_bfloat16)
 MORPH_PAIR_FUNCTIONS(__half2, __half)
 MORPH_PAIR_FUNCTIONS(__nv_bfloat162, __nv_bfloat16)
+MORPH_DIRECTED(__half, half)
+MORPH_DIRECTED(__nv_bfloat16, bfloat16)
 
 inline __half __float2half_rn(float v) { return __float2half(v); }
 inline __half __double2half(double v) { return __float2half(float(v)); }

@@ -47,6 +47,16 @@ __global__ void brains(const __nv_bfloat16* in, __nv_bfloat16* out, int n) {
   out[i] = __hmul(in[i], in[i]);
   out[n + i] = __float2bfloat16(__bfloat162float(in[i]) + 1.f);
 }
+// Towards zero, down and up, of integers and of floats.
+__global__ void directed(const int* in, const float* reals, __half* out, __nv_bfloat16* brains, int n) {
+  int i = threadIdx.x;
+  out[i] = __int2half_rz(in[i]), out[n + i] = __int2half_rd(in[i]), out[2 * n + i] = __int2half_ru(in[i]);
+  float x = reals[i];
+  out[3 * n + i] = __float2half_rz(x), out[4 * n + i] = __float2half_rd(x), out[5 * n + i] = __float2half_ru(x);
+  brains[i] = __int2bfloat16_rz(in[i]), brains[n + i] = __int2bfloat16_rd(in[i]);
+  brains[2 * n + i] = __int2bfloat16_ru(in[i]), brains[3 * n + i] = __float2bfloat16_rz(x);
+  brains[4 * n + i] = __float2bfloat16_rd(x), brains[5 * n + i] = __float2bfloat16_ru(x);
+}
 __global__ void vectors(const float4* in, float4* out) {
   float4 v = in[threadIdx.x];
   out[threadIdx.x] = make_float4(v.w, v.z, fmaxf(v.y, 0.f), min(v.x, 1.f));
@@ -75,6 +85,9 @@ void launch_atomics(const int* in, int* out, unsigned* wrapped, unsigned long lo
 void launch_add_swapping(const double* in, double* out) { add_swapping<<<1, 64>>>(in, out); }
 void launch_halves(const __half* in, __half* out, int n) { halves<<<1, n>>>(in, out, n); }
 void launch_brains(const __nv_bfloat16* in, __nv_bfloat16* out, int n) { brains<<<1, n>>>(in, out, n); }
+void launch_directed(const int* in, const float* reals, __half* out, __nv_bfloat16* brains, int n) {
+  directed<<<1, n>>>(in, reals, out, brains, n);
+}
 void launch_vectors(const float4* in, float4* out, int n) { vectors<<<1, n>>>(in, out); }
 void launch_mathematics(const float* in, float* out, int n) { mathematics<<<1, n>>>(in, out, n); }
 }
