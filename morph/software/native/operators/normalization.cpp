@@ -1,5 +1,6 @@
 // Synchronized batch normalization, which torch has for CUDA only, and cuDNN's batch normalization.
 #include "device/device.h"
+#include "operators/fallback.h"
 #include "operators/operators.h"
 
 #include <ATen/AccumulateType.h>
@@ -119,6 +120,19 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_batch_norm_backward(const Tensor& input
                                         {true, true, true});
 }
 
+// rms_norm of its parts, as torch has it for other devices: a torch for CUDA has CUDA's backward kernel alone.
+std::tuple<Tensor, Tensor> rms_norm(const Tensor& input, at::IntArrayRef shape, const Optional& weight,
+                                    std::optional<double> eps) {
+  Tensor wide = input.to(accumulation_type(input));
+  std::vector<int64_t> dimensions;
+  for (int64_t i = 1; i <= int64_t(shape.size()); i++) dimensions.push_back(-i);
+  bool twofold = wide.scalar_type() == at::kDouble;
+  double least = twofold ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  Tensor scale = at::rsqrt((wide * wide).mean(dimensions, true) + eps.value_or(least));
+  Tensor result = given(weight) ? wide * scale * *weight : wide * scale;
+  return {result.to(input.scalar_type()), scale};
+}
+
 }  // namespace
 
 void install_normalization() {
@@ -133,6 +147,9 @@ void install_normalization() {
   library.impl("batch_norm_backward_elemt", &elementwise_backward);
   library.impl("cudnn_batch_norm", &cudnn_batch_norm);
   library.impl("cudnn_batch_norm_backward", &cudnn_batch_norm_backward);
+  if (!is_displaced() || !c10::Dispatcher::singleton().findSchema({"aten::_fused_rms_norm", ""})) return;  // since 2.9
+  static torch::Library differentiable(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
+  differentiable.impl("_fused_rms_norm", &rms_norm);
 }
 
 }  // namespace software
