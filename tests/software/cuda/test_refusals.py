@@ -114,9 +114,12 @@ def test_what_has_no_deterministic_kernel_is_refused_on_request(which: str) -> N
 
 def test_deterministic_algorithms_leave_the_others_alone() -> None:
     with deterministic():
-        torch.bincount(ones(3, dtype=torch.long))
-        ones(3, dtype=torch.long).cumsum(0)
-        differentiated(lambda x: F.interpolate(x, 4), 1, 1, 2)()
+        assert torch.bincount(ones(3, dtype=torch.long)).tolist() == [0, 3]
+        assert ones(3, dtype=torch.long).cumsum(0).tolist() == [1, 2, 3]
+        nearest = ones(1, 1, 2).requires_grad_()
+        F.interpolate(nearest, 4).sum().backward()
+        assert nearest.grad is not None
+        assert nearest.grad.tolist() == [[[2, 2]]]
 
 
 def test_deterministic_algorithms_fill_new_memory() -> None:
