@@ -80,7 +80,7 @@ for _ in range(epochs):
     optimizer.zero_grad()
     model(torch.ones(4, 8, device="cuda")).square().mean().backward()
     optimizer.step()
-print("trained on", torch.cuda.current_device(), flush=True)
+print(f"trained on {torch.cuda.current_device()}\\n", end="", flush=True)  # in one piece
 dist.destroy_process_group()
 """,
 }
