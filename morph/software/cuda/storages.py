@@ -60,7 +60,12 @@ def share(storage: torch.UntypedStorage) -> tuple[Any, ...]:
     Returns:
         Device, handle of the memory, bytes, offset in that memory, handle of the counts, place in them,
         handle of an event, and whether to wait for that: never, since work is done when it is queued.
+
+    Raises:
+        RuntimeError: The storage is not CUDA's.
     """
+    if not storage.is_cuda:
+        raise RuntimeError("_share_cuda_: only available on CUDA")
     size, index = storage.nbytes(), storage.get_device()
     if not size:
         return index, None, 0, 0, b"", 0, b"", False

@@ -7,6 +7,7 @@ the operators, dtypes and number of samples of each that are given: ``… softma
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import time
 import warnings
@@ -19,6 +20,7 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 DEVICE = "cuda"
+HALVES = torch.float16, torch.bfloat16
 OPERATORS = {op.full_name: op for op in op_db}
 FACTORIES = {"arange", "linspace", "logspace", "full", "ones", "zeros", "eye", "empty"}
 ONLY_ON_THE_CPU = {"sparse.mm.reduce"}
@@ -105,6 +107,49 @@ def refused(name: str) -> list[torch.dtype]:
     """Returns the dtypes that the operator supports on the CPU only."""
     op = OPERATORS[name]
     return sorted(op.supported_dtypes("cpu") - op.supported_dtypes("cuda"), key=str)
+
+
+def only_cuda(name: str) -> list[torch.dtype]:
+    """Returns the dtypes that the operator supports on CUDA only."""
+    op = OPERATORS[name]
+    return sorted(op.supported_dtypes("cuda") - op.supported_dtypes("cpu"), key=str)
+
+
+def unserved(name: str, dtype: torch.dtype) -> str:
+    """Compares samples of a dtype that only CUDA computes with the CPU's results in a wider one.
+
+    Returns:
+        What differs, or nothing.
+    """
+    op = OPERATORS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in itertools.islice(_samples(op, dtype), 3):
+            actual = _called(op, _inputs(sample, DEVICE))
+            if isinstance(actual, Exception):
+                return _told(actual)
+            expected = _called(op, _widened(_inputs(sample, "cpu"), dtype))
+            drawn = _draws(op, sample)
+            if isinstance(expected, Exception):  # nansum of complex numbers has no kernel on the CPU
+                continue
+            for one, other in zip(_tensors(expected), _tensors(actual), strict=True):
+                if not drawn and not _is_near(one.detach().to(other.dtype), other.detach().cpu()):
+                    return f"{other} for {one}"
+    return ""
+
+
+def _is_near(expected: torch.Tensor, actual: torch.Tensor) -> bool:
+    wide = torch.complex128 if expected.is_complex() else torch.float64
+    expected, actual = expected.to(wide), actual.to(wide)
+    sums = 0.01 * expected.abs().nan_to_num(0, 0, 0).max().item() if expected.numel() else 0
+    return torch.allclose(actual, expected, rtol=0.01, atol=max(sums, 0.001), equal_nan=True)
+
+
+def _widened(inputs: Any, dtype: torch.dtype) -> Any:
+    wide = {torch.complex32: torch.complex64, torch.bool: torch.uint8, **dict.fromkeys(HALVES, torch.float32)}
+    target = wide.get(dtype, dtype if dtype.is_complex else torch.float64)
+    widen = lambda each: each.to(target) if isinstance(each, torch.Tensor) and each.dtype is dtype else each  # noqa: E731
+    return _pytree.tree_map(lambda each: target if each is dtype else widen(each), inputs)
 
 
 def is_refused(name: str, dtype: torch.dtype) -> bool:
@@ -223,8 +268,7 @@ def _device_of(op: Any, inputs: Any) -> str:
 
 def _within(op: Any, dtype: torch.dtype) -> float | None:
     """Returns the tolerance of the results; None for torch's default."""
-    halves = dtype in (torch.float16, torch.bfloat16)
-    return 0.02 if halves and op.name in SUMMED_OTHERWISE else None
+    return 0.02 if dtype in HALVES and op.name in SUMMED_OTHERWISE else None
 
 
 def _draws(op: Any, sample: Any) -> bool:

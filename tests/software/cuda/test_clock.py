@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import operator
 import time
+import warnings
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -92,6 +97,45 @@ def test_waits_are_warned_of_and_refused() -> None:
         value + 1
     finally:
         with pytest.warns(UserWarning, match="prototype feature"):
+            torch.cuda.set_sync_debug_mode(0)
+
+
+@dataclasses.dataclass
+class Given:
+    x: torch.Tensor
+    mask: torch.Tensor
+    index: torch.Tensor
+    host_index: torch.Tensor
+
+
+WAITING: dict[str, Callable[[Given], object]] = {
+    "nonzero": lambda given: given.x.nonzero(),
+    "unique": lambda given: given.x.unique(),
+    "equal": lambda given: torch.equal(given.x, given.x),
+    "read by a mask": lambda given: given.x[given.mask],
+    "read by an index on the host": lambda given: given.x[given.host_index],
+    "write a tensor by a mask": lambda given: given.x.index_put_((given.mask,), given.x.sum()),
+    "repeat": lambda given: given.x.repeat_interleave(given.index),
+}
+NOT_WAITING: dict[str, Callable[[Given], object]] = {
+    "read by an index": lambda given: given.x[given.index],
+    "write a number by a mask": lambda given: operator.setitem(given.x, given.mask, 4.0),
+    "write a tensor by an index": lambda given: operator.setitem(given.x, given.index, given.x.sum()),
+    "repeat to a size": lambda given: given.x.repeat_interleave(given.index, output_size=4),
+}
+
+
+@pytest.mark.parametrize("which", WAITING | NOT_WAITING)
+def test_operators_wait_where_cudas_do(which: str) -> None:
+    index = torch.tensor([0, 2, 2])
+    given = Given(torch.ones(3, device="cuda"), index.cuda() > 0, index.cuda(), index)
+    waits = pytest.raises(RuntimeError, match="called a synchronizing CUDA operation")
+    with warnings.catch_warnings(), waits if which in WAITING else contextlib.nullcontext():
+        warnings.simplefilter("ignore")
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            (WAITING | NOT_WAITING)[which](given)
+        finally:
             torch.cuda.set_sync_debug_mode(0)
 
 

@@ -22,6 +22,8 @@ SERVED = {
     "torch._scaled_mm",
     "torch._scaled_mm_v2",
 }
+# CUDA computes these, the device does not
+UNSERVED = {"torch.ops.aten._efficient_attention_forward", "torch.ops.aten._flash_attention_forward", "trace"}
 ALL = os.environ.get("MORPH_TEST_OPERATORS") == "all"
 GROUPS = 16
 
@@ -49,3 +51,13 @@ def test_what_only_the_cpu_computes_is_refused():
     print(len(pairs) - len(served), "of", len(pairs))
     assert {name for name, _ in served} == SERVED
     assert len(pairs) > 130
+
+
+def test_what_only_cuda_computes_is_computed():
+    pytest.importorskip("expecttest", reason="torch's own tests need it")
+    from tests.software.cuda import operator_database as database
+
+    pairs = [(name, dtype) for name in database.OPERATORS for dtype in database.only_cuda(name)]
+    unserved = {name: why for name, dtype in pairs if (why := database.unserved(name, dtype))}
+    assert unserved.keys() == UNSERVED, unserved
+    assert len(pairs) > 90

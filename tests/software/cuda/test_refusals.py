@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tests.software.cuda.deprecation import ignoring_deprecation
+
 TRAINING = "cudnn RNN backward can only be called in training mode"
 
 
@@ -67,6 +69,21 @@ def test_a_recurrent_network_has_gradients_in_training_only(kind: type[nn.RNNBas
         network(given)[1][0].sum().backward()
 
 
+def test_a_scattered_product_of_complex_numbers_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="reduce_multiply\" not implemented for 'ComplexFloat'"):
+        ones(2, dtype=torch.cfloat).scatter_(
+            0, ones(1, dtype=torch.long), ones(1, dtype=torch.cfloat), reduce="multiply"
+        )
+
+
+@ignoring_deprecation  # torch calls its complex halves experimental
+def test_transforms_of_halves_take_powers_of_two() -> None:
+    assert torch.fft.fft(ones(8, dtype=torch.half)).tolist() == [8] + [0] * 7
+    for transform in (torch.fft.rfft, torch.fft.irfft, torch.fft.fft):
+        with pytest.raises(RuntimeError, match=r"powers of two .* but got a signal size of\[(6|10)\]"):
+            transform(ones(6, dtype=torch.half))
+
+
 def test_copying_over_its_own_source_is_refused() -> None:
     numbers = torch.arange(5.0, device="cuda")
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
@@ -93,6 +110,11 @@ UNORDERED = {
     "histc": lambda: torch.histc(ones(3)),
     "bincount with weights": lambda: torch.bincount(ones(3, dtype=torch.long), ones(3)),
     "cumsum": lambda: ones(3).cumsum(0),
+    "histc of nothing": lambda: torch.histc(ones(0), max=1),
+    "median with indices": lambda: ones(3).median(0),
+    "the largest in a bag": differentiated(
+        lambda x: F.embedding_bag(ones(1, 2, dtype=torch.long), x, mode="max"), 3, 2
+    ),
     "put": lambda: ones(3).put_(ones(1, dtype=torch.long), ones(1)),
     "interpolate": differentiated(lambda x: F.interpolate(x, 4, mode="linear"), 1, 1, 2),
     "adaptive pooling": differentiated(lambda x: F.adaptive_avg_pool2d(x, 2), 1, 1, 4, 4),

@@ -39,6 +39,8 @@ void install(Settings wanted) {
   install_quantized();
   install_softmax();
   install_indexing();
+  install_dtypes();
+  install_checked_arguments();
   install_zeros();
   install_normalization();
   install_cudnn();

@@ -6,10 +6,18 @@
 
 namespace software {
 
-inline c10::Storage host_view(const c10::Storage& storage) {
+inline c10::Storage host_storage(void* data, size_t bytes) {
   return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
-      c10::DataPtr(storage.mutable_data(), c10::Device(c10::kCPU)), c10::GetCPUAllocator(), true));
+      c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(data, c10::Device(c10::kCPU)), c10::GetCPUAllocator(), true));
+}
+
+inline c10::Storage host_view(const c10::Storage& storage) {
+  return host_storage(storage.mutable_data(), storage.nbytes());
+}
+
+// The memory of a lazy clone stays shared (copy on write): nobody may write to this view.
+inline c10::Storage readable_host_view(const c10::Storage& storage) {
+  return host_storage(const_cast<void*>(storage.data()), storage.nbytes());
 }
 
 inline at::Tensor host_view(const at::Tensor& tensor, c10::Storage storage) {

@@ -1,6 +1,7 @@
 // See call.h.
 #include "operators/call.h"
 
+#include "device/clock.h"
 #include "memory/host_view.h"
 #include "operators/sparse.h"
 
@@ -153,7 +154,7 @@ c10::Storage Call::host_storage(const Tensor& tensor) {
   for (Pair& pair : pairs_)
     if (pair.device && pair.device->has_storage() && pair.device->storage().unsafeGetStorageImpl() == storage)
       return pair.host.storage();
-  return host_view(tensor.storage());
+  return reads_ ? readable_host_view(tensor.storage()) : host_view(tensor.storage());
 }
 
 void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
@@ -163,15 +164,20 @@ void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
   mixed(tensor.device());
 }
 
-// CUDA has other kernels for sparse tensors, and starts none for empty ones.
+// CUDA has other kernels for sparse tensors.
 void Call::note(const Tensor& tensor) {
   if (tensor.layout() == c10::kStrided) noted_ = tensor.scalar_type();
   empty_ |= tensor.numel() == 0;
 }
 
 void Call::refuse_noted() const {
-  TORCH_CHECK_NOT_IMPLEMENTED(!traits_.refuses(noted_), traits_.words, toString(noted_), traits_.end);
-  at::globalContext().alertNotDeterministic(traits_.kernel);
+  bool starts = !empty_;  // a kernel, which asks for the type; the alert comes before
+  if (traits_.is_unordered(noted_)) at::globalContext().alertNotDeterministic(traits_.kernel);
+  TORCH_CHECK_NOT_IMPLEMENTED(!starts || !traits_.refuses(noted_), traits_.words, toString(noted_), traits_.end);
+}
+
+void Call::wait() const {
+  if (device_.index() >= 0) wait_for_copy(device_.index());
 }
 
 void Call::refuse_generator() const {

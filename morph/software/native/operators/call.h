@@ -17,8 +17,9 @@ inline bool on_device(const at::Tensor& tensor) {
 
 class Call {
  public:
-  // Views stay where they are while there are no more than `tensors`.
-  Call(const char* name, const Traits& traits, size_t tensors) : name_(name), traits_(traits) {
+  // Views stay where they are while there are no more than `tensors`. A call that only `reads` leaves lazy clones shared.
+  Call(const char* name, const Traits& traits, size_t tensors, bool reads = false)
+      : name_(name), traits_(traits), reads_(reads) {
     pairs_.reserve(tensors);
   }
 
@@ -31,9 +32,10 @@ class Call {
   void consider(c10::Device wanted) {
     if (wanted.type() == settings().type) choose(wanted.has_index() ? wanted : software::device(current_device()));
   }
-  // Of the arguments together: refuses what CUDA has no kernel for.
+  // Of the arguments together: refuses what CUDA has no kernel for, and waits where CUDA's does.
   void considered() const {
-    if (noted_ != at::ScalarType::Undefined && !empty_) refuse_noted();
+    if (noted_ != at::ScalarType::Undefined) refuse_noted();
+    if (traits_.waits) wait();
   }
   c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
 
@@ -63,6 +65,7 @@ class Call {
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
   void note(const at::Tensor& tensor);
   void refuse_noted() const;
+  void wait() const;
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
@@ -70,6 +73,7 @@ class Call {
 
   const char* name_;
   const Traits& traits_;
+  const bool reads_;
   bool sparse_ = false, empty_ = false;
   at::ScalarType noted_ = at::ScalarType::Undefined;
   c10::Device device_{settings().type, -1};

@@ -1,8 +1,12 @@
-// Indexing accepts indices on the host or on the device; all other tensors must be on the device.
+// Indexing accepts indices on the host or on the device; all other tensors must be on the device. The host waits
+// where CUDA's kernels do: for indices that are copied, and for the size of what a mask selects.
+#include "device/clock.h"
 #include "device/device.h"
+#include "operators/call.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
 
+#include <ATen/ops/full.h>
 #include <torch/library.h>
 
 namespace software {
@@ -23,9 +27,32 @@ void check_indices(const Tensor& self, const IValue& indices) {
               " or on the same device as the indexed tensor (", place, ")");
 }
 
+bool is_mask(const Tensor& index) { return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte; }
+
+void wait_for_indices(const Tensor& self, const IValue& indices) {
+  if (!on_device(self) || !is_watched()) return;
+  for (const IValue& each : indices.toListRef()) {
+    if (each.isNone() || !each.toTensor().defined()) continue;
+    if (each.toTensor().is_cpu() || is_mask(each.toTensor())) return wait_for_copy(self.device().index());
+  }
+}
+
+// A number for what one mask on the device selects: CUDA fills, and counts nothing.
+bool is_filled(const IValue& indices, const Tensor& value, bool accumulate) {
+  if (accumulate || value.numel() != 1 || !value.is_cpu()) return false;
+  int masks = 0;
+  for (const IValue& each : indices.toListRef()) {
+    if (each.isNone() || !each.toTensor().defined()) continue;
+    if (each.toTensor().is_cpu() || !is_mask(each.toTensor())) return false;
+    masks++;
+  }
+  return masks == 1;
+}
+
 void read(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   auto arguments = stack->end() - long(op.schema().arguments().size());
   check_indices(arguments[0].toTensor(), arguments[1]);
+  wait_for_indices(arguments[0].toTensor(), arguments[1]);
   fallback(op, keys, stack);
 }
 
@@ -39,7 +66,16 @@ void write(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack
   TORCH_CHECK(values.device() == self.device() || number,
               "Expected all tensors to be on the same device, but found at least two devices, ", self.device(), " and ",
               values.device(), "!");
-  if (number) arguments[2] = values.to(self.device());
+  if (!is_filled(arguments[1], values, arguments[3].toBool())) wait_for_indices(self, arguments[1]);
+  if (number && values.is_cpu()) arguments[2] = at::full({}, values.item(), values.options().device(self.device()));
+  else if (number) arguments[2] = values.to(self.device());
+  fallback(op, keys, stack);
+}
+
+// (Tensor repeats, *, SymInt? output_size): without the size it is the sum of what the device holds.
+void repeat(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const IValue *repeats = &*(stack->end() - 2), *size = repeats + 1;
+  if (on_device(repeats->toTensor()) && size->isNone()) wait_for_copy(repeats->toTensor().device().index());
   fallback(op, keys, stack);
 }
 
@@ -58,6 +94,7 @@ void install_indexing() {
   for (const char* name : {"index.Tensor", "index.Tensor_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
   library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
+  library.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat>());
   library.impl("fill_.Tensor", &fill);
   // Composed of a kernel that torch finds in a table that only a build with CUDA fills.
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 #include <c10/util/Exception.h>
+#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/tensor/python_tensor.h>
 
 #include <cstring>
@@ -40,8 +41,12 @@ class Unflagged {
 };
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* options) {
+  HANDLE_TH_ERRORS
+  TORCH_WARN_ONCE("The torch.cuda.*DtypeTensor constructors are no longer recommended. It's best to use methods such as "
+                  "torch.tensor(data, dtype=*, device='cuda') to create tensors.");
   Unflagged meanwhile(*reinterpret_cast<TensorType*>(type));
   return torchs(type, arguments, options);
+  END_HANDLE_TH_ERRORS
 }
 
 }  // namespace
@@ -55,6 +60,9 @@ void allow_tensor_types(bool allowed, const std::vector<void*>& types) {
 }
 
 void set_default_tensor_type(void* type) {
+  torch::PyWarningHandler handler;
+  TORCH_WARN_ONCE("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
+                  "and torch.set_default_device() as alternatives.");
   Unflagged meanwhile(tensor_type(type));
   torch::tensors::py_set_default_tensor_type(static_cast<PyObject*>(type));
 }

@@ -14,6 +14,8 @@ void install_nested();         // nested.cpp
 void install_quantized();      // quantized.cpp
 void install_softmax();        // softmax.cpp
 void install_indexing();       // indexing.cpp
+void install_dtypes();         // dtypes.cpp
+void install_checked_arguments();  // arguments.cpp
 void install_zeros();          // zeros.cpp
 void install_normalization();  // normalization.cpp
 void install_cudnn();          // cudnn.cpp

@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 
+#include <initializer_list>
 #include <string_view>
 #include <unordered_map>
 
@@ -26,6 +27,11 @@ constexpr const char* WITH_HOST_TENSORS[] = {
     "aten::_unsafe_index_put", "aten::_pad_packed_sequence", "aten::_pack_padded_sequence",
     "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
     "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
+
+// Indices by masks wait too, and repeat_interleave without output_size: indexing.cpp.
+constexpr const char* WAITING[] = {"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2",
+                                   "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive",
+                                   "aten::bincount", "aten::equal"};
 
 // The operators that a torch for CUDA registers for the CPU only, and that programs call (2.7.1 to 2.15.0).
 constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_edges",
@@ -68,6 +74,29 @@ constexpr Refusal REFUSALS[] = {
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
 };
 
+struct Widened {
+  uint64_t types;
+  std::initializer_list<const char*> names;
+};
+
+// `dtypesIfCUDA` without `dtypes` of torch's database of operators (2.13), and their gradients. All complex functions
+// of half precision are here, of which the CPU has only copies and sums of two.
+const Widened WIDENED[] = {
+    {types({c10::kComplexHalf}),
+     {"aten::acos", "aten::acosh", "aten::angle", "aten::asin", "aten::asinh", "aten::atan", "aten::atanh",
+      "aten::cos", "aten::cosh", "aten::div", "aten::exp", "aten::lerp", "aten::log", "aten::logaddexp", "aten::pow",
+      "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
+      "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
+    {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
+    {HALVES,
+     {"aten::avg_pool3d", "aten::avg_pool3d_backward", "aten::_upsample_bilinear2d_aa",
+      "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
+      "aten::multi_margin_loss", "aten::multi_margin_loss_backward", "aten::multilabel_margin_loss_forward",
+      "aten::multilabel_margin_loss_backward"}},
+    {types({c10::kBool}), {"aten::abs"}},
+    {INTEGERS, {"aten::histc"}},
+};
+
 struct Unordered {
   const char* operator_name;
   uint64_t types;
@@ -79,8 +108,7 @@ constexpr uint64_t FLOATING = types({c10::kHalf, c10::kBFloat16, c10::kFloat, c1
 constexpr uint64_t ALL = FLOATING | INTEGERS | types({c10::kBool});
 
 // What torch.use_deterministic_algorithms lists as throwing for CUDA tensors (2.13), by the names in libtorch_cuda.
-// Not by an operator's name alone, and so not here: EmbeddingBag with mode="max", median with indices,
-// scatter_reduce with reduce="prod".
+// Not by an operator's name alone, and so in arguments.cpp: EmbeddingBag with mode="max", median with indices.
 constexpr Unordered UNORDERED[] = {
     {"aten::_adaptive_avg_pool2d_backward", ALL, "adaptive_avg_pool2d_backward_cuda"},
     {"aten::_adaptive_avg_pool3d_backward", ALL, "adaptive_avg_pool3d_backward_cuda"},
@@ -114,8 +142,11 @@ constexpr Unordered UNORDERED[] = {
 Table* made() {
   auto* table = new Table();
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
+  for (const char* name : WAITING) (*table)[name].waits = true;
   if (settings().type != c10::DeviceType::CUDA) return table;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
+  for (const Widened& each : WIDENED)
+    for (const char* name : each.names) (*table)[name].widened = each.types;
   for (const Refusal& each : REFUSALS) {
     Traits& traits = (*table)[each.operator_name];
     traits.refused = each.types, traits.words = each.words;

@@ -8,6 +8,8 @@ namespace software {
 struct Traits {
   bool takes_host_tensors = false;  // beside device tensors, as on real devices: indices and lengths
   bool is_missing = false;          // CUDA has no such operator
+  bool waits = false;               // the host reads what the device computed, a result's size for instance
+  uint64_t widened = 0;             // the types that CUDA computes and the CPU's kernel does not: dtypes.cpp
   uint64_t refused = 0;             // the types that CUDA does not compute, a bit for each
   const char *words = "", *end = "";  // of CUDA's error, around the type
   uint64_t unordered = 0;             // the types of which CUDA has no deterministic kernel
@@ -15,6 +17,8 @@ struct Traits {
 
   bool watches(c10::ScalarType type) const { return (refused | unordered) >> int(type) & 1; }
   bool refuses(c10::ScalarType type) const { return refused >> int(type) & 1; }
+  bool widens(c10::ScalarType type) const { return widened >> int(type) & 1; }
+  bool is_unordered(c10::ScalarType type) const { return unordered >> int(type) & 1; }
   static const Traits& none();
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "operators/call.h"
+#include "operators/dtypes.h"
 #include "operators/fallback.h"
 #include "device/random.h"
 
@@ -131,7 +132,9 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
       : name_(name), redispatch_(redispatch), traits_(traits(name)) {}
 
   Result operator()(Arguments... arguments) {
-    Call call(name_, traits_, sizeof...(Arguments));
+    if (traits_.widened && (widens(traits_, arguments) || ...))
+      return redispatch_(c10::DispatchKeySet(WIDENING), arguments...);
+    Call call(name_, traits_, sizeof...(Arguments), reads);
     auto function = [this](auto&&... views) {
       constexpr auto keys = c10::DispatchKeySet(c10::DispatchKey::CPU);
       if constexpr (writes) static_cast<void>(redispatch_(keys, views...));
@@ -151,6 +154,7 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
 
  private:
   static constexpr bool writes = std::is_void_v<Result> || std::is_same_v<Result, at::Tensor&>;
+  static constexpr bool reads = !std::is_void_v<Result> && (!std::is_same_v<Arguments, at::Tensor&> && ...);
 
   template <class... Others>
   static at::Tensor& first(at::Tensor& written, Others&...) {

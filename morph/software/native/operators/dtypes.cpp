@@ -1,0 +1,82 @@
+// See dtypes.h.
+#include "operators/dtypes.h"
+
+#include "operators/operators.h"
+#include "operators/unboxed.h"
+
+#include <ATen/Operators.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/sum.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::ScalarType;
+using at::Tensor;
+using c10::IValue;
+
+ScalarType wider(ScalarType narrow) {
+  if (narrow == at::kComplexHalf) return at::kComplexFloat;
+  if (at::isFloatingType(narrow)) return at::kFloat;
+  return narrow == at::kBool ? at::kByte : at::kDouble;
+}
+
+// The type of a result that was computed for `narrow` in the wider type.
+ScalarType narrowed(ScalarType result, ScalarType narrow) {
+  ScalarType wide = wider(narrow);
+  if (result == wide) return narrow;
+  if (narrow == at::kComplexHalf && result == at::kFloat) return at::kHalf;
+  return narrow == at::kHalf && result == at::kComplexFloat ? at::kComplexHalf : result;
+}
+
+struct Written {
+  Tensor wide, original;
+};
+
+IValue narrowed(const IValue& result, ScalarType narrow, at::ArrayRef<Written> all) {
+  if (!result.isTensor()) return result;
+  for (const Written& written : all)
+    if (written.wide.is_same(result.toTensor())) return written.original;
+  return result.toTensor().to(narrowed(result.toTensor().scalar_type(), narrow));
+}
+
+// The CPU refuses a sum of complex numbers without those that are not numbers.
+Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+  if (self.is_complex()) return at::sum(self.masked_fill(at::isnan(self), 0), dim, keepdim, dtype);
+  static Unboxed<at::_ops::nansum::schema> real("aten::nansum", &at::_ops::nansum::redispatch);
+  return real(self, dim, keepdim, dtype);
+}
+
+}  // namespace
+
+void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  const Traits& own = traits(op.schema().name().c_str());
+  IValue* values = stack->data() + (stack->size() - arguments.size());
+  ScalarType narrow = ScalarType::Undefined;
+  std::vector<Written> all;
+  for (size_t i = 0; i < arguments.size(); i++) {
+    if (arguments[i].name() == "dtype" && values[i].isInt() && own.widens(ScalarType(values[i].toInt())))
+      values[i] = int64_t(wider(ScalarType(values[i].toInt())));
+    if (!widens(own, values[i])) continue;
+    Tensor original = values[i].toTensor();
+    narrow = original.scalar_type();
+    values[i] = original.to(wider(narrow));
+    if (arguments[i].alias_info() && arguments[i].alias_info()->isWrite()) all.push_back({values[i].toTensor(), original});
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(backend_key()), stack);
+  for (const Written& written : all) written.original.resize_(written.wide.sizes()).copy_(written.wide);
+  for (auto result = stack->end() - long(op.schema().returns().size()); result != stack->end(); result++)
+    *result = narrowed(*result, narrow, all);
+}
+
+void install_dtypes() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static auto* fallback = new torch::Library(torch::Library::IMPL, "_", WIDENING, __FILE__, __LINE__);
+  fallback->fallback(torch::CppFunction::makeFromBoxedFunction<&widened>());
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("nansum", &nansum);
+}
+
+}  // namespace software
