@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from docs.generate import figures
 from docs.generate.figures import Run, idioms, record, runs
 from docs.generate.tables import table
 from morph.backends.tables import interfaces
@@ -24,6 +25,31 @@ def suites() -> str:
         ]
         parts += [f"## {title}", table(["suite", "passed", "recorded"], rows)]
     return "\n\n".join(parts)
+
+
+REASONS = ("version", "hardware", "kernel", "morph")
+
+
+def pytorch() -> str:
+    """Return the outcome of PyTorch's own tests, file by file, with the share that passes of what could."""
+    rows = [_file(name, found) for name, found in figures.pytorch().items()]
+    return table(["file", "passed", "skipped", *REASONS, "share", "recorded"], rows)
+
+
+def _file(name: str, found: Mapping[str, Any]) -> list[str]:
+    counts = {reason: len(found["failed"].get(reason, ())) for reason in REASONS}
+    owed = found["passed"] + counts["kernel"] + counts["morph"]
+    share = f"{100 * found['passed'] / owed:.1f} %" if owed else ""
+    day = datetime.date.fromisoformat(found["date"])
+    failed = [f"{count:,}" if count else "" for count in counts.values()]
+    return [
+        name,
+        f"{found['passed']:,}",
+        f"{found['skipped']:,}",
+        *failed,
+        share,
+        _when(day, found["commit"]),
+    ]
 
 
 def repositories() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import datetime
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +46,13 @@ class Run(NamedTuple):
 def record(name: str) -> Mapping[str, Any]:
     """Return the content of ``docs/evidence/NAME.toml``."""
     return toml.loads((RECORDS / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def pytorch() -> Mapping[str, Any]:
+    """Return the outcome of PyTorch's own tests by file, as ``tests.pytorch --record`` writes it."""
+    found: Mapping[str, Any] = json.loads((RECORDS / "pytorch.json").read_text(encoding="utf-8"))
+    return found
 
 
 def runs(group: str) -> list[Run]:

@@ -33,6 +33,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "idioms": evidence.holding,
     "gaps": evidence.gaps,
     "suites": evidence.suites,
+    "pytorch": evidence.pytorch,
     "repositories": evidence.repositories,
     "stacks": evidence.stacks,
     "releases": evidence.releases,

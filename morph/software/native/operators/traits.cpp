@@ -87,6 +87,7 @@ const Widened WIDENED[] = {
       "aten::cos", "aten::cosh", "aten::div", "aten::exp", "aten::lerp", "aten::log", "aten::logaddexp", "aten::pow",
       "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
       "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
+    {HALVES, {"aten::exponential_", "aten::nansum", "aten::prod"}},  // the CPU's round at each step, or to zero
     {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
     {HALVES,
      {"aten::avg_pool3d", "aten::avg_pool3d_backward", "aten::_upsample_bilinear2d_aa",
@@ -146,7 +147,7 @@ Table* made() {
   if (settings().type != c10::DeviceType::CUDA) return table;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
   for (const Widened& each : WIDENED)
-    for (const char* name : each.names) (*table)[name].widened = each.types;
+    for (const char* name : each.names) (*table)[name].widened |= each.types;
   for (const Refusal& each : REFUSALS) {
     Traits& traits = (*table)[each.operator_name];
     traits.refused = each.types, traits.words = each.words;

@@ -1,0 +1,56 @@
+"""Runs PyTorch's own tests on the software device: `python -m tests.pytorch TREE test_torch.py test_nn.py`.
+
+TREE is the source tree of a release, as in a distribution's source package. A run that was stopped goes on
+where it was. What fails is run on plain torch's CPU too, which tells whose fault it is; `--record` writes the
+outcome of the named files into docs/evidence/pytorch.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+
+from tests.platforms import REPOSITORY
+from tests.pytorch import record
+from tests.pytorch.reasons import sibling
+from tests.pytorch.running import Judge
+
+
+def main() -> int:
+    """Run the files one after the other; the exit status is 1 if a test fails by morph's fault."""
+    options = _options()
+    on_device = Judge(options.tree, options.results, "cuda", options.processes, options.limit)
+    on_cpu = Judge(options.tree, options.results, "cpu", options.processes, options.limit)
+    faults = 0
+    for file in options.files:
+        results = [] if options.only_record else on_device.run(file)
+        if failed := [sibling(result.id) for result in results if result.outcome == "failed"]:
+            on_cpu.run(file, failed)
+        found = record.outcome(file, on_device.results(file), on_cpu.results(file))
+        faults += len(found.failed.get("morph", ()))
+        print(f"{file}: {found}", flush=True)
+        if options.record:
+            record.write(file, found)
+    return 1 if faults else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.pytorch", description=__doc__)
+    parser.add_argument("tree", type=pathlib.Path, help="the source tree of a release of PyTorch")
+    parser.add_argument("files", nargs="+", help="test files, from the tree's folder test")
+    parser.add_argument(
+        "--results", type=pathlib.Path, default=REPOSITORY / "build" / "pytorch", help="a folder"
+    )
+    parser.add_argument("--processes", type=int, default=2, help="workers at a time")
+    parser.add_argument("--limit", type=int, default=60, help="seconds for each test")
+    parser.add_argument("--record", action="store_true", help="write docs/evidence/pytorch.json")
+    parser.add_argument("--only-record", action="store_true", help="run nothing, and record what is there")
+    options = parser.parse_args()
+    options.tree, options.results = options.tree.resolve(), options.results.resolve()
+    options.record |= options.only_record
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

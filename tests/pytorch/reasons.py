@@ -1,0 +1,57 @@
+"""Why tests fail: one reason for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+from collections.abc import Iterable, Mapping
+
+from morph.base import toml
+from tests.pytorch.running import Result
+
+REASONS = ("version", "hardware", "kernel", "morph")
+_KERNEL = re.compile(r"not implemented for '|has no kernel for this device")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A reason for the tests whose file and id, or whose message, fit a pattern."""
+
+    reason: str
+    id: str = ""
+    message: str = ""
+
+    def fits(self, file: str, result: Result) -> bool:
+        """Return whether the rule is about a result."""
+        by_id = not self.id or re.search(self.id, f"{file}::{result.id}")
+        return bool(by_id and (not self.message or re.search(self.message, result.why)))
+
+
+def rules() -> list[Rule]:
+    """Return the rules of `reasons.toml`."""
+    text = (pathlib.Path(__file__).parent / "reasons.toml").read_text(encoding="utf-8")
+    return [Rule(**rule) for rule in toml.loads(text)["rule"]]
+
+
+def sibling(name: str) -> str:
+    """Return the id of the same test on the CPU."""
+    return re.sub(r"_cuda(?=_|$)", "_cpu", name.replace("CUDA::", "CPU::"))
+
+
+def reason(file: str, failed: Result, siblings: Mapping[str, Result], known: Iterable[Rule]) -> str:
+    """Return why a test fails: "version", "hardware", "kernel" (the CPU has none for the dtype) or "morph".
+
+    Args:
+        file: The test file.
+        failed: The result on the device.
+        siblings: The results of plain torch on the CPU, by id; what fails there too is the version's fault.
+        known: The rules.
+    """
+    for rule in known:
+        if rule.fits(file, failed):
+            return rule.reason
+    other = siblings.get(sibling(failed.id))
+    if other and other.outcome == "failed":
+        return "version"
+    return "kernel" if _KERNEL.search(failed.why) else "morph"

@@ -1,0 +1,69 @@
+"""The outcome of PyTorch's tests by file, kept in docs/evidence/pytorch.json: counts, and what fails."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import json
+import subprocess
+from collections.abc import Iterable
+
+from tests.platforms import REPOSITORY
+from tests.pytorch.reasons import REASONS, reason, rules
+from tests.pytorch.running import Result
+
+RECORD = REPOSITORY / "docs" / "evidence" / "pytorch.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What came of a file's tests.
+
+    Attributes:
+        date: The day of the record.
+        commit: morph's commit that was run.
+        passed: How many passed, those among them that fail as they should.
+        skipped: How many were skipped.
+        failed: The ids of the others by reason: "version", "hardware", "kernel" or "morph".
+    """
+
+    date: str
+    commit: str
+    passed: int
+    skipped: int
+    failed: dict[str, list[str]]
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{why} {len(ids)}" for why, ids in self.failed.items())
+        return f"{self.passed} passed, {self.skipped} skipped, failed: {reasons or 'none'}"
+
+
+def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result]) -> Outcome:
+    """Return the outcome of a file from its results on the device, and on the CPU of what failed."""
+    results, siblings, known = list(results), {result.id: result for result in on_cpu}, rules()
+    counts = collections.Counter(result.outcome for result in results)
+    failed: dict[str, list[str]] = {}
+    for result in results:
+        if result.outcome == "failed":
+            failed.setdefault(reason(file, result, siblings, known), []).append(result.id)
+    return Outcome(
+        date=datetime.date.today().isoformat(),
+        commit=_commit(),
+        passed=counts["passed"] + counts["xfailed"],
+        skipped=counts["skipped"],
+        failed={why: sorted(failed[why]) for why in REASONS if why in failed},
+    )
+
+
+def write(file: str, found: Outcome) -> None:
+    """Put the outcome of a file into the record, in place of an earlier one."""
+    kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    kept[file] = dataclasses.asdict(found)
+    text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)
+    RECORD.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,103 @@
+"""One test file of PyTorch's, in workers that are started anew after a crash or a time limit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Collection, Iterable
+
+from tests.platforms import REPOSITORY
+
+PYTEST = ["-q", "-p", "tests.pytorch.plugin", "-p", "no:cacheprovider", "--noconftest"]
+PYTEST += ["--max-worker-restart", "1000", "--timeout-method", "thread"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What came of a test.
+
+    Attributes:
+        id: Class and function, ``"TestTorchDeviceTypeCUDA::test_add_cuda_float32"``.
+        outcome: "passed", "failed", "skipped" or "xfailed" (failed as the test expects).
+        seconds: How long it took.
+        why: The message of a failure, or the reason of a skip.
+    """
+
+    id: str
+    outcome: str
+    seconds: float
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Judge:
+    """How the tests of a tree are run.
+
+    Attributes:
+        tree: The source tree of a release of PyTorch.
+        folder: Where the results go, a file for each test file; what is there already is not run again.
+        device: "cuda" under morph, or "cpu" on plain torch.
+        processes: How many workers.
+        limit: Seconds for each test.
+    """
+
+    tree: pathlib.Path
+    folder: pathlib.Path
+    device: str = "cuda"
+    processes: int = 2
+    limit: int = 60
+
+    def run(self, file: str, wanted: Collection[str] | None = None) -> list[Result]:
+        """Run the tests of a file that have no result yet, all or the wanted ones, and return all results."""
+        chosen = self._path(file, "chosen")
+        if wanted is None:
+            wanted = self._collected(file)
+        if missing := set(wanted) - {result.id for result in self.results(file)}:
+            chosen.write_text("".join(f"{name}\n" for name in sorted(missing)))
+            self._pytest(file, chosen, "-n", str(self.processes), "--timeout", str(self.limit))
+        return self.results(file)
+
+    def results(self, file: str) -> list[Result]:
+        """Return the results so far; the last one of each test counts."""
+        path = self._path(file, "jsonl")
+        lines: Iterable[str] = path.read_text().splitlines() if path.exists() else ()
+        return list({result.id: result for result in (Result(**json.loads(line)) for line in lines)}.values())
+
+    def _collected(self, file: str) -> list[str]:
+        ids = self._path(file, "ids")
+        if not ids.exists():
+            self._pytest(file, ids, "--collect-only")
+        return ids.read_text().splitlines() if ids.exists() else []
+
+    def _pytest(self, file: str, chosen: pathlib.Path, *options: str) -> None:
+        morph = ["--morph"] if self.device == "cuda" else []
+        command = [sys.executable, "-m", "pytest", *morph, *PYTEST, *options, file]
+        with self._path(file, "log").open("w") as log:
+            subprocess.run(
+                command,
+                cwd=self.tree / "test",
+                env=self._variables(file, chosen),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+
+    def _variables(self, file: str, chosen: pathlib.Path) -> dict[str, str]:
+        return {
+            **os.environ,
+            "MORPH_BACKEND": "cpu",
+            "MORPH_PYTORCH_TREE": str(self.tree),
+            "MORPH_PYTORCH_RESULTS": str(self._path(file, "jsonl")),
+            "MORPH_PYTORCH_CHOSEN": str(chosen),
+            "PYTORCH_TESTING_DEVICE_ONLY_FOR": self.device,
+            "PYTHONPATH": str(REPOSITORY),
+            "OMP_NUM_THREADS": "1",
+        }
+
+    def _path(self, file: str, kind: str) -> pathlib.Path:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / f"{file.removesuffix('.py').replace('/', '.')}.{self.device}.{kind}"
