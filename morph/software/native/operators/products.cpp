@@ -1,11 +1,13 @@
-// Matrix products with a wider result dtype than their arguments, which torch has for CUDA only.
+// Matrix products with a wider result dtype, which torch has for CUDA only, and with an activation.
 #include "device/device.h"
 #include "operators/operators.h"
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/relu.h>
 #include <torch/library.h>
 
 namespace software {
@@ -71,6 +73,19 @@ Tensor& baddbmm_out(const Tensor& self, const Tensor& first, const Tensor& secon
   return at::baddbmm_out(out, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
 }
 
+// CUDA's takes the approximation by tanh.
+Tensor addmm_activation(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
+                        const Scalar& alpha, bool use_gelu) {
+  Tensor sum = at::addmm(self, first, second, beta, alpha);
+  return use_gelu ? at::gelu_(sum, "tanh") : at::relu_(sum);
+}
+
+Tensor& addmm_activation_out(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
+                             const Scalar& alpha, bool use_gelu, Tensor& out) {
+  at::addmm_out(out, self, first, second, beta, alpha);
+  return use_gelu ? at::gelu_(out, "tanh") : at::relu_(out);
+}
+
 }  // namespace
 
 void install_products() {
@@ -84,6 +99,8 @@ void install_products() {
   library.impl("addmm.dtype_out", &addmm_out);
   library.impl("baddbmm.dtype", &baddbmm);
   library.impl("baddbmm.dtype_out", &baddbmm_out);
+  library.impl("_addmm_activation", &addmm_activation);
+  library.impl("_addmm_activation.out", &addmm_activation_out);
 }
 
 }  // namespace software

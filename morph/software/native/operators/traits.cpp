@@ -50,7 +50,6 @@ constexpr Refusal REFUSALS[] = {
     {"aten::mm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
     {"aten::addmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
     {"aten::addmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::_addmm_activation", INTEGERS, "\"addmm_cuda\" not implemented for '"},
     {"aten::addbmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
     {"aten::addbmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
     {"aten::bmm", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},

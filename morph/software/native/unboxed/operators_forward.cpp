@@ -23,7 +23,7 @@
   _(all) _(all_dim) _(any) _(any_dim) _(std_correction) _(var_correction) _(std_mean_correction) \
   _(var_mean_correction) _(linalg_vector_norm) _(norm_ScalarOpt_dim) _(nansum) _(median) _(median_dim) \
   _(count_nonzero) _(count_nonzero_dim_IntList) _(equal) _(trace) _(mm) _(bmm) _(addmm) _(addmv) _(addr) _(addbmm) \
-  _(baddbmm) _(dot) _(vdot) _(mv) _(_addmm_activation) _(linalg_cross) _(cat) _(stack) _(index_Tensor) \
+  _(baddbmm) _(dot) _(vdot) _(mv) _(linalg_cross) _(cat) _(stack) _(index_Tensor) \
   _(index_select) _(index_add) _(index_copy) _(gather) _(scatter_src) _(scatter_value) _(scatter_add) \
   _(scatter_reduce_two) _(masked_select) _(masked_fill_Scalar) _(masked_fill_Tensor) _(masked_scatter) _(nonzero) \
   _(take) _(flip) _(roll) _(repeat_interleave_Tensor) _(repeat) _(tril) _(triu) _(topk) _(sort) _(sort_stable) \
