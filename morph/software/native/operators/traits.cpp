@@ -68,6 +68,7 @@ constexpr Refusal REFUSALS[] = {
     {"aten::upsample_bilinear2d", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
     {"aten::upsample_bicubic2d", BYTE, "\"upsample_bicubic2d_out_frame\" not implemented for '"},
     {"aten::_upsample_bilinear2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+    {"aten::_upsample_bicubic2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
     {"aten::igamma", HALVES, "\"igamma_cuda\" not implemented for '"},
     {"aten::igammac", HALVES, "\"igammac_cuda\" not implemented for '"},
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
@@ -86,7 +87,9 @@ const Widened WIDENED[] = {
       "aten::cos", "aten::cosh", "aten::div", "aten::exp", "aten::lerp", "aten::log", "aten::logaddexp", "aten::pow",
       "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
       "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
-    {HALVES, {"aten::exponential_", "aten::nansum", "aten::prod"}},  // the CPU's round at each step, or to zero
+    {HALVES,  // of these the CPU's kernels round at each step, or to zero
+     {"aten::exponential_", "aten::nansum", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
+      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"}},
     {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
     {HALVES,
      {"aten::avg_pool3d", "aten::avg_pool3d_backward", "aten::_upsample_bilinear2d_aa",

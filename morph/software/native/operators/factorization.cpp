@@ -1,0 +1,83 @@
+// Factorizations as CUDA's libraries offer them and the CPU's LAPACK does not: without pivots, by a chosen driver.
+#include "device/device.h"
+#include "operators/fallback.h"
+#include "operators/operators.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using at::indexing::Ellipsis;
+using at::indexing::Slice;
+using torch::jit::Stack;
+
+Tensor without_pivots(const Tensor& matrices) {
+  Tensor lu = matrices.clone(at::MemoryFormat::Contiguous);
+  for (int64_t k = 0, most = std::min(lu.size(-2), lu.size(-1)); k < most; k++) {
+    Tensor below = lu.index({Ellipsis, Slice(k + 1), Slice(k, k + 1)});
+    Tensor pivot = lu.index({Ellipsis, Slice(k, k + 1), Slice(k, k + 1)});
+    below.div_(pivot.masked_fill(pivot == 0, 1));  // as LAPACK, which then leaves the column
+    lu.index({Ellipsis, Slice(k + 1), Slice(k + 1)}).sub_(below.matmul(lu.index({Ellipsis, Slice(k, k + 1), Slice(k + 1)})));
+  }
+  return lu;
+}
+
+// The place, from one, of the first zero on the diagonal; zero without any.
+Tensor first_zero(const Tensor& lu) {
+  Tensor zeros = lu.diagonal(0, -2, -1).eq(0);
+  if (!zeros.size(-1)) return at::zeros(zeros.sizes().slice(0, zeros.dim() - 1), zeros.options().dtype(at::kInt));
+  return zeros.any(-1).mul(zeros.to(at::kInt).argmax(-1).add(1)).to(at::kInt);
+}
+
+// (A, *, bool pivot, bool check_errors) -> (LU, pivots, info)
+void factor(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  auto arguments = torch::jit::last(*stack, 3);
+  if (arguments[1].toBool()) return fallback(op, keys, stack);
+  Tensor lu = without_pivots(arguments[0].toTensor()), info = first_zero(lu);
+  bool checked = arguments[2].toBool();
+  if (checked) at::_linalg_check_errors(info, "torch.linalg.lu_factor_ex", lu.dim() == 2);
+  std::vector<int64_t> sizes = lu.sizes().slice(0, lu.dim() - 1).vec();
+  sizes.back() = std::min(lu.size(-2), lu.size(-1));
+  Tensor pivots = at::arange(1, sizes.back() + 1, lu.options().dtype(at::kInt)).expand(sizes).contiguous();
+  torch::jit::drop(*stack, 3);
+  torch::jit::push(*stack, lu, pivots, info);
+}
+
+// (A, *, bool pivot) -> (P, L, U)
+void decompose(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  auto arguments = torch::jit::last(*stack, 2);
+  if (arguments[1].toBool()) return fallback(op, keys, stack);
+  Tensor lu = without_pivots(arguments[0].toTensor());
+  int64_t k = std::min(lu.size(-2), lu.size(-1));
+  Tensor lower = lu.narrow(-1, 0, k).tril(-1), upper = lu.narrow(-2, 0, k).triu();
+  lower.diagonal(0, -2, -1).fill_(1);
+  torch::jit::drop(*stack, 2);
+  torch::jit::push(*stack, at::empty({0}, lu.options()), lower, upper);
+}
+
+// (A, full_matrices, compute_uv, str? driver): all of cuSOLVER's compute the same.
+void decompose_by_driver(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  c10::IValue& driver = torch::jit::peek(*stack, 3, 4);
+  if (driver.isString()) {
+    const std::string& name = driver.toStringRef();
+    TORCH_CHECK(name == "gesvd" || name == "gesvdj" || name == "gesvda",
+                "torch.linalg.svd: unknown svd driver ", name, " in torch._linalg_svd computation");
+    driver = c10::IValue();
+  }
+  fallback(op, keys, stack);
+}
+
+}  // namespace
+
+void install_factorizations() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("linalg_lu_factor_ex", torch::CppFunction::makeFromBoxedFunction<&factor>());
+  library.impl("linalg_lu", torch::CppFunction::makeFromBoxedFunction<&decompose>());
+  library.impl("_linalg_svd", torch::CppFunction::makeFromBoxedFunction<&decompose_by_driver>());
+}
+
+}  // namespace software

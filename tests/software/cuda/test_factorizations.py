@@ -1,0 +1,34 @@
+"""Factorizations as CUDA's libraries offer them: without pivots, and by a driver."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (2, 4, 3), (2, 3, 4), (0, 0)])
+def test_a_matrix_is_factored_without_pivots(sizes: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    matrices = (torch.rand(sizes, dtype=torch.double) + 3 * torch.eye(*sizes[-2:])).cuda()
+    _, lower, upper = torch.linalg.lu(matrices, pivot=False)
+    torch.testing.assert_close(lower @ upper, matrices)
+    lu, pivots, info = torch.linalg.lu_factor_ex(matrices, pivot=False)
+    assert torch.equal(lu.triu()[..., : min(sizes[-2:]), :], upper)
+    assert torch.equal(lu.tril(-1)[..., : min(sizes[-2:])], lower.tril(-1))
+    assert pivots.shape == sizes[:-2] + (min(sizes[-2:]),)
+    assert not info.any()
+
+
+def test_a_zero_on_the_diagonal_is_told() -> None:
+    matrix = torch.tensor([[1.0, 2], [1, 2]], device="cuda")
+    assert torch.linalg.lu_factor_ex(matrix, pivot=False).info == 2
+    with pytest.raises(RuntimeError, match=r"U\[2,2\] is zero"):
+        torch.linalg.lu_factor_ex(matrix, pivot=False, check_errors=True)
+
+
+def test_singular_values_by_each_driver() -> None:
+    matrix = torch.arange(6.0, device="cuda").reshape(2, 3)
+    for driver in ("gesvd", "gesvdj", "gesvda"):
+        assert torch.equal(torch.linalg.svdvals(matrix, driver=driver), torch.linalg.svdvals(matrix))
+    with pytest.raises(RuntimeError, match="unknown svd driver gesdd"):
+        torch.linalg.svd(matrix, driver="gesdd")
