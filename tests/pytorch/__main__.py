@@ -24,6 +24,8 @@ def main() -> int:
     on_cpu = Judge(options.tree, options.results, "cpu", options.processes, options.limit)
     faults = 0
     for file in options.files:
+        if options.again:
+            on_device.forget_failures(file)
         results = [] if options.only_record else on_device.run(file)
         if failed := [sibling(result.id) for result in results if result.outcome == "failed"]:
             on_cpu.run(file, failed)
@@ -44,6 +46,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--processes", type=int, default=2, help="workers at a time")
     parser.add_argument("--limit", type=int, default=60, help="seconds for each test")
+    parser.add_argument("--again", action="store_true", help="run what failed before again")
     parser.add_argument("--record", action="store_true", help="write docs/evidence/pytorch.json")
     parser.add_argument("--only-record", action="store_true", help="run nothing, and record what is there")
     options = parser.parse_args()

@@ -67,6 +67,12 @@ class Judge:
         lines: Iterable[str] = path.read_text().splitlines() if path.exists() else ()
         return list({result.id: result for result in (Result(**json.loads(line)) for line in lines)}.values())
 
+    def forget_failures(self, file: str) -> None:
+        """Drop the results of tests that failed, so that they run again."""
+        kept = [result for result in self.results(file) if result.outcome != "failed"]
+        lines = [json.dumps(dataclasses.asdict(result)) + "\n" for result in kept]
+        self._path(file, "jsonl").write_text("".join(lines))
+
     def _collected(self, file: str) -> list[str]:
         ids = self._path(file, "ids")
         if not ids.exists():
