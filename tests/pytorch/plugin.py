@@ -63,7 +63,7 @@ class Recorder:
             self.failed.setdefault(name, _last_line(report))
         elif report.skipped:
             self.skipped[name] = "" if hasattr(report, "wasxfail") else str(report.longrepr)[-200:]
-        if report.when == "teardown" or report.when == "???":  # xdist's word for a test whose worker ended
+        if report.when not in ("setup", "call"):  # the teardown, or the end of a worker that crashed
             self._write(name)
 
     def _write(self, name: str) -> None:
