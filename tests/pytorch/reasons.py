@@ -19,6 +19,7 @@ class Rule:
     """A reason for the tests whose file and id, or whose message, fit a pattern."""
 
     reason: str
+    why: str
     id: str = ""
     message: str = ""
 
