@@ -1,6 +1,7 @@
 // See clock.h.
 #include "device/clock.h"
 
+#include "device/assertions.h"
 #include "device/errors.h"
 
 #include <array>
@@ -60,15 +61,19 @@ Clock::time_point idle_at(Stream stream) {
 
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
-bool is_watched() { return captured || mode != Waits::kAllowed || anything_sleeps(); }
+bool is_watched() {
+  return captured || mode != Waits::kAllowed || anything_sleeps() || context_lost.load(std::memory_order_relaxed);
+}
 
 void wait_for(Stream stream) {
+  refuse_if_lost();
   if (!is_watched()) return;
   note_wait();
   wait_until(idle_at(stream));
 }
 
 void wait_for_device(DeviceIndex index) {
+  refuse_if_lost();
   refuse_in_capture();
   if (!anything_sleeps()) return;
   Clock::time_point until{};
@@ -98,7 +103,10 @@ void refuse_in_capture() {
 bool is_capturing() { return captured.has_value(); }
 bool is_capturing(Stream stream) { return captured && *captured == stream; }
 
-void open_context(DeviceIndex index) { contexts.at(size_t(index)) = true; }
+void open_context(DeviceIndex index) {
+  refuse_if_lost();
+  contexts.at(size_t(index)) = true;
+}
 bool has_context(DeviceIndex index) { return contexts.at(size_t(checked(index))); }
 
 }  // namespace software

@@ -93,8 +93,8 @@ std::string error_text(int32_t code) {
   return found == codes().end() ? "unrecognized error code" : found->second.text;
 }
 
-void refuse(int32_t code) {
-  std::string text = settings().title + " error: " + error_text(code) + help(code) + advice() +
+void refuse(int32_t code, const std::string& detail) {
+  std::string text = settings().title + " error: " + error_text(code) + (detail.empty() ? "" : "\n" + detail) + help(code) + advice() +
                      "\nDevice-side assertion tracking was not enabled by user.";
   throw_with<c10::AcceleratorError>(code, std::move(text));
 }

@@ -15,6 +15,7 @@ enum : int32_t {
   kInvalidDevice = 101,
   kInvalidHandle = 400,
   kNotReady = 600,
+  kAssert = 710,
   kAlreadyRegistered = 712,
   kNotRegistered = 713,
   kCaptureUnsupported = 900,
@@ -22,7 +23,7 @@ enum : int32_t {
 };
 
 std::string error_text(int32_t code);              // "invalid device ordinal"
-[[noreturn]] void refuse(int32_t code);            // as torch.AcceleratorError
+[[noreturn]] void refuse(int32_t code, const std::string& detail = "");  // as torch.AcceleratorError
 std::string readable_size(size_t bytes);           // "1.50 GiB"
 
 struct MemoryFigures { int device; size_t wanted, total, free, limit, reserved, allocated; };

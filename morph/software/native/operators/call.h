@@ -1,6 +1,7 @@
 // One call of an operator: device tensors are viewed as CPU tensors, and the CPU's results become device tensors.
 #pragma once
 
+#include "device/assertions.h"
 #include "device/device.h"
 #include "memory/memory.h"
 #include "operators/traits.h"
@@ -37,6 +38,16 @@ class Call {
     if (noted_ != at::ScalarType::Undefined) refuse_noted();
     if (traits_.waits) wait();
   }
+  // Calls the CPU's kernel, whose complaint about a value is an assertion of CUDA's.
+  template <class Function>
+  auto asserting(Function function) const -> decltype(function()) {
+    try {
+      return function();
+    } catch (const std::exception& error) {
+      if (traits_.asserts) assert_on_device(error);
+      throw;
+    }
+  }
   c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
 
   // The tensor must live as long as the call.
@@ -56,6 +67,7 @@ class Call {
   };
 
   void choose(c10::Device wanted) {
+    refuse_if_lost();
     if (device_.index() >= 0 && device_ != wanted && !traits_.takes_host_tensors) mixed(wanted);
     device_ = wanted;
   }

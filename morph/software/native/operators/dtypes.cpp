@@ -5,9 +5,12 @@
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/sum.h>
 #include <torch/library.h>
+
+#include <cmath>
 
 namespace software {
 namespace {
@@ -48,6 +51,14 @@ Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std
   return real(self, dim, keepdim, dtype);
 }
 
+// CUDA's numbers are never zero: the least is half the spacing at one, as a float32.
+Tensor& exponential(Tensor& self, double rate, std::optional<at::Generator> generator) {
+  static Unboxed<at::_ops::exponential_::schema> plain("aten::exponential_", &at::_ops::exponential_::redispatch);
+  if (self.scalar_type() != at::kHalf && self.scalar_type() != at::kBFloat16) return plain(self, rate, generator);
+  Tensor wide = at::empty(self.sizes(), self.options().dtype(at::kFloat));
+  return self.copy_(plain(wide, rate, generator).clamp_min_(std::ldexp(1.0, -24) / rate));
+}
+
 }  // namespace
 
 void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
@@ -77,6 +88,7 @@ void install_dtypes() {
   fallback->fallback(torch::CppFunction::makeFromBoxedFunction<&widened>());
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("nansum", &nansum);
+  library.impl("exponential_", &exponential);
 }
 
 }  // namespace software

@@ -91,8 +91,10 @@ void seed(Call& call, const c10::OperatorHandle& op, IValue* values, std::option
 
 void run(Call& call, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   Running running(call);
-  if (call.sparse()) op.callBoxed(stack);  // one of the CPU's sparse keys
-  else op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  call.asserting([&] {
+    if (call.sparse()) op.callBoxed(stack);  // one of the CPU's sparse keys
+    else op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  });
 }
 
 // Moved out of the stack, so that this is their only owner.

@@ -74,6 +74,15 @@ constexpr Refusal REFUSALS[] = {
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
 };
 
+constexpr const char* ASSERTING[] = {
+    "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
+    "aten::_unsafe_index_put", "aten::index_select", "aten::index_add", "aten::index_add_", "aten::index_copy",
+    "aten::index_copy_", "aten::index_fill", "aten::index_fill_", "aten::index_reduce", "aten::index_reduce_",
+    "aten::gather", "aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_",
+    "aten::scatter_reduce", "aten::scatter_reduce_", "aten::take", "aten::put_", "aten::embedding",
+    "aten::embedding_dense_backward", "aten::_embedding_bag", "aten::_embedding_bag_forward_only",
+    "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::binary_cross_entropy", "aten::multinomial"};
+
 struct Widened {
   uint64_t types;
   std::initializer_list<const char*> names;
@@ -87,8 +96,8 @@ const Widened WIDENED[] = {
       "aten::cos", "aten::cosh", "aten::div", "aten::exp", "aten::lerp", "aten::log", "aten::logaddexp", "aten::pow",
       "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
       "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
-    {HALVES,  // of these the CPU's kernels round at each step, or to zero
-     {"aten::exponential_", "aten::nansum", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
+    {HALVES,  // of these the CPU's kernels round at each step
+     {"aten::nansum", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
       "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"}},
     {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
     {HALVES,
@@ -147,6 +156,7 @@ Table* made() {
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
   for (const char* name : WAITING) (*table)[name].waits = true;
   if (settings().type != c10::DeviceType::CUDA) return table;
+  for (const char* name : ASSERTING) (*table)[name].asserts = true;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
   for (const Widened& each : WIDENED)
     for (const char* name : each.names) (*table)[name].widened |= each.types;

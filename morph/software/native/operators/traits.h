@@ -9,6 +9,7 @@ struct Traits {
   bool takes_host_tensors = false;  // beside device tensors, as on real devices: indices and lengths
   bool is_missing = false;          // CUDA has no such operator
   bool waits = false;               // the host reads what the device computed, a result's size for instance
+  bool asserts = false;             // its kernel asserts that values are in range
   uint64_t widened = 0;             // the types that CUDA computes and the CPU's kernel does not: dtypes.cpp
   uint64_t refused = 0;             // the types that CUDA does not compute, a bit for each
   const char *words = "", *end = "";  // of CUDA's error, around the type

@@ -91,7 +91,7 @@ template <class Function, class... Arguments>
 auto computed_on_host(Call& call, Function function, Arguments&... arguments) {
   auto run = [&] {
     Running running(call);
-    return function(to_host(call, arguments)...);
+    return call.asserting([&] { return function(to_host(call, arguments)...); });
   };
   (consider(call, arguments), ...);
   call.considered();

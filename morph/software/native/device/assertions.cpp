@@ -1,0 +1,43 @@
+// See assertions.h.
+#include "device/assertions.h"
+
+#include "device/errors.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace software {
+namespace {
+
+// The words of the CPU's kernels; a dimension out of range is an error of the call, on CUDA too.
+constexpr const char* OF_VALUES[] = {"is out of bounds", "index out of range in self", "tried to access index",
+                                     "elements of input should be between 0 and 1", "probability tensor contains"};
+
+bool is_on() {
+  const char* wanted = std::getenv("MORPH_DEVICE_ASSERTS");
+  return !wanted || std::strcmp(wanted, "0") != 0;
+}
+
+std::string& first_words() {
+  static auto* words = new std::string;
+  return *words;
+}
+
+}  // namespace
+
+std::atomic<bool> context_lost{false};
+
+void refuse_lost_context() { refuse(kAssert, first_words()); }
+
+void assert_on_device(const std::exception& error) {
+  auto* known = dynamic_cast<const c10::Error*>(&error);
+  const std::string words = known ? known->what_without_backtrace() : error.what();
+  for (const char* each : OF_VALUES) {
+    if (words.find(each) == std::string::npos || !is_on()) continue;
+    if (!context_lost.exchange(true)) first_words() = words;
+    refuse_lost_context();
+  }
+}
+
+}  // namespace software

@@ -1,0 +1,19 @@
+// Assertions in kernels: on CUDA an index out of range ends the context, and every later call fails.
+#pragma once
+
+#include <atomic>
+#include <exception>
+
+namespace software {
+
+extern std::atomic<bool> context_lost;
+[[noreturn]] void refuse_lost_context();
+inline void refuse_if_lost() {
+  if (context_lost.load(std::memory_order_relaxed)) [[unlikely]] refuse_lost_context();
+}
+
+// Raises CUDA's error in place of one that a kernel of the CPU raised for a value on the device; returns for others, and
+// with MORPH_DEVICE_ASSERTS=0.
+void assert_on_device(const std::exception& error);
+
+}  // namespace software

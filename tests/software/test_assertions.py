@@ -1,0 +1,42 @@
+"""Assertions in kernels: what is out of range ends the context, as on CUDA."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import origin
+from tests.platforms import Platform
+
+PROGRAM = """
+import torch
+import torch.nn.functional as F
+x, beyond = torch.rand(3, device="cuda"), torch.tensor([7], device="cuda")
+met = {
+    "index": lambda: x[beyond],
+    "embedding": lambda: F.embedding(beyond, x[:, None]),
+    "class": lambda: F.cross_entropy(x[None], beyond),
+    "scatter": lambda: x.scatter_(0, beyond, 1.0),
+    "probability": lambda: F.binary_cross_entropy(x + 2, x),
+}["WHICH"]
+for call in (met, lambda: x + 1, torch.cuda.synchronize, x.tolist, lambda: torch.ones(3).cuda()):
+    try:
+        call()
+        print("went on")
+    except Exception as error:
+        print(type(error).__name__, *str(error).splitlines()[:2])
+"""
+TRIGGERED = "AcceleratorError CUDA error: device-side assert triggered"
+WORDS = {
+    "index": "index 7 is out of bounds for dimension 0 with size 3",
+    "embedding": "index out of range in self",
+    "class": "Target 7 is out of bounds.",
+    "scatter": "index 7 is out of bounds for dimension 0 with size 3",
+    "probability": "all elements of input should be between 0 and 1",
+}
+
+
+@pytest.mark.parametrize("machine", ["cpu"], indirect=True)
+@pytest.mark.parametrize("which", WORDS)
+def test_what_is_out_of_range_ends_the_context(machine: Platform, which: str) -> None:
+    done = origin.run(machine, PROGRAM.replace("WHICH", which), morph=True)
+    assert done.stdout.splitlines() == [f"{TRIGGERED} {WORDS[which]}"] * 5
