@@ -166,12 +166,17 @@ void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
 
 // CUDA has other kernels for sparse tensors.
 void Call::note(const Tensor& tensor) {
-  if (tensor.layout() == c10::kStrided) noted_ = tensor.scalar_type();
+  if (tensor.layout() != c10::kStrided) return;
+  mixed_types_ |= seen_ != at::ScalarType::Undefined && seen_ != tensor.scalar_type();
+  seen_ = tensor.scalar_type();
+  if (!traits_.watches(seen_)) return;
+  noted_ = seen_;
   empty_ |= tensor.numel() == 0;
 }
 
 void Call::refuse_noted() const {
-  bool starts = !empty_;  // a kernel, which asks for the type; the alert comes before
+  // CUDA's kernels ask for the type when they start, after the alert and after they compare their arguments' types.
+  bool starts = !empty_ && !mixed_types_;
   if (traits_.is_unordered(noted_)) at::globalContext().alertNotDeterministic(traits_.kernel);
   TORCH_CHECK_NOT_IMPLEMENTED(!starts || !traits_.refuses(noted_), traits_.words, toString(noted_), traits_.end);
 }

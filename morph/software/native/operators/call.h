@@ -27,7 +27,7 @@ class Call {
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
     if (!on_device(tensor)) return;
-    if (traits_.watches(tensor.scalar_type())) note(tensor);
+    if (traits_.watches()) note(tensor);
     choose(tensor.device());
   }
   void consider(c10::Device wanted) {
@@ -86,8 +86,8 @@ class Call {
   const char* name_;
   const Traits& traits_;
   const bool reads_;
-  bool sparse_ = false, empty_ = false;
-  at::ScalarType noted_ = at::ScalarType::Undefined;
+  bool sparse_ = false, empty_ = false, mixed_types_ = false;
+  at::ScalarType noted_ = at::ScalarType::Undefined, seen_ = at::ScalarType::Undefined;
   c10::Device device_{settings().type, -1};
   c10::SmallVector<Pair, 4> pairs_;
 };

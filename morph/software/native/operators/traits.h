@@ -16,6 +16,7 @@ struct Traits {
   uint64_t unordered = 0;             // the types of which CUDA has no deterministic kernel
   const char* kernel = "";            // the name of that kernel
 
+  bool watches() const { return refused | unordered; }
   bool watches(c10::ScalarType type) const { return (refused | unordered) >> int(type) & 1; }
   bool refuses(c10::ScalarType type) const { return refused >> int(type) & 1; }
   bool widens(c10::ScalarType type) const { return widened >> int(type) & 1; }
