@@ -1,0 +1,62 @@
+"""The judge of PyTorch's own tests, on a tree of one file: every outcome, and every reason, is told."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+import torch.testing._internal
+
+from tests.pytorch import record
+from tests.pytorch.reasons import sibling
+from tests.pytorch.running import Judge
+
+FILE = """
+import os
+import torch
+from torch.testing._internal.common_device_type import instantiate_device_type_tests
+from torch.testing._internal.common_utils import TestCase, run_tests
+
+class TestOne(TestCase):
+    def test_passes(self, device):
+        self.assertEqual(torch.ones(2, device=device).sum().item(), 2)
+
+    def test_is_skipped(self, device):
+        self.skipTest("for a reason")
+
+    def test_fails_everywhere(self, device):
+        self.assertEqual(1, 2)
+
+    def test_fails_on_cuda(self, device):
+        self.assertEqual(torch.ones(2, device=device).device.type, "cpu")
+
+    def test_has_no_kernel(self, device):
+        if device != "cpu":
+            raise NotImplementedError("\\"sum\\" not implemented for 'Half'")
+
+    def test_ends_its_process(self, device):
+        if device != "cpu":
+            os._exit(1)
+
+instantiate_device_type_tests(TestOne, globals())
+"""
+
+
+@pytest.mark.long
+def test_outcomes_and_reasons(tmp_path: pathlib.Path) -> None:
+    tree, results = tmp_path / "tree", tmp_path / "results"
+    (tree / "test").mkdir(parents=True)
+    (tree / "test" / "test_one.py").write_text(FILE)
+    (tree / "torch" / "testing").mkdir(parents=True)
+    (tree / "torch" / "testing" / "_internal").symlink_to(torch.testing._internal.__path__[0])
+    on_device = Judge(tree, results, processes=1).run("test_one.py")
+    failed = [sibling(result.id) for result in on_device if result.outcome == "failed"]
+    on_cpu = Judge(tree, results, "cpu", processes=1).run("test_one.py", failed)
+    found = record.outcome("test_one.py", on_device, on_cpu)
+    assert (found.passed, found.skipped) == (1, 1)
+    assert found.failed == {
+        "version": ["TestOneCUDA::test_fails_everywhere_cuda"],
+        "kernel": ["TestOneCUDA::test_has_no_kernel_cuda"],
+        "morph": ["TestOneCUDA::test_ends_its_process_cuda", "TestOneCUDA::test_fails_on_cuda_cuda"],
+    }
+    assert sorted(Judge(tree, results).run("test_one.py"), key=str) == sorted(on_device, key=str)
