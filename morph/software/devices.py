@@ -40,7 +40,7 @@ def set_device(device: AnyDevice) -> None:
 
 def synchronize(device: AnyDevice = None) -> None:
     """Wait until the work of a device is done, collectives included."""
-    torch.accelerator.synchronize(_get_device_index(device, optional=True))
+    started().native.synchronize(_get_device_index(device, optional=True))
     distributed.settle()
 
 

@@ -22,6 +22,8 @@ from morph.base.journal import Journal
 
 Contents = dict[str, dict[str, Any]]
 _OF_THE_IMPORT = ("__spec__", "__loader__")
+# Registries that `import torch` may have filled already: TORCH_CUDA_SANITIZER=1 does.
+_KEPT = ("_gpu_trace", "_sanitizer")
 
 
 class Reexecuted:
@@ -82,7 +84,11 @@ class Reexecuted:
 
     def _loaded(self) -> dict[str, ModuleType]:
         inside = f"{self._name}."
-        return {name: module for name, module in sys.modules.items() if f"{name}.".startswith(inside)}
+        return {
+            name: module
+            for name, module in sys.modules.items()
+            if f"{name}.".startswith(inside) and name.rpartition(".")[2] not in _KEPT
+        }
 
 
 def _contents(modules: Mapping[str, ModuleType]) -> Contents:

@@ -3,6 +3,7 @@
 
 #include "device/assertions.h"
 #include "device/errors.h"
+#include "device/trace.h"
 
 #include <array>
 #include <atomic>
@@ -62,11 +63,13 @@ Clock::time_point idle_at(Stream stream) {
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
-  return captured || mode != Waits::kAllowed || anything_sleeps() || context_lost.load(std::memory_order_relaxed);
+  return captured || mode != Waits::kAllowed || anything_sleeps() || is_traced() ||
+         context_lost.load(std::memory_order_relaxed);
 }
 
 void wait_for(Stream stream) {
   refuse_if_lost();
+  trace(&Table::trace_gpu_stream_synchronization, stream.id());
   if (!is_watched()) return;
   note_wait();
   wait_until(idle_at(stream));
@@ -75,6 +78,7 @@ void wait_for(Stream stream) {
 void wait_for_device(DeviceIndex index) {
   refuse_if_lost();
   refuse_in_capture();
+  trace(&Table::trace_gpu_device_synchronization);
   if (!anything_sleeps()) return;
   Clock::time_point until{};
   {

@@ -1,6 +1,7 @@
 // Device guard, streams and events.
 #include "device/clock.h"
 #include "device/errors.h"
+#include "device/trace.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -73,8 +74,10 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   Stream getNewStream(Device of, int priority) const override {
     c10::StreamId level = level_of(priority);
     DeviceIndex index = checked(of.index());
-    c10::StreamId turn = given[size_t(index)][size_t(level)]++ % kStreams;
-    return stream(device(index), kFirst + level * kStreams + turn);
+    uint32_t before = given[size_t(index)][size_t(level)]++;
+    c10::StreamId id = kFirst + level * kStreams + before % kStreams;
+    if (before < kStreams) trace(&Table::trace_gpu_stream_creation, id);
+    return stream(device(index), id);
   }
   Stream exchangeStream(Stream wanted) const override {
     Stream previous = getStream(wanted.device());
@@ -85,19 +88,28 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
 
   void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
-    if (!*event) *event = new Event;
     open_context(which.device_index());
+    if (!*event) {
+      *event = new Event;
+      trace(&Table::trace_gpu_event_creation, *event);
+    }
+    trace(&Table::trace_gpu_event_record, *event, which.id());
     static_cast<Event*>(*event)->time = std::max(Clock::now(), idle_at(which));
   }
   void block(void* event, const Stream& which) const override {
+    if (event) trace(&Table::trace_gpu_event_wait, event, which.id());
     if (!is_past(time_of(event))) sleep_until(which, time_of(event));
   }
   bool queryEvent(void* event) const override { return is_past(time_of(event)); }
   void synchronizeEvent(void* event) const override {
     refuse_in_capture();
+    if (event) trace(&Table::trace_gpu_event_synchronization, event);
     wait_until(time_of(event));
   }
-  void destroyEvent(void* event, const DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }
+  void destroyEvent(void* event, const DeviceIndex) const noexcept override {
+    if (event) trace(&Table::trace_gpu_event_deletion, event);
+    delete static_cast<Event*>(event);
+  }
   double elapsedTime(void* from, void* to, const DeviceIndex) const override { return elapsed_time(from, to); }
   void recordDataPtrOnStream(const c10::DataPtr& data, const Stream& which) const override {
     allocator()->recordStream(data, which);

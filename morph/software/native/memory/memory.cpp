@@ -2,6 +2,7 @@
 #include "memory/addresses.h"
 #include "memory/arena.h"
 #include "memory/checkpoints.h"
+#include "device/trace.h"
 #include "device/clock.h"
 #include "memory/memory.h"
 
@@ -36,6 +37,7 @@ void* take(DeviceIndex index, size_t bytes) {
   try {
     Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
     if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
+    trace(&Table::trace_gpu_memory_allocation, block->start);
     return block->start;
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
@@ -93,6 +95,7 @@ struct RedirectedHostAllocator final : c10::Allocator {
 
 void free_device_memory(void* pointer) {
   if (!pointer || keep_while_used(pointer)) return;
+  trace(&Table::trace_gpu_memory_deallocation, pointer);
   Remembered with(false);
   Segment* segment = segment_of(pointer);
   TORCH_INTERNAL_ASSERT(segment, "not memory of the software device");

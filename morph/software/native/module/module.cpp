@@ -65,6 +65,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
     set_current_device(index_of(index));
     open_context(index_of(index));
   });
+  module.def("synchronize", [](int index) {
+    py::gil_scoped_release others;
+    open_context(index_of(index));
+    wait_for_device(index_of(index));
+  });
   module.def("device_count", [] { return int(settings().count); });
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
