@@ -99,6 +99,18 @@ def test_tiles_of_a_block():
     assert int(out[64]) == 32
 
 
+def test_lanes_that_come_together_by_their_labels():
+    labels, out = torch.arange(32) * 7 % 3, torch.zeros(96, device="cuda", dtype=torch.int32)
+    call("warps", "launch_labels", labels.int().cuda(), out)
+    lanes, label = range(32), labels.tolist()
+    stay = [lane for lane in lanes if lane % 5 != 4]
+    alike = {a: [b for b in stay if a // 16 == b // 16 and label[a] == label[b]] for a in stay}
+    near = {a: [b for b in alike[a] if a // 8 == b // 8] for a in stay}
+    groups = [[sum(alike.get(a, [])) for a in lanes]]
+    groups += [[100 * len(g[a]) + g[a].index(a) if a in g else 0 for a in lanes] for g in (alike, near)]
+    assert out.view(3, 32).tolist() == groups
+
+
 def test_scan_load_store_and_reduction_of_a_block():
     values = torch.arange(128, device="cuda", dtype=torch.int32) * 7 % 31
     out, total = torch.empty_like(values), torch.empty(1, device="cuda", dtype=torch.int32)

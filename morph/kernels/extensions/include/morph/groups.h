@@ -98,6 +98,12 @@ inline thread_block_tile<N, Parent> tiled_partition(const Parent&) { return {}; 
 
 using coalesced_group = LaneGroup;
 inline coalesced_group coalesced_threads() { return LaneGroup(__activemask()); }
+template <class G, class L>
+inline coalesced_group labeled_partition(const G& group, L label) {
+  static_assert(std::is_integral_v<L>, "lanes come together by an integer");
+  return LaneGroup(__match_any_sync(group.mask(), label));
+}
+template <class G> inline coalesced_group binary_partition(const G& group, bool label) { return labeled_partition(group, label); }
 
 template <class G> inline void sync(const G& group) { group.sync(); }
 template <class G> inline unsigned thread_rank(const G& group) { return unsigned(group.thread_rank()); }

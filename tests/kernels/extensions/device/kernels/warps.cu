@@ -62,9 +62,23 @@ __global__ void tiles(const int* in, int* out) {
   }
 }
 
+// Lanes that have left take no part; those that stay come together by their labels, and once more by a bit of their own.
+__global__ void labels(const int* in, int* out) {
+  int lane = threadIdx.x;
+  if (lane % 5 == 4) return;
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  auto equal = cg::labeled_partition(tile, in[lane]);
+  int sum = cg::reduce(equal, lane, cg::plus<int>());
+  cg::coalesced_group low = cg::binary_partition(equal, lane % 16 < 8);
+  out[lane] = sum;
+  out[32 + lane] = int(equal.size() * 100 + equal.thread_rank());
+  out[64 + lane] = int(low.size() * 100 + low.thread_rank());
+}
+
 extern "C" {
 void launch_block_sum(const float* in, float* out, int n) { block_sum<<<(n + 255) / 256, 256>>>(in, out, n); }
 void launch_shuffles(const int* in, int* out) { shuffles<<<1, 32>>>(in, out); }
 void launch_divergent(const int* in, int* out) { divergent<<<1, 32>>>(in, out); }
 void launch_tiles(const int* in, int* out) { tiles<<<1, 64>>>(in, out); }
+void launch_labels(const int* in, int* out) { labels<<<1, 32>>>(in, out); }
 }
