@@ -99,6 +99,14 @@ def test_tiles_of_a_block():
     assert int(out[64]) == 32
 
 
+def test_place_of_a_tile_among_those_of_its_parent():
+    out, i = integers(4, 96), torch.arange(96)
+    call("warps", "launch_places_of_tiles", out)
+    sums = i.view(24, 4).sum(1, keepdim=True).expand(24, 4).reshape(-1)
+    expected = torch.stack([i // 32 * 10 + 3, i % 32 // 8 * 10 + 4, i % 8 // 4 * 10 + 2, sums])
+    assert torch.equal(out.cpu().long(), expected)
+
+
 def test_lanes_that_come_together_by_their_labels():
     labels, out = torch.arange(32) * 7 % 3, torch.zeros(96, device="cuda", dtype=torch.int32)
     call("warps", "launch_labels", labels.int().cuda(), out)
