@@ -142,6 +142,20 @@ def test_sort_of_the_device():
     assert torch.equal(order.long(), indices)
 
 
+def test_scans_of_the_device_by_key():
+    keys, values, out = torch.arange(60) // 7 % 3, torch.arange(60) * 7 % 31, integers(5, 60)
+    call("collectives", "device_scans_by_key", keys.int().cuda(), values.int().cuda(), out, 60)
+    expected = torch.zeros(4, 60, dtype=torch.long)
+    for i in range(60):
+        new, far = i % 7 == 0, i == 0 or int(keys[i]) // 2 != int(keys[i - 1]) // 2
+        expected[0, i] = values[i] + (0 if new else expected[0, i - 1])
+        expected[1, i] = 0 if far else expected[1, i - 1] + values[i - 1]
+        expected[2, i] = values[i] if new else max(values[i], expected[2, i - 1])
+        expected[3, i] = 5 if new else max(values[i - 1], expected[3, i - 1])
+    assert torch.equal(out[:4].cpu().long(), expected)
+    assert torch.equal(out[4], out[0])
+
+
 def test_sum_of_the_device():
     values, out = cuda(300), torch.empty(1, device="cuda")
     call("collectives", "device_sum", values, out, 300)
