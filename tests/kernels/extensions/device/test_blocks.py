@@ -99,6 +99,26 @@ def test_tiles_of_a_block():
     assert int(out[64]) == 32
 
 
+def test_place_of_a_tile_among_those_of_its_parent():
+    out, i = integers(4, 96), torch.arange(96)
+    call("warps", "launch_places_of_tiles", out)
+    sums = i.view(24, 4).sum(1, keepdim=True).expand(24, 4).reshape(-1)
+    expected = torch.stack([i // 32 * 10 + 3, i % 32 // 8 * 10 + 4, i % 8 // 4 * 10 + 2, sums])
+    assert torch.equal(out.cpu().long(), expected)
+
+
+def test_lanes_that_come_together_by_their_labels():
+    labels, out = torch.arange(32) * 7 % 3, torch.zeros(96, device="cuda", dtype=torch.int32)
+    call("warps", "launch_labels", labels.int().cuda(), out)
+    lanes, label = range(32), labels.tolist()
+    stay = [lane for lane in lanes if lane % 5 != 4]
+    alike = {a: [b for b in stay if a // 16 == b // 16 and label[a] == label[b]] for a in stay}
+    near = {a: [b for b in alike[a] if a // 8 == b // 8] for a in stay}
+    groups = [[sum(alike.get(a, [])) for a in lanes]]
+    groups += [[100 * len(g[a]) + g[a].index(a) if a in g else 0 for a in lanes] for g in (alike, near)]
+    assert out.view(3, 32).tolist() == groups
+
+
 def test_scan_load_store_and_reduction_of_a_block():
     values = torch.arange(128, device="cuda", dtype=torch.int32) * 7 % 31
     out, total = torch.empty_like(values), torch.empty(1, device="cuda", dtype=torch.int32)
@@ -120,6 +140,20 @@ def test_sort_of_the_device():
     expected, indices = keys.sort(stable=True)
     assert torch.equal(sorted_keys, expected)
     assert torch.equal(order.long(), indices)
+
+
+def test_scans_of_the_device_by_key():
+    keys, values, out = torch.arange(60) // 7 % 3, torch.arange(60) * 7 % 31, integers(5, 60)
+    call("collectives", "device_scans_by_key", keys.int().cuda(), values.int().cuda(), out, 60)
+    expected = torch.zeros(4, 60, dtype=torch.long)
+    for i in range(60):
+        new, far = i % 7 == 0, i == 0 or int(keys[i]) // 2 != int(keys[i - 1]) // 2
+        expected[0, i] = values[i] + (0 if new else expected[0, i - 1])
+        expected[1, i] = 0 if far else expected[1, i - 1] + values[i - 1]
+        expected[2, i] = values[i] if new else max(values[i], expected[2, i - 1])
+        expected[3, i] = 5 if new else max(values[i - 1], expected[3, i - 1])
+    assert torch.equal(out[:4].cpu().long(), expected)
+    assert torch.equal(out[4], out[0])
 
 
 def test_sum_of_the_device():

@@ -91,6 +91,49 @@ struct DeviceScan {
   static cudaError_t ExclusiveSum(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t stream = nullptr, bool = false) {
     return ExclusiveScan(storage, bytes, in, out, Sum(), detail::ValueOf<I>(), n, stream);
   }
+
+  // A scan begins anew where a key differs from the one before it; the result may lie where the keys or the values do.
+  template <class K, class I, class O, class F, class N, class E = Equality>
+  static cudaError_t InclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, N n, E equal = E(),
+                                        cudaStream_t = nullptr) {
+    if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
+    auto last = detail::ValueOf<K>(keys[0]);
+    auto running = detail::ValueOf<I>(in[0]);
+    out[0] = running;
+    for (N i = 1; i < n; i++) {
+      auto key = detail::ValueOf<K>(keys[i]);
+      auto value = detail::ValueOf<I>(in[i]);
+      out[i] = running = equal(last, key) ? f(running, value) : value;
+      last = key;
+    }
+    return cudaSuccess;
+  }
+  template <class K, class I, class O, class F, class T, class N, class E = Equality>
+  static cudaError_t ExclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, T first, N n, E equal = E(),
+                                        cudaStream_t = nullptr) {
+    if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
+    auto last = detail::ValueOf<K>(keys[0]);
+    T running = first;
+    for (N i = 0; i < n; i++) {
+      auto key = detail::ValueOf<K>(keys[i]);
+      auto value = detail::ValueOf<I>(in[i]);
+      if (!equal(last, key)) running = first;
+      out[i] = running;
+      running = f(running, value);
+      last = key;
+    }
+    return cudaSuccess;
+  }
+  template <class K, class I, class O, class N, class E = Equality>
+  static cudaError_t InclusiveSumByKey(void* storage, size_t& bytes, K keys, I in, O out, N n, E equal = E(),
+                                       cudaStream_t stream = nullptr) {
+    return InclusiveScanByKey(storage, bytes, keys, in, out, Sum(), n, equal, stream);
+  }
+  template <class K, class I, class O, class N, class E = Equality>
+  static cudaError_t ExclusiveSumByKey(void* storage, size_t& bytes, K keys, I in, O out, N n, E equal = E(),
+                                       cudaStream_t stream = nullptr) {
+    return ExclusiveScanByKey(storage, bytes, keys, in, out, Sum(), detail::ValueOf<I>(), n, equal, stream);
+  }
 };
 
 struct DeviceReduce {

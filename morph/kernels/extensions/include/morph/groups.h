@@ -75,29 +75,41 @@ class LaneGroup {
   unsigned mask_;
 };
 
-template <unsigned N, class Parent = void>
+template <unsigned N, class Parent = void>  // without a parent it is of any
 class thread_block_tile : public LaneGroup {
   static_assert(N <= 32 && (N & (N - 1)) == 0, "a tile is a part of a warp");
 
  public:
-  thread_block_tile() : LaneGroup(tile_mask()) {}
+  thread_block_tile(unsigned place, unsigned tiles) : LaneGroup(tile_mask()), place_(place), tiles_(tiles) {}
+  template <class P, class = std::enable_if_t<std::is_void_v<Parent> && !std::is_void_v<P>>>
+  thread_block_tile(const thread_block_tile<N, P>& tile) : thread_block_tile(tile.meta_group_rank(), tile.meta_group_size()) {}
   static constexpr unsigned size() { return N; }
   static constexpr unsigned num_threads() { return N; }
   unsigned thread_rank() const { return thread_block::thread_rank() % N; }
-  unsigned meta_group_rank() const { return thread_block::thread_rank() / N; }
-  unsigned meta_group_size() const { return (thread_block::size() + N - 1) / N; }
+  unsigned meta_group_rank() const { return place_; }
+  unsigned meta_group_size() const { return tiles_; }
 
  private:
   static unsigned tile_mask() {
     unsigned lane = thread_block::thread_rank() % 32;
     return N == 32 ? morph_cuda::kAll : ((1u << N) - 1) << (lane / N * N);
   }
+
+  unsigned place_, tiles_;
 };
 template <unsigned N, class Parent>
-inline thread_block_tile<N, Parent> tiled_partition(const Parent&) { return {}; }
+inline thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
+  return {unsigned(parent.thread_rank()) / N, (unsigned(parent.size()) + N - 1) / N};
+}
 
 using coalesced_group = LaneGroup;
 inline coalesced_group coalesced_threads() { return LaneGroup(__activemask()); }
+template <class G, class L>
+inline coalesced_group labeled_partition(const G& group, L label) {
+  static_assert(std::is_integral_v<L>, "lanes come together by an integer");
+  return LaneGroup(__match_any_sync(group.mask(), label));
+}
+template <class G> inline coalesced_group binary_partition(const G& group, bool label) { return labeled_partition(group, label); }
 
 template <class G> inline void sync(const G& group) { group.sync(); }
 template <class G> inline unsigned thread_rank(const G& group) { return unsigned(group.thread_rank()); }

@@ -48,6 +48,22 @@ void device_sort(const float* keys, float* sorted, const int* values, int* sorte
   cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted, values, sorted_values, n);
   cudaFree(storage);
 }
+void device_scans_by_key(const int* keys, const int* in, int* out, int n) {
+  void* storage = nullptr;
+  size_t bytes = 0;
+  auto most = [] __host__ __device__(int a, int b) { return a < b ? b : a; };
+  auto near = [] __host__ __device__(int a, int b) { return a / 2 == b / 2; };
+  for (int turn = 0; turn < 2; turn++) {
+    cub::DeviceScan::InclusiveSumByKey(storage, bytes, keys, in, out, n);
+    cub::DeviceScan::ExclusiveSumByKey(storage, bytes, keys, in, out + n, n, near);
+    cub::DeviceScan::InclusiveScanByKey(storage, bytes, keys, in, out + 2 * n, most, n);
+    cub::DeviceScan::ExclusiveScanByKey(storage, bytes, keys, in, out + 3 * n, most, 5, n, cub::Equality(), cudaStream_t(0));
+    if (!storage) cudaMalloc(&storage, bytes);
+  }
+  cudaMemcpy(out + 4 * n, keys, n * sizeof(int), cudaMemcpyDefault);
+  cub::DeviceScan::InclusiveSumByKey(storage, bytes, out + 4 * n, in, out + 4 * n, n);
+  cudaFree(storage);
+}
 void device_sum(const float* in, float* out, int n) {
   void* storage = nullptr;
   size_t bytes = 0;

@@ -62,9 +62,37 @@ __global__ void tiles(const int* in, int* out) {
   }
 }
 
+// A tile knows its place among those of its parent, also where its type does not name the parent.
+__global__ void places_of_tiles(int* out) {
+  cg::thread_block block = cg::this_thread_block();
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  auto tile = cg::tiled_partition<8>(warp);
+  cg::thread_block_tile<4> any = cg::tiled_partition<4>(tile);
+  int i = block.thread_rank(), n = block.size();
+  out[i] = int(warp.meta_group_rank() * 10 + warp.meta_group_size());
+  out[n + i] = int(tile.meta_group_rank() * 10 + tile.meta_group_size());
+  out[2 * n + i] = int(any.meta_group_rank() * 10 + any.meta_group_size());
+  out[3 * n + i] = cg::reduce(any, i, cg::plus<int>());
+}
+
+// Lanes that have left take no part; those that stay come together by their labels, and once more by a bit of their own.
+__global__ void labels(const int* in, int* out) {
+  int lane = threadIdx.x;
+  if (lane % 5 == 4) return;
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  auto equal = cg::labeled_partition(tile, in[lane]);
+  int sum = cg::reduce(equal, lane, cg::plus<int>());
+  cg::coalesced_group low = cg::binary_partition(equal, lane % 16 < 8);
+  out[lane] = sum;
+  out[32 + lane] = int(equal.size() * 100 + equal.thread_rank());
+  out[64 + lane] = int(low.size() * 100 + low.thread_rank());
+}
+
 extern "C" {
 void launch_block_sum(const float* in, float* out, int n) { block_sum<<<(n + 255) / 256, 256>>>(in, out, n); }
 void launch_shuffles(const int* in, int* out) { shuffles<<<1, 32>>>(in, out); }
 void launch_divergent(const int* in, int* out) { divergent<<<1, 32>>>(in, out); }
 void launch_tiles(const int* in, int* out) { tiles<<<1, 64>>>(in, out); }
+void launch_places_of_tiles(int* out) { places_of_tiles<<<1, 96>>>(out); }
+void launch_labels(const int* in, int* out) { labels<<<1, 32>>>(in, out); }
 }
