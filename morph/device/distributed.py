@@ -32,7 +32,7 @@ def _serve_nccl(package: ModuleType, words: Words, journal: Journal) -> None:
     available = words.views.predicate(truth, lambda: package.is_backend_available(NCCL))
     journal.set_attribute(package, "is_nccl_available", available)
     group = _group_class(words.backend)
-    if group is not None and not hasattr(package, "ProcessGroupNCCL"):
+    if group is not None:  # a torch built for CUDA has its own, which makes no group on this device
         journal.set_attribute(package, "ProcessGroupNCCL", group)
 
 

@@ -27,7 +27,7 @@ _runs: dict[tuple[str, bool], tuple[dict[str, dict[str, str]], str]] = {}
 
 def samples(variable: Variable) -> list[str]:
     """Returns two values that a vendor's variable takes."""
-    if variable.settings:
+    if variable.name.endswith("_ALLOC_CONF"):  # which a torch built for CUDA reads, whatever the device
         return ["max_split_size_mb:64", "max_split_size_mb:128"]
     taken = [value for value in variable.values if variable.split(value)[0]] or ["1", "2"]
     return [taken[0], taken[-1]]

@@ -9,7 +9,7 @@ from tests.platforms import Platform
 
 STAND_IN = """
 import os, sys, torch
-torch.version.hip = "6.4.43482"
+torch.version.hip, torch.version.cuda = "6.4.43482", None
 torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 2
 sys.modules["torch_npu"] = None  # as where no vendor's package is installed

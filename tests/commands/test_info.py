@@ -100,8 +100,9 @@ def _survey(found: dict[str, Any]) -> Survey:
 @pytest.mark.platforms("cpu")
 def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
     shown, _, severity = terminal.run("doctor", environment={**platform.environment, **screens.BROKEN})
-    problems = screens.recorded("doctor").partition("\nproblems\n")[2]
-    assert (shown.partition("\nproblems\n")[2], severity) == (problems, Severity.WARNING)
+    problems = screens.steady(shown).partition("\nproblems\n")[2]
+    assert problems == screens.recorded("doctor").partition("\nproblems\n")[2]
+    assert severity == Severity.WARNING
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
 
 

@@ -135,7 +135,7 @@ assert (cuda.temperature.__module__, cuda.temperature.__name__) == ("torch.cuda"
 def test_a_stand_in_for_rocm_reads_from_amd_smi_or_names_what_to_install(platform: Platform) -> None:
     program = """
 import sys, torch
-torch.version.hip = "6.4.43482"
+torch.version.hip, torch.version.cuda = "6.4.43482", None
 torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 2
 torch.cuda.get_device_capability = lambda index: (9, 4)

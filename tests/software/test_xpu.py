@@ -19,7 +19,6 @@ from tests.platforms import Platform
 
 on_xpu = pytest.mark.parametrize("machine", ["simulated-xpu"], indirect=True)
 here = pytest.mark.usefixtures("vendor_worker")
-alone = pytest.mark.skipif(torch.version.cuda is not None, reason="only morph's seam makes way for XPU")
 SURFACE = "torch_xpu-2.13.0"
 
 
@@ -101,7 +100,6 @@ def test_quirks_of_torch_xpu() -> None:
 
 @on_xpu
 @here
-@alone
 def test_streams_and_events_have_sycls_handles() -> None:
     stream = xpu().Stream(priority=-7)
     assert (stream.priority, stream.priority_range()) == (-1, (1, -1))
@@ -132,7 +130,6 @@ def test_pools_keep_their_memory_apart() -> None:
 
 @on_xpu
 @here
-@alone
 def test_a_graph_runs_again_what_it_captured() -> None:
     graph, source = xpu().XPUGraph(keep_graph=True), torch.ones(2, device="xpu")
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):

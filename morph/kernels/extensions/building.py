@@ -50,10 +50,13 @@ def _own_first(torchs: Callable[..., list[str]], tools: Toolkit) -> Callable[...
 
 
 def _with_libraries(torchs: Callable[..., list[str]], tools: Toolkit) -> Callable[..., list[str]]:
+    """Put the toolkit's libraries before torch's: one that is built for CUDA has some of the same names."""
+
     def library_paths(device_type: str = "cpu", *args: Any, **kwargs: Any) -> list[str]:
         if device_type == "cuda":
             native.provide(tools.library())
-        return torchs(device_type, *args, **kwargs)
+        paths = torchs(device_type, *args, **kwargs)
+        return [str(tools.libraries), *paths] if device_type == "cuda" else paths
 
     return library_paths
 
@@ -62,6 +65,7 @@ def _with_ready_libraries(torchs: Callable[..., Any], tools: Toolkit) -> Callabl
     def _prepare_ldflags(extra_ldflags: list[str], with_cuda: bool, *args: Any, **kwargs: Any) -> Any:
         if with_cuda:
             native.provide(tools.library())
+            extra_ldflags = [f"-L{tools.libraries}", *extra_ldflags]
         return torchs(extra_ldflags, with_cuda, *args, **kwargs)
 
     return _prepare_ldflags

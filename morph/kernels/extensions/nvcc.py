@@ -75,8 +75,8 @@ def _build(options: Options, folder: pathlib.Path) -> int:
         objects.append(target)
     if options.step == "compile":
         return 0
-    libraries = ["-L" + str(_home() / "lib64"), "-lcudart"]
-    return _call([*_compiler(), *objects, *options.linker, *libraries, "-o", options.output or "a.out"])
+    own = "-L" + str(_home() / "lib64")  # before the folder of a torch that is built for CUDA
+    return _call([*_compiler(), own, *objects, *options.linker, "-lcudart", "-o", options.output or "a.out"])
 
 
 def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:

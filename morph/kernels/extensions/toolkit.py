@@ -50,7 +50,9 @@ class Toolkit:
         """Return its runtime, which all of its libraries are; it names itself by its path."""
         home = f"{{folder}}/{self.home.name}"
         place = pathlib.Path(self.home.name, self.libraries.name, LIBRARY)
-        links = (*compiling.links(), f"-Wl,-soname,{home}/{self.libraries.name}/{LIBRARY}")
+        # each name has a version: a torch built for CUDA has loaded NVIDIA's library, for all of the process
+        named = f"-Wl,--default-symver,-soname,{home}/{self.libraries.name}/{LIBRARY}"
+        links = (*compiling.links(), named)
         abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"
         includes = (f"{home}/include", *map(str, compiling.include_folders()))
         options = (*_FLAGS, abi, *(f"-I{each}" for each in includes))

@@ -41,7 +41,7 @@ def choice() -> dict[str, Any]:
     devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
     seam = {"seam": status.seam, "seam_problem": status.seam_problem}
     found = {"backend": status.backend, **seam, "devices": devices, "skipped": status.skipped}
-    return {**found, "libraries": native_parts.loaded()}
+    return {**found, "libraries": native_parts.loaded(), "torch": torch.__version__}
 
 
 def _native() -> dict[str, Any]:

@@ -83,6 +83,7 @@ class Activation:
         devices: The devices that ``torch.cuda`` would show.
         skipped: What the installed torch or vendor has no place for, each with the reason.
         libraries: morph's C++ parts that were loaded, each as its path.
+        torch: The version that torch gives itself, which tells its build; None if it was not loaded.
     """
 
     backend: str | None
@@ -92,6 +93,7 @@ class Activation:
     seam_problem: str | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
+    torch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
         morph=__version__,
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
-        torch=version_of("torch"),
+        torch=activation.torch or version_of("torch"),
         backends=backends,
         activation=activation,
         reason=_reason(activation),
@@ -225,6 +227,7 @@ def _activation(problem: str | None) -> Activation:
         seam_problem=found.get("seam_problem"),
         skipped=found.get("skipped") or {},
         libraries=tuple(found.get("libraries") or ()),
+        torch=found.get("torch"),
     )
 
 

@@ -27,6 +27,7 @@ def place(machine: Machine, journal: Journal) -> None:
     for name, value in torch_c.names(machine).items():
         journal.set_attribute(torch._C, name, value)
     journal.set_attribute(torch.version, "xpu", TOOLKIT)
+    journal.set_attribute(torch.cuda, "_is_compiled", lambda: False)  # torch refuses to be built for both
     _reexecuted.place(journal, sensors.attach)
     precision.attach(journal)
     collectives.register(journal)

@@ -157,7 +157,7 @@ assert before == (ctypes._dlopen, ctypes.CDLL, ctypes.CDLL.__getitem__, ctypes.u
 library.cudaGetErrorString.restype = ctypes.c_char_p
 print(library.cudaGetErrorString(1).decode())
 try:
-    ctypes.CDLL("libnccl.so.2")
+    ctypes.CDLL("libnvidia-ml.so.1")  # the driver's: a torch built for CUDA brings all others
 except OSError:
     print("undone")
 """

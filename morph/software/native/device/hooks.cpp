@@ -146,26 +146,25 @@ struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
   }
 };
 
-// torch creates the object at its first use, before this library is loaded, and keeps it. It has only a virtual
+// torch creates each object at its first use, before this library is loaded, and keeps it. It has only a virtual
 // table, which is replaced while the device is engaged.
 struct VirtualTable {
-  void* object = nullptr;
-  void* torchs = nullptr;
-  void* ours = nullptr;
+  void* object;
+  void* torchs;
+  void* ours;
 
-  void put(void* table) const {
-    if (object) std::memcpy(object, &table, sizeof table);
-  }
+  void put(void* table) const { std::memcpy(object, &table, sizeof table); }
 };
-VirtualTable exchanged;
+std::vector<VirtualTable> exchanged;
 
 template <typename Ours, typename Interface>
 void exchange(const Interface& torchs) {
   static_assert(sizeof(Ours) == sizeof(void*) && sizeof(Interface) == sizeof(void*));
   static const Ours ours;
-  exchanged.object = const_cast<Interface*>(&torchs);
-  std::memcpy(&exchanged.torchs, &torchs, sizeof(void*));
-  std::memcpy(&exchanged.ours, &ours, sizeof(void*));
+  VirtualTable& added = exchanged.emplace_back();
+  added.object = const_cast<Interface*>(&torchs);
+  std::memcpy(&added.torchs, &torchs, sizeof(void*));
+  std::memcpy(&added.ours, &ours, sizeof(void*));
 }
 
 }  // namespace
@@ -185,14 +184,22 @@ size_t generator_state(const at::Generator& generator) {
 
 void install_hooks() {
   switch (settings().type) {
-    case c10::DeviceType::XPU: exchange<XPUHooks>(at::detail::getXPUHooks()); break;
+    case c10::DeviceType::XPU:
+      exchange<XPUHooks>(at::detail::getXPUHooks());
+      // as in a torch built for Intel: one that is built for CUDA refuses to have both
+      exchange<at::CUDAHooksInterface>(at::detail::getCUDAHooks());
+      break;
     case c10::DeviceType::CUDA: exchange<CUDAHooks>(at::detail::getCUDAHooks()); break;
     default: at::RegisterPrivateUse1HooksInterface(new PrivateUse1Hooks);
   }
   engage_hooks();
 }
 
-void engage_hooks() { exchanged.put(exchanged.ours); }
-void disengage_hooks() { exchanged.put(exchanged.torchs); }
+void engage_hooks() {
+  for (const VirtualTable& each : exchanged) each.put(each.ours);
+}
+void disengage_hooks() {
+  for (const VirtualTable& each : exchanged) each.put(each.torchs);
+}
 
 }  // namespace software
