@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 import re
-import uuid
-from collections.abc import Sequence
 
 from morph.aliases.sensors import npu_smi
+from morph.aliases.sensors.listing import ListedDevice, Listing
 from morph.aliases.sensors.npu_smi import Chip
-from morph.aliases.sensors.origin import Source, visible
-from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
+from morph.aliases.sensors.origin import Source
+from morph.aliases.sensors.reading import Clock
 from morph.aliases.sensors.tool import Tool
 from morph.aliases.sensors.torch_device import TorchDevice, TorchSource
 from morph.backends import vendor_module
 
-_MEGABYTE = 1 << 20
 _NO_TOOL = "npu-smi is not found; it comes with Ascend's driver"
+_DOES_NOT_TELL = "npu-smi does not report it"
 _CLOCKS = {Clock.COMPUTE: ("common", "Aicore curFreq(MHZ)"), Clock.MEMORY: ("memory", "HBM Clock Speed(MHz)")}
 
 
@@ -60,88 +58,26 @@ def runtime_version() -> int:
     return 1000 * int(found[1]) + 10 * int(found[2]) if found else 0
 
 
-class NpuSmi(Source):
-    """The readings that ``npu-smi`` prints.
-
-    Args:
-        tool: The tool.
-    """
-
-    title = "npu-smi"
-    why_unknown = "npu-smi does not report it"
-
-    def __init__(self, tool: Tool) -> None:
-        self.tool = tool
-
-    def devices(self) -> Sequence[Device]:
-        """Return the chips of all boards."""
-        return [AscendChip(self, place) for place in range(len(self.chips()))]
-
-    def driver_version(self) -> str:
-        """Return the driver's version, from the table's header."""
-        return npu_smi.version(self.tool.ask("info")) or super().driver_version()
-
-    def runtime_version(self) -> int:
-        """Return CANN's version."""
-        return runtime_version() or super().runtime_version()
-
-    def position(self, index: int) -> int:
-        """Return the position of the device with torch_npu's index ``index``."""
-        return visible(index)
-
-    def chips(self) -> list[Chip]:
-        """Return the chips in the table of ``npu-smi info``."""
-        return npu_smi.chips(self.tool.ask("info"))
-
-
-class AscendChip(Device):
+class AscendChip(ListedDevice):
     """A chip in ``npu-smi``'s table."""
 
-    why_unknown = "npu-smi does not report it"
-    draws = False
-
-    def __init__(self, source: NpuSmi, place: int) -> None:
-        self._source = source
-        self._place = place
-
-    @property
-    def _chip(self) -> Chip:
-        return self._source.chips()[self._place]
+    why_unknown = _DOES_NOT_TELL
+    _row: Chip
 
     def name(self) -> str:
         """Return the product's name."""
-        name = self._chip.name
+        name = self._row.name
         return name if name.startswith("Ascend") else f"Ascend {name}"
-
-    def uuid(self) -> str:
-        """Return a UUID derived from the host name and the PCI address, since npu-smi prints none."""
-        return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{self._chip.bus_id}"))
-
-    def pci(self) -> PciAddress:
-        """Return the address on the PCI bus."""
-        return PciAddress.parse(self._chip.bus_id)
-
-    def memory(self) -> Memory:
-        """Return the device memory in use by all processes."""
-        return Memory(self._chip.total * _MEGABYTE, self._chip.used * _MEGABYTE)
-
-    def busy(self) -> int:
-        """Return the percentage of time in which the AI cores were busy."""
-        return self._chip.busy
 
     def memory_busy(self) -> int:
         """Return the percentage of the memory's bandwidth that was in use."""
         return round(self._told("usages", "HBM Bandwidth Usage Rate(%)"))
 
-    def temperature(self) -> int:
-        """Return the chip's temperature."""
-        return self._chip.temperature
-
     def power(self) -> int:
         """Return the power of the chip's board."""
-        if self._chip.power is None:
+        if self._row.power is None:
             raise self.unknown("power, which is that of the board and reported for its first chip")
-        return round(self._chip.power * 1000)
+        return round(self._row.power * 1000)
 
     def clock(self, clock: Clock) -> int:
         """Return the clock of the AI cores or of the memory."""
@@ -159,14 +95,30 @@ class AscendChip(Device):
         """Return the number of AI cores."""
         return round(self._told("common", "Aicore Count"))
 
-    def processes(self) -> Sequence[Process]:
-        """Return the processes on the chip."""
-        return [Process(pid, used * _MEGABYTE) for pid, used in self._chip.processes]
-
     def _told(self, topic: str, key: str) -> float:
-        chip = self._chip
+        chip = self._row
         text = self._source.tool.ask("info", "-t", topic, "-i", str(chip.npu), "-c", str(chip.chip))
         try:
             return float(npu_smi.pairs(text)[key])
         except (KeyError, ValueError):
             raise self.unknown(key) from None
+
+
+class NpuSmi(Listing):
+    """The readings that ``npu-smi`` prints."""
+
+    title = "npu-smi"
+    why_unknown = _DOES_NOT_TELL
+    kind = AscendChip
+
+    def driver_version(self) -> str:
+        """Return the driver's version, from the table's header."""
+        return npu_smi.version(self.tool.ask("info")) or super().driver_version()
+
+    def runtime_version(self) -> int:
+        """Return CANN's version."""
+        return runtime_version() or super().runtime_version()
+
+    def rows(self) -> list[Chip]:
+        """Return the chips in the table of ``npu-smi info``."""
+        return npu_smi.chips(self.tool.ask("info"))

@@ -1,4 +1,4 @@
-"""The tensor-list operations of amp_C and apex_C, and the updates of the fused optimizers."""
+"""The tensor-list operations of amp_C, and the updates of the fused optimizers."""
 
 from __future__ import annotations
 
@@ -153,16 +153,6 @@ def test_the_applier() -> None:
     values = tensors([(3,), (4,)])
     norm, _ = multi_tensor_applier(amp_C.multi_tensor_l2norm, flag(), [values], False)
     assert_close(norm.cpu(), torch.cat(values).cpu().norm().reshape(1))
-
-
-def test_flattening() -> None:
-    import apex_C
-
-    values = tensors([(3,), (2, 4)])
-    flat = apex_C.flatten(values)
-    assert flat.shape == (11,)
-    for value, part in zip(values, apex_C.unflatten(flat, values), strict=True):
-        assert_close(part, value)
 
 
 def test_norms_of_large_tensors_are_exact() -> None:

@@ -133,34 +133,6 @@ def test_rotary_embeddings_of_packed_sequences() -> None:
     )
 
 
-def test_rotary_embeddings_of_images() -> None:
-    from apex.transformer.functional import fused_apply_rotary_pos_emb_2d
-
-    rows, columns = values(1, 1, 4, 1, 4), values(2, 1, 3, 1, 4)
-    angles = rows.cos(), rows.sin(), columns.cos(), columns.sin()
-
-    def of_halves(t: Tensor) -> Tensor:
-        row = rows.cpu()[0, :2].repeat_interleave(3, 0)
-        column = columns.cpu()[0].repeat(2, 1, 1)
-        return torch.cat([rotated(t[..., :4], row), rotated(t[..., 4:], column)], -1)
-
-    for dtype in (torch.float32, *HALVES):
-        check(
-            lambda each: fused_apply_rotary_pos_emb_2d(each, 2, 3, *angles),
-            of_halves,
-            [values(0, 2, 6, 5, 8, dtype=dtype)],
-        )
-    for height, width, given, message in (
-        (2, 2, angles, "equal to sequence length"),
-        (6, 1, angles, "above the rows"),
-        (1, 6, angles, "above the columns"),
-        (2, 3, (angles[0], angles[1][:, 1:], *angles[2:]), "the same shape"),
-        (2, 3, (*angles[:3], angles[3][..., 1:]), "the same shape"),
-    ):
-        with pytest.raises(AssertionError, match=message):
-            fused_apply_rotary_pos_emb_2d(values(0, 2, 6, 5, 8), height, width, *given)
-
-
 def test_the_extension_of_rotary_embeddings() -> None:
     import fused_rotary_positional_embedding as extension
 

@@ -31,7 +31,7 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
 
 @pytest.mark.parametrize("interleaved", [False, True])
 def test_rotary(interleaved):
-    from flash_attn.layers.rotary import apply_rotary_emb, apply_rotary_emb_torch
+    from flash_attn.layers.rotary import apply_rotary_emb
 
     cos, sin = angles(20, 8)
     inputs = tensors(0, (2, 7, 3, 24), dtype=torch.bfloat16)
@@ -43,8 +43,6 @@ def test_rotary(interleaved):
             lambda x, dtype, where=where: turned(x, cos.cpu()[where], sin.cpu()[where], interleaved),
             inputs,
         )
-    plain = apply_rotary_emb_torch(inputs[0].float(), cos[:7], sin[:7], interleaved)
-    assert distance(plain, turned(inputs[0].cpu().float(), cos[None, :7], sin[None, :7], interleaved)) < 1e-5
 
 
 def test_rotary_in_place_packed_and_past_the_last_position():
@@ -121,7 +119,7 @@ def test_norms(rms):
 
 def test_norms_return_what_they_are_asked_for():
     from flash_attn.ops.layer_norm import DropoutAddLayerNorm, dropout_add_layer_norm
-    from flash_attn.ops.rms_norm import DropoutAddRMSNorm, RMSNorm, dropout_add_rms_norm_parallel_residual
+    from flash_attn.ops.rms_norm import RMSNorm
     from flash_attn.ops.triton.layer_norm import layer_norm_fn
 
     x, residual, w, b, w1 = tensors(0, (4, 6, 16), (4, 6, 16), (16,), (16,), (16,), dtype=torch.bfloat16)
@@ -135,14 +133,9 @@ def test_norms_return_what_they_are_asked_for():
     assert distance(out, normalized(dropped, w.cpu().double(), b.cpu().double(), False)) < 0.06
     out, total = DropoutAddLayerNorm(16, prenorm=True, p=0.5, device="cuda").eval()(x, residual)
     assert distance(total, (x + residual)) < 0.02
-    assert DropoutAddRMSNorm(16, device="cuda")(x).shape == x.shape
     assert (
         distance(RMSNorm(16, device="cuda")(x), functional.rms_norm(x.double().cpu(), (16,), eps=1e-5)) < 0.02
     )
-    first, none = dropout_add_rms_norm_parallel_residual(x, x, residual, w, None, None, None, 0.0, 1e-6)
-    assert none is None
-    expected = normalized(2 * x.cpu().double() + residual.cpu().double(), w.cpu().double(), None, True)
-    assert distance(first, expected) < 0.06
     out, mask = dropout_add_layer_norm(x, residual, w, b, 0.5, 1e-6, return_dropout_mask=True)
     assert mask.dtype == torch.uint8
     dropped = x.cpu().double() * mask.cpu() * 2 + residual.cpu().double()

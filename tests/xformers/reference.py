@@ -51,9 +51,6 @@ def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]
     inf = math.inf
     yield None, None
     yield of.LowerTriangularMask(), visible(queries, keys, inf, 0, from_start=True)
-    yield of.LowerTriangularFromBottomRightMask(), visible(queries, keys, inf, 0)
-    yield of.LowerTriangularFromBottomRightMask().make_local_attention(4), visible(queries, keys, 3, 0)
-    yield of.LocalAttentionFromBottomRightMask(2, 3), visible(queries, keys, 2, 3)
 
 
 def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
@@ -62,7 +59,6 @@ def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
 
     inf, queries, keys = math.inf, [3, 1, 6], [5, 4, 7]
     places, padded = [(0, 5), (5, 9), (9, 16)], [(0, 5), (8, 12), (16, 23)]
-    gappy = [(1, 6), (9, 13), (16, 23)]
 
     def near(left: float, right: float, from_start: bool = False) -> Any:
         return lambda *shape: visible(*shape, left, right, from_start)
@@ -80,9 +76,3 @@ def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
     offset = of.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens(queries, 8, keys)
     for bias, window in ((pad, near(inf, inf)), (offset, near(inf, 0))):
         yield bias, 10, 24, packed(queries, padded, 24, window)
-    starts = [*(start for start, _ in gappy), 24]
-    for kind, window in (
-        (of.BlockDiagonalGappyKeysMask, near(inf, inf)),
-        (of.BlockDiagonalCausalWithOffsetGappyKeysMask, near(inf, 0)),
-    ):
-        yield kind.from_seqlens(queries, starts, keys), 10, 24, packed(queries, gappy, 24, window)

@@ -76,7 +76,7 @@ def test_sequences_of_different_lengths(dtype):
         check(tensors(3, *shapes, dtype=dtype), bias, mask)
 
 
-def test_caches_with_gaps_and_pages():
+def test_caches_with_padding_and_pages():
     from xformers.ops.fmha import attn_bias as of
 
     paged = {
@@ -98,16 +98,6 @@ def test_caches_with_gaps_and_pages():
             for row, each in zip(rows, (k, v), strict=True):
                 row[:, page * 4 : page * 4 + 4] = each[:, index * 4 : index * 4 + 4]
         assert distance(blockwise((q, *rows), pages), exact) < 2e-3, kind
-
-
-def test_keys_anywhere_are_not_made_into_pages_and_say_so():
-    from xformers.ops.fmha import attn_bias as of
-
-    for kind in (of.BlockDiagonalGappyKeysMask, of.BlockDiagonalCausalWithOffsetGappyKeysMask):
-        bias = kind.from_seqlens([1, 2], [0, 4, 8], [3, 4])
-        with pytest.raises(AttributeError, match=f"Paged{kind.__name__} .*: use PagedBlockDiagonal"):
-            bias.make_paged(block_tables=torch.zeros(2, 1), page_size=4, notional_padding=4, paged_type=kind)
-        assert not hasattr(bias, "make_paged")
 
 
 def blockwise(inputs: Any, bias: Any) -> Tensor:

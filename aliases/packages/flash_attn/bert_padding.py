@@ -74,27 +74,9 @@ def unpad_input(
     lengths = kept.sum(dim=-1, dtype=torch.int32)
     used = attention_mask.sum(dim=-1, dtype=torch.int32)
     indices = torch.nonzero(kept.flatten(), as_tuple=False).flatten()
-    return *_unpadded(hidden_states, indices, lengths), used
-
-
-@_of_bert_padding
-def unpad_input_for_concatenated_sequences(
-    hidden_states: Tensor, attention_mask_in_length: Tensor
-) -> tuple[Tensor, Tensor, Tensor, int]:
-    """Remove the padding of a batch whose rows each hold several sequences, one after the other.
-
-    ``attention_mask_in_length``, of shape (batch, tokens), holds the lengths of the sequences in each row,
-    then zeros.
-
-    Returns:
-        The valid tokens, of shape (valid tokens, ...); their indices in the flattened batch; where each
-        sequence begins and the last one ends, int32; and the length of the longest one.
-    """
-    filled, seqlen = attention_mask_in_length.sum(dim=-1), attention_mask_in_length.shape[-1]
-    valid = torch.arange(seqlen, device=filled.device, dtype=filled.dtype) < filled[:, None]
-    lengths = attention_mask_in_length[attention_mask_in_length != 0]
-    indices = torch.nonzero(valid.flatten(), as_tuple=False).flatten()
-    return _unpadded(hidden_states, indices, lengths)
+    tokens = index_first_axis(hidden_states.flatten(0, 1), indices)  # type: ignore[no-untyped-call]
+    bounds = functional.pad(torch.cumsum(lengths, dim=0, dtype=torch.int32), (1, 0))
+    return tokens, indices, bounds, int(lengths.max()), used
 
 
 @_of_bert_padding
@@ -105,12 +87,6 @@ def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -
     """
     padded: Tensor = index_put_first_axis(hidden_states, indices, batch * seqlen)  # type: ignore[no-untyped-call]
     return padded.reshape(batch, seqlen, *padded.shape[1:])
-
-
-def _unpadded(hidden_states: Tensor, indices: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
-    tokens = index_first_axis(hidden_states.flatten(0, 1), indices)  # type: ignore[no-untyped-call]
-    bounds = functional.pad(torch.cumsum(lengths, dim=0, dtype=torch.int32), (1, 0))
-    return tokens, indices, bounds, int(lengths.max())
 
 
 def _placed(rows: Tensor, indices: Tensor, size: int) -> Tensor:

@@ -13,11 +13,9 @@ import torch
 import torch.distributed
 
 from morph.software import devices, graphs, runtime_functions
-from morph.software.machine import namespace
 from morph.software.vendors import events, kept_graphs, mlu_backends
 from morph.software.vendors.quirks import Quirks
 
-FLOAT8_SINCE = 6  # a generation, as torch_mlu has them
 VERSION = 1, 33, 0  # of CNCL
 
 _range_numbers = itertools.count(1)
@@ -34,17 +32,8 @@ class _MLUDeviceProperties(devices.DeviceProperties):
     supports_linear_memory = True
 
 
-def is_fp8_supported(including_emulation: bool = True) -> bool:
-    """Return whether the device has numbers of eight bits."""
-    return bool(namespace().get_device_properties(namespace().current_device()).major >= FLOAT8_SINCE)
-
-
 def _is_compiled() -> bool:
     return True
-
-
-def _cndev_based_avail() -> bool:
-    return False
 
 
 def is_tf32_supported() -> bool:

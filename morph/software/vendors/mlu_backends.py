@@ -19,7 +19,7 @@ flag: Any = ContextProp  # which has no annotations
 HAS_PRECISIONS = hasattr(torch._C, "_get_fp32_precision_getter")  # torch 2.9
 REDUCTIONS = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
 _flags = {"benchmark": False, "deterministic": False}
-_allowed = {"cnmatmul": False, "cnnl": True, "mlu_custom": True}
+_allowed = {"cnmatmul": False, "cnnl": True}
 
 
 class CnnlMatmulModule:
@@ -48,23 +48,6 @@ class CnnlMatmulModule:
 
 def _warn_of_reduction(name: str, what: str) -> None:
     warnings.warn(f"When using MLU device, the {what} {name} API does not take effect.", stacklevel=3)
-
-
-class MLUCustomTF32Controller:
-    """``torch.backends.mlu.custom``, which has one flag."""
-
-    def __getattr__(self, name: str) -> Any:
-        _check_flag(name)
-        return _allowed["mlu_custom"]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _check_flag(name)
-        _allowed["mlu_custom"] = _bool(value)
-
-
-def _check_flag(name: str) -> None:
-    if name != "allow_tf32":
-        raise AssertionError(f"Unknown attribute {name}")
 
 
 def fake_set_cublas_allow_tf32(value: bool) -> None:
@@ -241,6 +224,5 @@ NAMES = {
     **_switches,
     "SDPAParams": SDPAParams,
     "matmul": CnnlMatmulModule(),
-    "custom": MLUCustomTF32Controller(),
     "cnfft_plan_cache": cnFFTPlanCacheManager(),
 }

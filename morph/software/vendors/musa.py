@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
@@ -120,15 +119,6 @@ def get_stream_from_external(data_ptr: int, device: AnyDevice = None) -> Any:
 def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
     """Return the allocator's figures, nested by kind, pool and figure; none before the device is used."""
     return memory.memory_stats_as_nested_dict(device) if devices.is_initialized() else {}
-
-
-def memory_stats_all() -> dict[str, int]:
-    """Return the allocator's figures of all devices: sums, of peaks the highest."""
-    total: dict[str, int] = defaultdict(int)
-    for index in range(started().count):
-        for name, value in memory.memory_stats(index).items():
-            total[name] = max(total[name], value) if name.endswith(".peak") else total[name] + value
-    return total
 
 
 @contextmanager

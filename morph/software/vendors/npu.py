@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import uuid
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -16,7 +15,6 @@ from morph.software.devices import AnyDevice
 from morph.software.vendors import amp, sync_debug_mode
 from morph.software.vendors.quirks import Quirks
 
-SOC_VERSION = 220  # Ascend910B1, as torch_npu numbers the chips
 MIB = 1 << 20
 RUNTIME = "npuHostRegister", "npuHostUnregister", "npuStreamCreate", "npuStreamDestroy"
 CUDA_FIELDS = (
@@ -67,10 +65,6 @@ class Stream(streams.Stream):
     def priority_range() -> tuple[int, int]:
         """Always refused."""
         raise RuntimeError("NPU does not support Stream.priority_range() currently.")
-
-
-class SyncLaunchStream(Stream):
-    """A queue that bypasses torch_npu's task queue, which makes no difference here."""
 
 
 class Event(streams.Event):
@@ -127,17 +121,6 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
     return amp.custom_bwd(bwd)
 
 
-class CubeMathType(enum.IntEnum):
-    """The rounding allowed in the matrix unit."""
-
-    KEEP_DTYPE = 0
-    ALLOW_FP32_DOWN_PRECISION = 1
-    USE_FP16 = 2
-    USE_HF32 = 3
-    FORCE_GRP_ACC_FOR_FP32 = 4
-    USE_FP32_ADD = 4
-
-
 class Precision:
     """``torch.npu.matmul`` and ``torch.npu.conv``: whether they may round to HF32."""
 
@@ -191,16 +174,6 @@ class mstx:
 
 def set_compile_mode(jit_compile: bool = False) -> None:
     """Choose between compiled and prepared operators; it has no effect here."""
-
-
-def is_jit_compile_false() -> bool:
-    """Return whether operators are the prepared ones: always."""
-    return True
-
-
-def get_soc_version() -> int:
-    """Return torch_npu's number of the chip."""
-    return SOC_VERSION
 
 
 def get_cann_version(module: str = "CANN") -> str:

@@ -15,7 +15,7 @@ def run() -> Iterable[str]:
     from tests.apex.uses import USES, layers, training
 
     assert {each.__module__ for each in USES.values()} == {layers.__name__, training.__name__}
-    for part in (*dict.fromkeys(USES.values()), _images, _optimizer, _amp, _fp16_utils, _norms, _lists):
+    for part in (*dict.fromkeys(USES.values()), _optimizer, _amp, _fp16_utils, _norms):
         part()
     return ()
 
@@ -28,14 +28,6 @@ def _optimizer() -> None:
     FusedAdagrad([parameter], lr=0.1).step()
     assert is_good(parameter)
     assert float(parameter.detach().max()) < 1
-
-
-def _images() -> None:
-    from apex.transformer.functional import fused_apply_rotary_pos_emb_2d
-
-    angles = torch.rand(1, 2, 1, 8, device="cuda")
-    image = torch.randn(1, 4, 2, 16, device="cuda")
-    assert is_good(fused_apply_rotary_pos_emb_2d(image, 2, 2, *[angles.cos(), angles.sin()] * 2))
 
 
 def _amp() -> None:
@@ -64,10 +56,3 @@ def _norms() -> None:
     x = torch.randn(2, 8, device="cuda", requires_grad=True)
     assert is_good(normalization.FusedRMSNorm(8).to("cuda")(x))
     assert is_good(normalization.fused_layer_norm.fused_layer_norm(x, (8,)))
-
-
-def _lists() -> None:
-    import apex_C
-
-    ones = [torch.ones(3, device="cuda")]
-    assert is_good(apex_C.flatten(ones), *apex_C.unflatten(apex_C.flatten(ones), ones))

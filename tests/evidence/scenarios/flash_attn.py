@@ -98,8 +98,6 @@ def _padding() -> None:
     hidden, mask = tensor(2, 4, 8), torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], device="cuda")
     kept, indices, _, _, _ = bert_padding.unpad_input(hidden, mask)
     assert bert_padding.pad_input(kept, indices, 2, 4).shape == hidden.shape
-    lengths = torch.tensor([[2, 1, 0, 0], [3, 0, 0, 0]], device="cuda")
-    bert_padding.unpad_input_for_concatenated_sequences(hidden, lengths)
     bert_padding.index_first_axis(hidden.flatten(0, 1), indices)
 
 
@@ -108,7 +106,6 @@ def _rotary() -> None:
 
     x, angle = tensor(1, 8, 2, 16), torch.rand(8, 8, device="cuda").half()
     assert is_good(rotary.apply_rotary_emb(x, angle.cos(), angle.sin()))
-    rotary.apply_rotary_emb_torch(x, angle.cos(), angle.sin())
     rotary.apply_rotary_emb_kv_(tensor(1, 8, 2, 2, 16).detach(), angle.cos(), angle.sin())
     assert rotary.RotaryEmbedding(16, device="cuda")(tensor(1, 8, 3, 2, 16).detach()).shape[-1] == 16
 

@@ -25,8 +25,6 @@ def _attention() -> None:
     assert is_good(xops.memory_efficient_attention_forward(q.detach(), q, q))
     for bias in (
         attn_bias.LowerTriangularMask(),
-        attn_bias.LowerTriangularFromBottomRightMask(),
-        attn_bias.LocalAttentionFromBottomRightMask(2, 1),
         attn_bias.LowerTriangularMaskWithTensorBias(torch.zeros(1, 2, 8, 8, **HALF)),
     ):
         assert bias.materialize((8, 8), device="cuda").shape[-2:] == (8, 8)

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from .._autocast_utils import cast_by_autocast
 from ..kernels.norms import layer_norm, rms_norm
-from ..kernels.tensor_lists import LOW_PRECISION, check_same_dtype
+from ..kernels.tensor_lists import check_same_dtype
 
 Shape = Sequence[int]
 
@@ -85,21 +85,6 @@ def mixed_dtype_fused_rms_norm_affine(
     return rms_norm(input, normalized_shape, weight, eps)
 
 
-def manual_rms_norm(input: Tensor, normalized_shape: Shape, weight: Tensor | None, eps: float) -> Tensor:
-    """Normalise by the root mean square with separate operations, and scale if there is a weight."""
-    dimensions = list(range(-len(normalized_shape), 0))
-    output = input * torch.rsqrt(input.float().square().mean(dimensions, keepdim=True) + eps)
-    if weight is None:
-        return output
-    return weight * (output.to(weight.dtype) if weight.dtype in LOW_PRECISION else output)
-
-
-class FusedLayerNormFunction:
-    """Layer normalisation without parameters, which torch differentiates."""
-
-    apply: Any = staticmethod(inspect.unwrap(fused_layer_norm))
-
-
 class FusedLayerNormAffineFunction:
     """Layer normalisation, which torch differentiates; the output has the parameters' dtype."""
 
@@ -117,22 +102,6 @@ class FusedLayerNormAffineFunction:
     ) -> Tensor:
         """Return the normalised input, scaled and shifted; Megatron reads the signature."""
         return layer_norm(input, normalized_shape, weight, bias, eps)
-
-
-class FusedRMSNormFunction:
-    """Normalisation by the root mean square without a weight, which torch differentiates."""
-
-    apply: Any = staticmethod(inspect.unwrap(fused_rms_norm))
-
-
-class FusedRMSNormAffineFunction:
-    """Normalisation by the root mean square, which torch differentiates; in the weight's dtype."""
-
-    apply: Any = staticmethod(inspect.unwrap(mixed_dtype_fused_rms_norm_affine))
-
-
-FusedLayerNormAffineMixedDtypesFunction = FusedLayerNormAffineFunction
-FusedRMSNormAffineMixedDtypesFunction = FusedRMSNormAffineFunction
 
 
 class _Norm:

@@ -16,7 +16,6 @@ from .flat import extract_tensors as extract_tensors
 from .flat import flat_dist_call as flat_dist_call
 from .flat import flatten as flatten
 from .flat import split_by_type as split_by_type
-from .flat import split_half_float_double as split_half_float_double
 from .flat import unflatten as unflatten
 
 

@@ -9,8 +9,6 @@ import torch._utils
 import torch.distributed as dist
 from torch import Tensor
 
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-
 
 def flatten(bucket: Sequence[Tensor]) -> Tensor:
     """Return the elements of all tensors, which must have one type, in one dimension."""
@@ -20,12 +18,6 @@ def flatten(bucket: Sequence[Tensor]) -> Tensor:
 def unflatten(coalesced: Tensor, bucket: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return views of a flat tensor with the shapes of the tensors in ``bucket``."""
     return torch._utils._unflatten_dense_tensors(coalesced, bucket)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def split_half_float_double(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return a list of the tensors of each floating-point dtype that occurs, including bfloat16."""
-    buckets = ([tensor for tensor in tensors if tensor.dtype == dtype] for dtype in FLOATS)
-    return [bucket for bucket in buckets if bucket]
 
 
 def split_by_type(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:

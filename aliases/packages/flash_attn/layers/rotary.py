@@ -13,31 +13,6 @@ _of_rotary, _initializer = recorded(__name__), initializer(__name__)
 
 
 @_of_rotary
-def rotate_half(x: Tensor, interleaved: bool) -> Tensor:
-    """Rotate each pair by a right angle: neighbours, or the same elements of the two halves."""
-    if interleaved:
-        return torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((-second, first), dim=-1)
-
-
-@_of_rotary
-def apply_rotary_emb_torch(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
-    """Rotate the first ``2 * cos.shape[-1]`` elements of each head, in the dtype of the inputs.
-
-    ``cos`` and ``sin`` are of shape (tokens, rotary size / 2) or (batch, tokens, rotary size / 2).
-    """
-    rotary_dim = cos.shape[-1] * 2
-    assert rotary_dim <= x.shape[-1]
-    cos, sin = (
-        (each.repeat_interleave(2, -1) if interleaved else torch.cat((each, each), -1))[..., None, :]
-        for each in (cos, sin)
-    )
-    part = x[..., :rotary_dim]
-    return torch.cat([part * cos + rotate_half(part, interleaved) * sin, x[..., rotary_dim:]], dim=-1)
-
-
-@_of_rotary
 def apply_rotary_emb(
     x: Tensor,
     cos: Tensor,

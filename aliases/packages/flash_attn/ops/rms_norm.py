@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from .._morph.original import initializer, recorded
-from .normalization import DropoutAddNorm, Norm, dropout_add_norm, dropout_add_norm_parallel_residual
+from .normalization import Norm, dropout_add_norm
 
 _of_rms_norm, _initializer = recorded(__name__), initializer(__name__)
 
@@ -19,26 +19,9 @@ def dropout_add_rms_norm(**arguments: Any) -> Any:
 
 
 @_of_rms_norm
-def dropout_add_rms_norm_parallel_residual(**arguments: Any) -> Any:
-    """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
-    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=True)
-
-
-@_of_rms_norm
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     """Divide the last dimension of ``x`` by its root mean square."""
     return dropout_add_norm(x, None, weight, None, 0.0, epsilon, is_rms_norm=True)  # type: ignore[no-any-return]
-
-
-class DropoutAddRMSNorm(DropoutAddNorm):
-    """Root mean square normalization with dropout and a residual."""
-
-    is_rms_norm = True
-
-    @_initializer
-    def __init__(self, **options: Any) -> None:
-        super().__init__()
-        self.make_with_dropout(**options)
 
 
 class RMSNorm(Norm):

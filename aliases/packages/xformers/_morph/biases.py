@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from .windows import CAUSAL, CAUSAL_FROM_START, Block, Window, materialized
+from .windows import CAUSAL_FROM_START, Block, materialized
 
 Bias = TypeVar("Bias", bound="AttentionBias")
 
@@ -82,37 +81,3 @@ class LowerTriangularMaskWithTensorBias(LowerTriangularMask):
     ) -> Tensor:
         """Return the mask and the matrix added, as a matrix of ``shape`` (..., queries, keys)."""
         return super().materialize(shape, dtype, device) + self._bias
-
-
-class LowerTriangularFromBottomRightMask(_WholeBias):
-    """A query sees the keys up to its own position, counted from the last ones."""
-
-    window = CAUSAL
-
-    def make_local_attention(self, window_size: int) -> LowerTriangularFromBottomRightLocalAttentionMask:
-        """Return a mask with at most ``window_size`` keys for each query."""
-        return LowerTriangularFromBottomRightLocalAttentionMask(window_size)
-
-
-@dataclass
-class LowerTriangularFromBottomRightLocalAttentionMask(LowerTriangularFromBottomRightMask):
-    """The last ``_window_size`` keys up to a query's own position, counted from the last ones."""
-
-    _window_size: int
-
-    def __post_init__(self) -> None:
-        self.window = CAUSAL.of_size(self._window_size)
-
-
-@dataclass
-class LocalAttentionFromBottomRightMask(_WholeBias):
-    """The keys from ``window_left`` before a query to ``window_right`` after it, counted from the ends."""
-
-    window_left: int
-    window_right: int
-
-    def __post_init__(self) -> None:
-        for name in ("window_left", "window_right"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} should not be negative, and is {getattr(self, name)}")
-        self.window = Window(self.window_left, self.window_right)

@@ -1,4 +1,4 @@
-"""Biases of sequences whose keys are in a cache: in places of equal size, in pages, or anywhere."""
+"""Biases of sequences whose keys are in a cache: in places of equal size, or in pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from .lengths import _GappySeqInfo, _PaddedSeqLenInfo, _SeqLenInfo, default_device
+from .lengths import _PaddedSeqLenInfo, _SeqLenInfo, default_device
 from .packed import PackedBias
 from .windows import CAUSAL, Block, materialized
 
@@ -113,43 +113,6 @@ class PagedBlockDiagonalPaddedKeysMask(PackedBias):
 
 @dataclass
 class PagedBlockDiagonalCausalWithOffsetPaddedKeysMask(PagedBlockDiagonalPaddedKeysMask):
-    """Of those keys, a query sees the ones up to its own position, counted from the ends."""
-
-    window = CAUSAL
-
-
-@dataclass
-class BlockDiagonalGappyKeysMask(PackedBias):
-    """A query sees the keys of its own sequence, which may be anywhere."""
-
-    q_seqinfo: _SeqLenInfo
-    k_seqinfo: _GappySeqInfo
-
-    @classmethod
-    def from_seqlens(
-        cls: type[Any],
-        q_seqlen: Sequence[int],
-        kv_seqstarts: Sequence[int],
-        kv_seqlen: Sequence[int],
-        *,
-        device: torch.device | None = None,
-    ) -> Any:
-        """Return the bias of sequences of these lengths; after their beginnings comes the end of all."""
-        assert len(q_seqlen) == len(kv_seqlen), (q_seqlen, kv_seqlen)
-        device = default_device(device)
-        keys = _GappySeqInfo.from_seqlens_gappy(kv_seqstarts, kv_seqlen, device=device)
-        return cls(_SeqLenInfo.from_seqlens(q_seqlen, device=device), keys)
-
-    @property
-    def make_paged(self) -> Any:
-        """The original's method, which is refused as the type that it returns is: by that type's row."""
-        from ..ops.fmha import attn_bias
-
-        return getattr(attn_bias, f"Paged{type(self).__name__}")
-
-
-@dataclass
-class BlockDiagonalCausalWithOffsetGappyKeysMask(BlockDiagonalGappyKeysMask):
     """Of those keys, a query sees the ones up to its own position, counted from the ends."""
 
     window = CAUSAL

@@ -1,4 +1,4 @@
-"""Sequences of different lengths along one dimension: next to each other, padded, or anywhere."""
+"""Sequences of different lengths along one dimension: next to each other, or padded."""
 
 from __future__ import annotations
 
@@ -135,17 +135,3 @@ class _PaddedSeqLenInfo(_Placed):
         assert max(seqlens) <= self.max_seqlen, f"{max(seqlens)} is longer than {self.max_seqlen}"
         self.seqlen_py[:] = seqlens
         self.seqlen.copy_(torch.tensor(seqlens, dtype=torch.int32))
-
-
-@dataclass
-class _GappySeqInfo(_Placed):
-    """Sequences that begin anywhere, with their own lengths."""
-
-    @classmethod
-    def from_seqlens_gappy(
-        cls, seqstarts: Sequence[int], seqlens: Sequence[int], *, device: torch.device
-    ) -> _GappySeqInfo:
-        """Return sequences of these lengths; after their beginnings comes the end of all."""
-        starts, lengths = list(seqstarts), list(seqlens)
-        beginnings = _indices(starts, device), max(lengths), min(lengths), starts
-        return cls(*beginnings, seqlen=_indices(lengths, device), seqlen_py=lengths)

@@ -2,7 +2,6 @@
 
 from .fused_rope import (
     fused_apply_rotary_pos_emb,
-    fused_apply_rotary_pos_emb_2d,
     fused_apply_rotary_pos_emb_cached,
     fused_apply_rotary_pos_emb_thd,
 )
@@ -11,7 +10,6 @@ from .fused_softmax import FusedScaleMaskSoftmax
 __all__ = [
     "FusedScaleMaskSoftmax",
     "fused_apply_rotary_pos_emb",
-    "fused_apply_rotary_pos_emb_2d",
     "fused_apply_rotary_pos_emb_cached",
     "fused_apply_rotary_pos_emb_thd",
 ]

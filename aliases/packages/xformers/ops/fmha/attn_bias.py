@@ -10,14 +10,12 @@ from ..._morph.packed import *
 
 VARLEN_BIASES = (
     BlockDiagonalMask,
-    BlockDiagonalGappyKeysMask,
     BlockDiagonalPaddedKeysMask,
     PagedBlockDiagonalPaddedKeysMask,
 )
 
 _get_default_bias_device = lengths.default_device
 _SeqLenInfo, _PaddedSeqLenInfo = lengths._SeqLenInfo, lengths._PaddedSeqLenInfo
-_GappySeqInfo = lengths._GappySeqInfo
 
 for _each in list(globals().values()):
     if isinstance(_each, type) and _each.__module__.startswith("xformers._morph."):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from ..._morph.inputs import Inputs
-from . import cutlass, flash, flash3
+from . import cutlass, flash
 from .common import AttentionBwOpBase, AttentionFwOpBase
 
 Op = TypeVar("Op", bound="type[Any]")
@@ -25,11 +25,6 @@ def _set_use_fa3(use_flash_attention3: bool) -> None:
 def _get_use_fa3() -> bool:
     """Return whether FlashAttention 3 should be preferred."""
     return _USE_FLASH_ATTENTION_3
-
-
-def fa3_available() -> bool:
-    """Return whether FlashAttention 3's operators are available: False."""
-    return bool(flash3.FwOp.is_available())
 
 
 def _dispatch_fw(inp: Inputs, needs_gradient: bool) -> type[AttentionFwOpBase]:
