@@ -7,11 +7,12 @@ import torch
 from torch.nn import functional as F
 
 from tests.apex.mixed import initialized, linear, optimizer_of
+from tests.later import Later
+
+amp = Later("apex.amp")
 
 
 def test_functions_under_casts() -> None:
-    from apex import amp
-
     with initialized(linear(), opt_level="O1"):
         half, full = torch.full((3, 3), 300.0, device="cuda").half(), torch.ones(3, 3, device="cuda")
         assert F.linear(full, full).dtype == torch.float16
@@ -31,8 +32,6 @@ def test_functions_under_casts() -> None:
 
 
 def test_what_apex_does_beyond_autocast() -> None:
-    from apex import amp
-
     half, full = torch.full((3,), 0.5, device="cuda").half(), torch.full((3,), 0.5, device="cuda")
     with initialized(linear(), opt_level="O1"):
         assert half.cpu().dtype == torch.float32
@@ -54,8 +53,6 @@ def test_what_apex_does_beyond_autocast() -> None:
 
 
 def test_weights_are_cast_anew_in_every_step() -> None:
-    from apex import amp
-
     model = linear()
     ones = torch.ones(1, 4, device="cuda")
     with initialized(model, optimizer_of(model), opt_level="O1", loss_scale=1.0) as (model, optimizer):
@@ -69,8 +66,6 @@ def test_weights_are_cast_anew_in_every_step() -> None:
 
 
 def test_functions_of_the_program() -> None:
-    from apex import amp
-
     class module:
         doubled = staticmethod(lambda x: x * 2)
         halved = staticmethod(lambda x: x / 2)

@@ -12,13 +12,18 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tests.apex.mixed import by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
+from tests.later import Later
+
+amp = Later("apex.amp")
+LossScaler = Later("apex.amp.scaler", "LossScaler")
+FusedSGD = Later("apex.optimizers", "FusedSGD")
+LARC = Later("apex.parallel.LARC", "LARC")
+
 
 LEVELS = ("O0", "O1", "O2", "O3")
 
 
 def test_several_models_optimizers_and_losses() -> None:
-    from apex import amp
-
     models = [linear(), linear()]
     optimizers = [optimizer_of(each) for each in models]
     with initialized(models, optimizers, opt_level="O2", num_losses=2, loss_scale=8.0) as (ours, theirs):
@@ -40,8 +45,6 @@ def test_several_models_optimizers_and_losses() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_gradients_that_stay_scaled_are_added(level: str) -> None:
-    from apex import amp
-
     model = linear()
     with initialized(model, optimizer_of(model), opt_level=level, loss_scale=4.0) as (model, optimizer):
         ones = torch.ones(1, 4, device="cuda")
@@ -62,8 +65,6 @@ def test_gradients_that_stay_scaled_are_added(level: str) -> None:
 @pytest.mark.parametrize("level", ["O1", "O2"])
 @pytest.mark.parametrize("bad", [math.inf, math.nan])
 def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float) -> None:
-    from apex import amp
-
     model = linear()
     with initialized(model, optimizer_of(model), opt_level=level) as (model, optimizer):
         scaler = amp._amp_state.loss_scalers[0]
@@ -80,8 +81,6 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float)
 
 
 def test_the_scale_stays_within_its_bounds() -> None:
-    from apex import amp
-
     model = linear()
     options = {"opt_level": "O2", "min_loss_scale": 2.0**15, "max_loss_scale": 2.0**17}
     with initialized(model, optimizer_of(model, lr=0.0), **options) as (model, optimizer):
@@ -99,8 +98,6 @@ def test_the_scale_stays_within_its_bounds() -> None:
 
 
 def test_saving_and_loading() -> None:
-    from apex import amp
-
     written_by_apex = {
         "loss_scaler0": {"loss_scale": 1024.0, "unskipped": 7},
         "loss_scaler1": {"loss_scale": 64.0, "unskipped": 0},
@@ -117,8 +114,6 @@ def test_saving_and_loading() -> None:
 
 
 def test_a_checkpoint_continues_the_run() -> None:
-    from apex import amp
-
     def trained(rounds: int, checkpoint: bytes | None) -> tuple[list[Tensor], bytes]:
         model = network()
         with initialized(model, sgd(model.parameters()), opt_level="O2") as (model, optimizer):
@@ -146,8 +141,6 @@ def test_a_checkpoint_continues_the_run() -> None:
 
 
 def test_groups_that_are_added_later() -> None:
-    from apex import amp
-
     for level in ("O1", "O2"):
         first, second = linear(), linear()
         with initialized([first, second], optimizer_of(first), opt_level=level, loss_scale=2.0) as (
@@ -166,8 +159,6 @@ def test_groups_that_are_added_later() -> None:
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_fused_sgd_with_and_without_master_gradients(materialize: bool) -> None:
-    from apex.optimizers import FusedSGD
-
     expected = by_hand("O2", 256.0)
     model = network()
     options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 1e-3, "materialize_master_grads": materialize}
@@ -179,12 +170,16 @@ def test_fused_sgd_with_and_without_master_gradients(materialize: bool) -> None:
 
 
 def test_layerwise_rates_go_with_amp() -> None:
-    from apex import amp
-    from apex.parallel.LARC import LARC
-
     model = linear()
     with initialized(model, LARC(optimizer_of(model)), opt_level="O2", loss_scale=8.0) as (model, optimizer):
         with amp.scale_loss(model(torch.ones(1, 4, device="cuda")).sum(), optimizer) as scaled:
             scaled.backward()
         optimizer.step()
         assert_close(model.weight.float(), torch.full((2, 4), 0.49, device="cuda"), rtol=1e-3, atol=1e-3)
+
+
+def test_a_scaler_by_itself() -> None:
+    ones, scaler = torch.full((3,), 4.0, device="cuda"), LossScaler(loss_scale="dynamic", min_loss_scale=1.0)
+    scaler.clear_overflow_state()
+    scaler.unscale([ones], [ones], None)
+    assert (scaler.update_scale(), ones[0].item()) == (False, 4.0 / 2**16)

@@ -10,6 +10,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.later import Later, later
+
+amp_C = Later("amp_C")
+optimizers = Later("apex.optimizers")
+SoftmaxCrossEntropyLoss = Later("apex.contrib.xentropy", "SoftmaxCrossEntropyLoss")
+multi_tensor_applier = Later("apex.multi_tensor_apply", "multi_tensor_applier")
+FusedLayerNorm, FusedRMSNorm = later("apex.normalization", "FusedLayerNorm", "FusedRMSNorm")
+fused_apply_rotary_pos_emb = Later("apex.transformer.functional", "fused_apply_rotary_pos_emb")
+
+
 pytestmark = pytest.mark.platforms("cpu", "simulated-xpu")
 
 
@@ -26,10 +36,6 @@ def captured(work: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
 
 def functions() -> dict[str, tuple[Callable[[], Tensor], tuple[Tensor, ...]]]:
     """Lists functions, and the tensors that they have gradients of."""
-    from apex.contrib.xentropy import SoftmaxCrossEntropyLoss
-    from apex.normalization import FusedLayerNorm, FusedRMSNorm
-    from apex.transformer.functional import fused_apply_rotary_pos_emb
-
     x, scores, turned = random(4, 8), random(4, 16), random(3, 2, 2, 16)
     layers: dict[str, nn.Module] = {
         "layer norm": FusedLayerNorm(8).cuda(),
@@ -56,8 +62,6 @@ def test_a_replay_computes_what_the_call_does() -> None:
 
 @pytest.mark.parametrize("name", ["FusedAdam"])
 def test_a_step_of_an_optimizer(name: str) -> None:
-    from apex import optimizers
-
     models = [nn.Linear(4, 3).cuda()]
     models.append(copy.deepcopy(models[0]))
     both = [getattr(optimizers, name)(model.parameters(), lr=0.1, capturable=True) for model in models]
@@ -78,9 +82,6 @@ def test_a_step_of_an_optimizer(name: str) -> None:
 
 
 def test_functions_of_many_tensors() -> None:
-    import amp_C
-    from apex.multi_tensor_apply import multi_tensor_applier
-
     flag, tensors = (
         torch.zeros(1, dtype=torch.int32, device="cuda"),
         [random(5).detach(), random(2, 3).detach()],

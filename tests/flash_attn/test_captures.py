@@ -10,6 +10,17 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import integers
+from tests.later import Later
+
+flash_attn = Later("flash_attn")
+cute = Later("flash_attn.cute")
+flash_attn_2_cuda = Later("flash_attn_2_cuda")
+flash_attn_interface = Later("flash_attn_interface")
+apply_rotary_emb = Later("flash_attn.layers.rotary", "apply_rotary_emb")
+CrossEntropyLoss = Later("flash_attn.losses.cross_entropy", "CrossEntropyLoss")
+FusedDense = Later("flash_attn.ops.fused_dense", "FusedDense")
+rms_norm = Later("flash_attn.ops.rms_norm", "rms_norm")
+
 
 pytestmark = pytest.mark.platforms("cpu", "simulated-xpu")
 HEADS, SIZE = 2, 64
@@ -50,14 +61,6 @@ def differentiated(function: Callable[[], Any], tensors: tuple[Tensor, ...]) -> 
 
 def calls() -> dict[str, Callable[[], list[Tensor]]]:
     """Lists calls without arguments, each with its gradients."""
-    import flash_attn
-    import flash_attn_interface
-    from flash_attn import cute
-    from flash_attn.layers.rotary import apply_rotary_emb
-    from flash_attn.losses.cross_entropy import CrossEntropyLoss
-    from flash_attn.ops.fused_dense import FusedDense
-    from flash_attn.ops.rms_norm import rms_norm
-
     q, k, v = of_batches()
     rows = of_sequences()
     qkv, all_rows = random(2, 5, 3, HEADS, SIZE), random(9, 3, HEADS, SIZE)
@@ -126,20 +129,14 @@ def in_cache(function: Callable[..., Any], table: str, **options: Any) -> None:
 
 
 def test_a_cache_grows_between_replays() -> None:
-    import flash_attn
-
     in_cache(flash_attn.flash_attn_with_kvcache, "block_table", return_softmax_lse=True)
 
 
 def test_a_cache_of_flash_attn_3_grows_between_replays() -> None:
-    import flash_attn_interface
-
     in_cache(flash_attn_interface.flash_attn_with_kvcache, "page_table")
 
 
 def test_the_functions_of_the_extension_are_captured() -> None:
-    import flash_attn_2_cuda
-
     q, k, v = (each.detach() for each in of_sequences())
     bounds = integers(0, 3, 9)
     options = 6, 6, 0.0, 0.125, False, True, -1, -1, 0.0, False, None

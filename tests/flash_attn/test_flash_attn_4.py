@@ -11,6 +11,13 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import attention, check, distance, integers, tensors
+from tests.later import Later
+
+flash_attn_func = Later("flash_attn.cute", "flash_attn_func")
+flash_attn_varlen_func = Later("flash_attn.cute", "flash_attn_varlen_func")
+_validate_head_dims = Later("flash_attn.cute.interface", "_validate_head_dims")
+flash_attn_combine = Later("flash_attn.cute.interface", "flash_attn_combine")
+
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 48))
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -37,8 +44,6 @@ def expected(
 
 
 def test_output_and_gradients():
-    from flash_attn.cute import flash_attn_func
-
     for values, options in itertools.product((32, 48), OPTIONS):
         inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
         check(
@@ -51,8 +56,6 @@ def test_output_and_gradients():
 
 def test_sinks_and_gradients_of_the_sums():
     """The log-sum-exp is differentiable too, and a loss may depend on both results."""
-    from flash_attn.cute import flash_attn_func
-
     (sink,) = tensors(3, (4,), dtype=torch.bfloat16)
     factors = torch.randn(2, 4, 30, generator=torch.Generator("cpu").manual_seed(4))
 
@@ -72,8 +75,6 @@ def test_sinks_and_gradients_of_the_sums():
 
 
 def test_which_sums_are_returned():
-    from flash_attn.cute import flash_attn_func
-
     q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
     out, lse = flash_attn_func(q, k, v, causal=True)  # returned anyway if inputs require gradients
     assert not out[:, :4].any()
@@ -99,8 +100,6 @@ def test_which_sums_are_returned():
 
 
 def test_sequences_of_several_lengths():
-    from flash_attn.cute import flash_attn_varlen_func
-
     bounds = {"cu_seqlens_q": integers(0, 8, 20), "cu_seqlens_k": integers(0, 10, 30)}
     (sink,) = tensors(3, (4,), dtype=torch.float32)
 
@@ -118,8 +117,6 @@ def test_sequences_of_several_lengths():
 
 
 def test_how_much_of_each_sequence_counts():
-    from flash_attn.cute import flash_attn_varlen_func
-
     q, k, v = tensors(0, (2, 6, 4, 32), (2, 9, 2, 32), (2, 9, 2, 32), dtype=torch.bfloat16)
     used = {"seqused_q": integers(6, 4), "seqused_k": integers(9, 5)}
     out, lse = flash_attn_varlen_func(q, k, v, causal=True, return_lse=True, **used)
@@ -140,8 +137,6 @@ def test_how_much_of_each_sequence_counts():
 
 
 def test_keys_in_pages():
-    from flash_attn.cute import flash_attn_varlen_func
-
     q, k, v = (x.detach() for x in tensors(0, (5, 4, 32), (7, 4, 2, 32), (7, 4, 2, 32), dtype=torch.float16))
     table = integers([3, 1, 0], [6, 5, 2])
     options = {"cu_seqlens_q": integers(0, 2, 5), "seqused_k": integers(7, 12), "page_table": table}
@@ -152,8 +147,6 @@ def test_keys_in_pages():
 
 
 def test_values_that_are_keys():
-    from flash_attn.cute import flash_attn_func
-
     q, v = tensors(0, (1, 6, 2, 512), (1, 9, 1, 512), dtype=torch.bfloat16)
     check(
         lambda v, q: flash_attn_func(q, v, v)[0],
@@ -164,8 +157,6 @@ def test_values_that_are_keys():
 
 @pytest.mark.platforms("cpu")
 def test_inputs_of_8_bits():
-    from flash_attn.cute import flash_attn_func
-
     for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
         small = [x.detach().to(dtype) for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
         out, lse = flash_attn_func(*small, causal=True)
@@ -174,9 +165,6 @@ def test_inputs_of_8_bits():
 
 
 def test_what_is_refused():
-    from flash_attn.cute import flash_attn_func, flash_attn_varlen_func
-    from flash_attn.cute.interface import _validate_head_dims
-
     q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.float16))
     refused: dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]] = {
         "inputs must be float16, bfloat16, fp8": ((q.float(), k.float(), v.float()), {}),
@@ -208,9 +196,6 @@ def test_what_is_refused():
 
 
 def test_parts_of_the_keys_combined():
-    from flash_attn.cute import flash_attn_func
-    from flash_attn.cute.interface import flash_attn_combine
-
     q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
     parts = [flash_attn_func(q, k[:, own], v[:, own], return_lse=True) for own in (slice(20), slice(20, 50))]
     outs, sums = zip(*parts, strict=True)

@@ -12,6 +12,13 @@ import pytest
 import torch
 
 from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.later import Later
+
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+flash_attn_kvpacked_func = Later("flash_attn", "flash_attn_kvpacked_func")
+flash_attn_qkvpacked_func = Later("flash_attn", "flash_attn_qkvpacked_func")
+_get_block_size_n = Later("flash_attn.flash_attn_interface", "_get_block_size_n")
+
 
 DTYPES = (torch.bfloat16, torch.float16)
 # batch, queries, keys, heads, key heads, head size
@@ -34,8 +41,6 @@ def slopes(batch: int, heads: int, per_sequence: bool) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_output_and_gradients(dtype):
-    from flash_attn import flash_attn_func
-
     for shape, options in itertools.product(SHAPES, OPTIONS):
         batch, queries, keys, heads, key_heads, size = shape
         inputs = tensors(0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=dtype)
@@ -49,8 +54,6 @@ def test_output_and_gradients(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_gradients_over_many_queries_are_rounded_once(dtype):
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (1, 700, 2, 32), (1, 1, 2, 32), (1, 1, 2, 32), dtype=dtype)
     (grad,) = tensors(1, (1, 700, 2, 32), dtype=dtype)
     got = torch.autograd.grad(flash_attn_func(q, k, v), v, grad)[0]
@@ -60,8 +63,6 @@ def test_gradients_over_many_queries_are_rounded_once(dtype):
 
 @pytest.mark.parametrize("per_sequence", [False, True])
 def test_alibi(per_sequence):
-    from flash_attn import flash_attn_func
-
     for shape, causal in itertools.product(SHAPES, (False, True)):
         batch, queries, keys, heads, key_heads, size = shape
         options: dict[str, Any] = {"alibi_slopes": slopes(batch, heads, per_sequence), "causal": causal}
@@ -77,8 +78,6 @@ def test_alibi(per_sequence):
 
 
 def test_logarithm_of_the_sums():
-    from flash_attn import flash_attn_func
-
     for shape, options in itertools.product(SHAPES, OPTIONS):
         batch, queries, keys, heads, key_heads, size = shape
         q, k, v = tensors(
@@ -95,8 +94,6 @@ def test_logarithm_of_the_sums():
 
 
 def test_a_query_that_sees_no_key_has_zeros():
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 7, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32), dtype=torch.bfloat16)
     out, lse, _ = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
     assert not out[:, :4].any()
@@ -111,8 +108,6 @@ def test_a_query_that_sees_no_key_has_zeros():
 
 
 def test_packed_forms():
-    from flash_attn import flash_attn_func, flash_attn_kvpacked_func, flash_attn_qkvpacked_func
-
     (qkv,) = tensors(0, (2, 19, 3, 4, 24), dtype=torch.bfloat16)
     q, kv = qkv[:, :, 0].detach().requires_grad_(), qkv[:, :, 1:].detach().requires_grad_()
     separate = [qkv[:, :, index].detach().requires_grad_() for index in range(3)]
@@ -127,8 +122,6 @@ def test_packed_forms():
 
 
 def test_dropout():
-    from flash_attn import flash_attn_func
-
     shapes = (2, 150, 4, 32), (2, 140, 2, 32), (2, 140, 2, 32)
     q, k, v = tensors(0, *shapes, dtype=torch.bfloat16)
     torch.cuda.manual_seed(3)
@@ -157,9 +150,6 @@ def test_dropout():
 
 def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
     """This matches the CUDA kernels, which process blocks of keys from the last to the first."""
-    from flash_attn import flash_attn_func
-    from flash_attn.flash_attn_interface import _get_block_size_n
-
     for size, causal, window in ((32, False, (-1, -1)), (128, True, (-1, -1)), (64, False, (90, 20))):
         q, k, v = (x.detach() for x in tensors(0, *((2, 300, 2, size),) * 3, dtype=torch.float16))
         options = {"causal": causal, "window_size": window}
@@ -179,8 +169,6 @@ def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_
 
 
 def test_gradients_are_deterministic():
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 64, 4, 32), (2, 64, 2, 32), (2, 64, 2, 32), dtype=torch.float16)
     runs = [
         torch.autograd.grad(flash_attn_func(q, k, v, causal=True, deterministic=True).sum(), (q, k, v))
@@ -191,8 +179,6 @@ def test_gradients_are_deterministic():
 
 def test_strides_and_layouts():
     """Heads before tokens, slices of a larger tensor, and a last dimension that is not contiguous."""
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 4, 20, 32), (2, 20, 9, 32), (2, 20, 32, 4), dtype=torch.bfloat16)
     check(
         lambda q, k, v: flash_attn_func(q.transpose(1, 2), k[:, :, 1:5], v.transpose(2, 3), causal=True),
@@ -205,8 +191,6 @@ def test_strides_and_layouts():
 
 def test_any_shape_and_options():
     """Property: results agree with float64 for any shapes and options."""
-    from flash_attn import flash_attn_func
-
     sizes = st.integers(1, 48)
 
     @hypothesis.settings(
@@ -239,8 +223,6 @@ def test_any_shape_and_options():
 
 
 def test_autocast():
-    from flash_attn import flash_attn_func
-
     layer = torch.nn.Linear(32, 96, device="cuda")
     x = torch.randn(2, 11, 32, device="cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):
@@ -255,8 +237,6 @@ def test_autocast():
 
 
 def test_without_gradients():
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 9, 2, 32), (2, 9, 2, 32), (2, 9, 2, 32), dtype=torch.bfloat16)
     expected = flash_attn_func(q, k, v)
     with torch.no_grad():

@@ -9,6 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.later import Later
+
+flash_attn_interface = Later("flash_attn_interface")
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+flash_attn_varlen_func = Later("flash_attn", "flash_attn_varlen_func")
+flash_attn_with_kvcache = Later("flash_attn", "flash_attn_with_kvcache")
+
 
 def tensor(*shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
     return torch.zeros(*shape, dtype=dtype, device="cuda")
@@ -40,8 +47,6 @@ DENSE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("message", DENSE)
 def test_dense(message):
-    from flash_attn import flash_attn_func
-
     arguments = good()
     for name, value in DENSE[message].items():
         if isinstance(value, tuple):
@@ -53,8 +58,6 @@ def test_dense(message):
 
 
 def test_lengths_and_pages():
-    from flash_attn import flash_attn_varlen_func
-
     q, k, table = tensor(9, 4, 32), tensor(9, 2, 32), torch.zeros(2, 1, dtype=torch.int32, device="cuda")
     cu = torch.tensor([0, 4, 9], dtype=torch.int32, device="cuda")
     refused = {
@@ -76,8 +79,6 @@ def test_lengths_and_pages():
 
 
 def test_caches():
-    from flash_attn import flash_attn_with_kvcache
-
     q, cache, new = tensor(2, 1, 4, 32), tensor(2, 16, 2, 32), tensor(2, 1, 2, 32)
     rotary = tensor(16, 8)
     table = torch.zeros(2, 1, dtype=torch.int32, device="cuda")
@@ -121,16 +122,12 @@ def test_caches():
 
 @pytest.mark.platforms("npu", "simulated-xpu")
 def test_a_host_tensor():
-    from flash_attn import flash_attn_func
-
     arguments = {name: value.cpu() for name, value in good().items()}
     with pytest.raises(RuntimeError, match="q must be on CUDA"):
         flash_attn_func(**arguments)
 
 
 def test_what_nobody_serves():
-    import flash_attn_interface
-
     q, k = tensor(2, 4, 4, 32), tensor(2, 6, 2, 32)
     with pytest.raises(RuntimeError, match="morph does not serve k_new together with cu_seqlens_k_new"):
         flash_attn_interface.flash_attn_with_kvcache(q, k, k, k, k, cu_seqlens_k_new=torch.zeros(3))

@@ -13,6 +13,13 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.later import Later, later
+
+flash_attn_varlen_func = Later("flash_attn", "flash_attn_varlen_func")
+flash_attn_varlen_kvpacked_func = Later("flash_attn", "flash_attn_varlen_kvpacked_func")
+flash_attn_varlen_qkvpacked_func = Later("flash_attn", "flash_attn_varlen_qkvpacked_func")
+pad_input, unpad_input = later("flash_attn.bert_padding", "pad_input", "unpad_input")
+
 
 LENGTHS = (([5, 0, 17, 1], [5, 3, 17, 1]), ([1, 1, 1], [9, 1, 30]), ([12, 7], [4, 0]))
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0})
@@ -48,8 +55,6 @@ def arguments(lengths: tuple[list[int], list[int]]) -> tuple[Tensor, Tensor, int
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_output_and_gradients(dtype):
-    from flash_attn import flash_attn_varlen_func
-
     for lengths, options in itertools.product(LENGTHS, OPTIONS):
         check(
             lambda q, k, v, n=lengths, options=options: flash_attn_varlen_func(
@@ -65,8 +70,6 @@ def test_output_and_gradients(dtype):
 
 @pytest.mark.parametrize("shape", [(4,), (4, 4)])
 def test_alibi(shape):
-    from flash_attn import flash_attn_varlen_func
-
     slopes = torch.rand(*shape, generator=torch.Generator("cpu").manual_seed(2)).to("cuda")
     options: dict[str, Any] = {"alibi_slopes": slopes, "causal": True}
     lengths = LENGTHS[0]
@@ -78,8 +81,6 @@ def test_alibi(shape):
 
 
 def test_logarithm_of_the_sums():
-    from flash_attn import flash_attn_varlen_func
-
     for lengths in LENGTHS:
         q, k, v = inputs_for(lengths, torch.float16)
         _, lse, _ = flash_attn_varlen_func(q, k, v, *arguments(lengths), causal=True, return_attn_probs=True)
@@ -92,12 +93,6 @@ def test_logarithm_of_the_sums():
 
 
 def test_packed_forms():
-    from flash_attn import (
-        flash_attn_varlen_func,
-        flash_attn_varlen_kvpacked_func,
-        flash_attn_varlen_qkvpacked_func,
-    )
-
     lengths = [5, 0, 14]
     (qkv,) = tensors(0, (19, 3, 4, 24), dtype=torch.bfloat16)
     q, kv = qkv[:, 0].detach().requires_grad_(), qkv[:, 1:].detach().requires_grad_()
@@ -117,8 +112,6 @@ def test_packed_forms():
 
 
 def test_dropout():
-    from flash_attn import flash_attn_varlen_func
-
     lengths = ([40, 3], [50, 20])
     q, k, v = inputs_for(lengths, torch.bfloat16)
     torch.cuda.manual_seed(3)
@@ -143,8 +136,6 @@ def test_dropout():
 
 
 def test_keys_in_pages():
-    from flash_attn import flash_attn_varlen_func
-
     lengths = ([3, 9], [300, 20])
     q, k, v = inputs_for(lengths, torch.float16)
     pages = torch.zeros(5, 256, 2, 32, dtype=q.dtype, device="cuda")
@@ -163,8 +154,6 @@ def test_keys_in_pages():
 
 def test_any_lengths():
     """Property: results agree with float64 for sequences of any lengths."""
-    from flash_attn import flash_attn_varlen_func
-
     length = st.integers(0, 24)
 
     @hypothesis.settings(
@@ -191,9 +180,6 @@ def test_any_lengths():
 
 def test_unpadded_and_padded_again():
     """A padded batch unpadded by bert_padding gives the same as each sequence alone."""
-    from flash_attn import flash_attn_varlen_func
-    from flash_attn.bert_padding import pad_input, unpad_input
-
     mask = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]], device="cuda")
     q, k, v = tensors(0, *[(3, 5, 2, 32)] * 3, dtype=torch.bfloat16)
     tokens, indices, cu, longest, used = unpad_input(q, mask)

@@ -9,6 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tests.later import Later
+
+of = Later("xformers.ops.fmha.attn_bias")
+
 
 def reference(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float | None = None
@@ -46,8 +50,6 @@ def packed(lengths: list[int], places: list[tuple[int, int]], keys: int, window:
 
 def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]:
     """Yield biases of a batch of sequences of one length, and what they should be."""
-    from xformers.ops.fmha import attn_bias as of
-
     inf = math.inf
     yield None, None
     yield of.LowerTriangularMask(), visible(queries, keys, inf, 0, from_start=True)
@@ -58,8 +60,6 @@ def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]
 
 def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
     """Yield biases of sequences of different lengths, their numbers of queries and keys, and their masks."""
-    from xformers.ops.fmha import attn_bias as of
-
     inf, queries, keys = math.inf, [3, 1, 6], [5, 4, 7]
     places, padded = [(0, 5), (5, 9), (9, 16)], [(0, 5), (8, 12), (16, 23)]
     gappy = [(1, 6), (9, 13), (16, 23)]

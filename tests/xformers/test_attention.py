@@ -10,15 +10,20 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import distance, tensors
+from tests.later import Later, later
 from tests.xformers.reference import packed_biases, plain_biases, reference
+
+of = Later("xformers.ops.fmha.attn_bias")
+Call, forward = later("xformers._morph.attention", "Call", "forward")
+memory_efficient_attention = Later("xformers.ops", "memory_efficient_attention")
+LowerTriangularMask = Later("xformers.ops.fmha.attn_bias", "LowerTriangularMask")
+
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def check(inputs: list[Tensor], bias: Any, mask: Tensor | None, matrix: Tensor | None = None) -> None:
     """Compares the output and gradients with float64; they may be off by twice what the dtype is."""
-    from xformers.ops import memory_efficient_attention
-
     wanted = [*inputs, *([] if matrix is None else [matrix])]
     out = memory_efficient_attention(*inputs, bias)
     generator = torch.Generator("cpu").manual_seed(1)
@@ -50,8 +55,6 @@ def test_sequences_of_one_length(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_matrices(dtype):
-    from xformers.ops.fmha.attn_bias import LowerTriangularMask
-
     *inputs, matrix = tensors(2, (2, 7, 3, 8), *[(2, 9, 3, 8)] * 2, (2, 3, 7, 9), dtype=dtype)
     check(inputs, matrix, None, matrix)
     mask = torch.full((7, 9), -torch.inf, dtype=torch.float64).triu(1)
@@ -59,8 +62,6 @@ def test_matrices(dtype):
 
 
 def test_a_matrix_that_hides_all_keys_of_a_query():
-    from xformers.ops import memory_efficient_attention
-
     *inputs, matrix = tensors(2, (1, 4, 2, 8), *[(1, 5, 2, 8)] * 2, (1, 2, 4, 5), dtype=torch.float32)
     matrix.data[:, :, 1] = -torch.inf
     out = memory_efficient_attention(*inputs, matrix)
@@ -77,8 +78,6 @@ def test_sequences_of_different_lengths(dtype):
 
 
 def test_caches_with_gaps_and_pages():
-    from xformers.ops.fmha import attn_bias as of
-
     paged = {
         of.BlockDiagonalPaddedKeysMask: of.PagedBlockDiagonalPaddedKeysMask,
         of.BlockDiagonalCausalWithOffsetPaddedKeysMask: of.PagedBlockDiagonalCausalWithOffsetPaddedKeysMask,
@@ -101,8 +100,6 @@ def test_caches_with_gaps_and_pages():
 
 
 def test_keys_anywhere_are_not_made_into_pages_and_say_so():
-    from xformers.ops.fmha import attn_bias as of
-
     for kind in (of.BlockDiagonalGappyKeysMask, of.BlockDiagonalCausalWithOffsetGappyKeysMask):
         bias = kind.from_seqlens([1, 2], [0, 4, 8], [3, 4])
         with pytest.raises(AttributeError, match=f"Paged{kind.__name__} .*: use PagedBlockDiagonal"):
@@ -112,8 +109,6 @@ def test_keys_anywhere_are_not_made_into_pages_and_say_so():
 
 def blockwise(inputs: Any, bias: Any) -> Tensor:
     """Compute attention also where the original's operators refuse a bias, or the size of its pages."""
-    from xformers._morph.attention import Call, forward
-
     return forward(Call(bias, inputs[0].shape[-1] ** -0.5), *inputs)[0]
 
 
@@ -126,8 +121,6 @@ def test_every_bias_is_the_matrix_that_it_says():
 
 
 def test_grouped_heads_and_shared_keys():
-    from xformers.ops import memory_efficient_attention
-
     (q,) = tensors(4, (2, 5, 2, 3, 16), dtype=torch.float16)
     k, v = tensors(5, *[(2, 8, 2, 1, 16)] * 2, dtype=torch.float16)
     k, v = (each.detach().expand(-1, -1, -1, 3, -1) for each in (k, v))
@@ -140,8 +133,6 @@ def test_grouped_heads_and_shared_keys():
 
 
 def test_dropped_weights_have_the_gradients_of_the_output():
-    from xformers.ops import memory_efficient_attention
-
     q, k, v = tensors(6, *[(1, 40, 2, 16)] * 3, dtype=torch.float32)
 
     def run(value: Tensor) -> Tensor:

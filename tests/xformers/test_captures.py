@@ -6,6 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.later import Later
+
+fmha = Later("xformers.ops.fmha")
+memory_efficient_attention = Later("xformers.ops", "memory_efficient_attention")
+memory_efficient_attention_forward = Later("xformers.ops", "memory_efficient_attention_forward")
+
+
 pytestmark = pytest.mark.platforms("cpu", "simulated-xpu")
 
 
@@ -14,8 +21,6 @@ def random(*shape: int) -> Tensor:
 
 
 def test_sequences_and_their_gradients() -> None:
-    from xformers.ops import fmha, memory_efficient_attention
-
     inputs = tuple(random(1, 9, 2, 32) for _ in range(3))
     bias = fmha.attn_bias.BlockDiagonalCausalMask.from_seqlens([3, 6])
 
@@ -33,8 +38,6 @@ def test_sequences_and_their_gradients() -> None:
 
 
 def test_a_cache_grows_between_replays() -> None:
-    from xformers.ops import fmha, memory_efficient_attention_forward
-
     query, (key, value) = random(1, 2, 2, 32), torch.randn(2, 1, 32, 2, 32, device="cuda").bfloat16()
     bias = fmha.attn_bias.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens(
         q_seqlen=[1, 1], kv_padding=16, kv_seqlen=[3, 12]
