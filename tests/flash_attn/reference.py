@@ -94,6 +94,29 @@ def check(
         assert error <= allowed, f"{about}: result {index} is off by {error}, and may be by {allowed}"
 
 
+def check_options(
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    about: object = "",
+    *,
+    reference: Callable[..., tuple[Tensor, Tensor]] = attention,
+    **options: Any,
+) -> None:
+    """Compares the output of attention with some options, and its gradients, with those of a reference."""
+    check(
+        lambda *given: first(function(*given, **options)),
+        lambda *given, dtype: reference(*given, dtype=dtype, **options)[0],
+        inputs,
+        (about, options),
+    )
+
+
+def first(result: Any) -> Tensor:
+    """Return the output, of a function that may return more."""
+    found: Tensor = result if isinstance(result, Tensor) else result[0]
+    return found
+
+
 def distance(first: Tensor, second: Tensor) -> float:
     """Return the largest difference of two tensors of the same shape."""
     assert first.shape == second.shape

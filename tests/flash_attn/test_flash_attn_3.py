@@ -4,58 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, integers, tensors
+from tests.flash_attn.reference import attention, distance, integers, tensors
 from tests.later import Later
 
 packaged = Later("flash_attn_3.flash_attn_interface")
 flash_attn_interface = Later("flash_attn_interface")
 of_flash_attn_2 = Later("flash_attn", "flash_attn_with_kvcache")
-flash_attn_combine = Later("flash_attn_interface", "flash_attn_combine")
 flash_attn_func = Later("flash_attn_interface", "flash_attn_func")
 flash_attn_varlen_func = Later("flash_attn_interface", "flash_attn_varlen_func")
 flash_attn_with_kvcache = Later("flash_attn_interface", "flash_attn_with_kvcache")
 
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 32))
-OPTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {"causal": True},
-    {"window_size": (5, 3)},
-    {"softcap": 3.0},
-    {"softmax_scale": 0.1},
-)
 
 
 def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
     assert distance(actual, expected) < allowed
-
-
-@pytest.mark.parametrize("values", [32, 48])
-def test_output_and_gradients(values):
-    """Values may have another head size than keys."""
-    inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
-    for options in OPTIONS:
-        check(
-            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
-            lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            options,
-        )
-
-
-def test_logarithm_of_the_sums_of_a_query_without_keys():
-    q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
-    out, lse = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
-    expected = attention(q, k, v, causal=True)[1]
-    assert not out[:, :4].any()
-    assert (lse[:, :, :4] == -math.inf).all()
-    close(lse[:, :, 4:], expected[:, :, 4:], 5e-4)
 
 
 def test_chunks():
@@ -167,19 +136,6 @@ def test_rotated_cache():
         ]
         close(*results, 1e-6)
         assert torch.equal(caches[0][0], caches[1][0])
-
-
-def test_combined_parts():
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
-    parts = [
-        flash_attn_func(q, k[:, own], v[:, own], return_attn_probs=True) for own in (slice(20), slice(20, 50))
-    ]
-    outs, sums = zip(*parts, strict=True)
-    out, lse = flash_attn_combine(torch.stack(outs).float(), torch.stack(sums).transpose(-1, -2))
-    expected = attention(q, k, v)
-    close(out, expected[0])
-    close(lse.transpose(-1, -2), expected[1], 5e-4)
-    assert out.dtype == torch.float32
 
 
 def test_packed_heads_and_operators():

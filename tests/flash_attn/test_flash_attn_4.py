@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Any
 
 import pytest
@@ -16,42 +14,19 @@ from tests.later import Later
 flash_attn_func = Later("flash_attn.cute", "flash_attn_func")
 flash_attn_varlen_func = Later("flash_attn.cute", "flash_attn_varlen_func")
 _validate_head_dims = Later("flash_attn.cute.interface", "_validate_head_dims")
-flash_attn_combine = Later("flash_attn.cute.interface", "flash_attn_combine")
 
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 48))
-OPTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {"causal": True},
-    {"window_size": (5, 3)},
-    {"window_size": (None, 4)},
-    {"window_size": (6, None), "causal": True},
-    {"softcap": 3.0, "softmax_scale": 0.3},
-)
 
 
-def expected(
-    q: Tensor, k: Tensor, v: Tensor, *, window_size: tuple[Any, Any] = (None, None), **options: Any
-) -> tuple[Tensor, Tensor]:
+def expected(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> tuple[Tensor, Tensor]:
     """Return the output and log-sum-exp, in which a sink counts as one more key without a value."""
-    left, right = (-1 if each is None else each for each in window_size)
     sink = options.pop("learnable_sink", None)
-    out, lse = attention(q, k, v, window_size=(left, right), **options)
+    out, lse = attention(q, k, v, **options)
     if sink is None:
         return out, lse
     total = torch.logaddexp(lse, sink.cpu().to(lse.dtype)[:, None].expand(lse.shape))
     return out * (lse - total).exp().transpose(1, 2)[..., None], total
-
-
-def test_output_and_gradients():
-    for values, options in itertools.product((32, 48), OPTIONS):
-        inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
-        check(
-            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options)[0],
-            lambda q, k, v, dtype, options=options: expected(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            options,
-        )
 
 
 def test_sinks_and_gradients_of_the_sums():
@@ -77,9 +52,6 @@ def test_sinks_and_gradients_of_the_sums():
 def test_which_sums_are_returned():
     q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
     out, lse = flash_attn_func(q, k, v, causal=True)  # returned anyway if inputs require gradients
-    assert not out[:, :4].any()
-    assert (lse[:, :, :4] == -math.inf).all()
-    assert distance(lse[:, :, 4:], attention(q, k, v, causal=True)[1][:, :, 4:]) < 5e-4
     (grad,) = torch.autograd.grad(out.float().sum() + lse[:, :, 4:].sum(), q)
     assert torch.equal(
         grad, torch.autograd.grad(flash_attn_func(q, k, v, causal=True)[0].float().sum(), q)[0]
@@ -92,9 +64,6 @@ def test_which_sums_are_returned():
     out, lse = flash_attn_func(*plain, causal=True, learnable_sink=sink, return_lse=True)
     assert not out[:, :4].any()
     assert torch.equal(lse[0, :, 0], sink)
-    out, lse = flash_attn_func(plain[0], plain[1][:, :0], plain[2][:, :0], return_lse=True)
-    assert not out.any()
-    assert (lse == -math.inf).all()
     whole = flash_attn_func(*plain, window_size=(-1, -1))[0]  # a window that leaves no key shows all
     assert torch.equal(whole, flash_attn_func(*plain, return_lse=True)[0])
 
@@ -193,14 +162,3 @@ def test_what_is_refused():
     with pytest.raises(AssertionError, match=r"\(192, 192\) is not supported on SM100/SM110"):
         _validate_head_dims(192, 192, 10, 8)
     _validate_head_dims(192, 128, 10, 8)
-
-
-def test_parts_of_the_keys_combined():
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
-    parts = [flash_attn_func(q, k[:, own], v[:, own], return_lse=True) for own in (slice(20), slice(20, 50))]
-    outs, sums = zip(*parts, strict=True)
-    out, lse = flash_attn_combine(torch.stack(outs), torch.stack(sums).transpose(-1, -2))
-    exact = attention(q, k, v)
-    assert out.dtype == torch.bfloat16
-    assert distance(out, exact[0]) < 0.02
-    assert distance(lse.transpose(-1, -2), exact[1]) < 5e-4
