@@ -75,13 +75,18 @@ def by_hand(level: str, scale: float = 1.0) -> nn.Module:
     return model
 
 
+def backward(loss: Tensor, optimizer: Any, **options: Any) -> None:
+    """Differentiates a loss that amp scales."""
+    with amp.scale_loss(loss, optimizer, **options) as scaled_loss:
+        scaled_loss.backward()
+
+
 def by_amp(model: Any, optimizer: Any) -> None:
     """Trains a model and optimizer that `initialize` returned."""
     for input, target in batches():
         optimizer.zero_grad()
         loss = F.cross_entropy(model(input), target)
-        with amp.scale_loss(loss, optimizer) as scaled_loss:
-            scaled_loss.backward()
+        backward(loss, optimizer)
         optimizer.step()
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tests.apex.mixed import initialized, linear, optimizer_of
+from tests.apex.mixed import backward, initialized, linear, optimizer_of
 from tests.later import Later
 
 amp = Later("apex.amp")
@@ -58,8 +58,7 @@ def test_weights_are_cast_anew_in_every_step() -> None:
     with initialized(model, optimizer_of(model), opt_level="O1", loss_scale=1.0) as (model, optimizer):
         with torch.no_grad():
             assert model(ones).tolist() == [[2.0, 2.0]]
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
-            scaled.backward()
+        backward(model(ones).sum(), optimizer)
         assert model.weight.grad is not None
         optimizer.step()
         assert model(ones).tolist() == [[-2.0, -2.0]]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tests.apex.mixed import by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
+from tests.apex.mixed import backward, by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
 from tests.later import Later
 
 amp = Later("apex.amp")
@@ -49,16 +49,13 @@ def test_gradients_that_stay_scaled_are_added(level: str) -> None:
     with initialized(model, optimizer_of(model), opt_level=level, loss_scale=4.0) as (model, optimizer):
         ones = torch.ones(1, 4, device="cuda")
         for index in range(3):
-            with amp.scale_loss(model(ones).sum(), optimizer, delay_unscale=index < 2) as scaled:
-                scaled.backward()
+            backward(model(ones).sum(), optimizer, delay_unscale=index < 2)
         assert [param.grad.unique().tolist() for param in amp.master_params(optimizer)] == [[3.0]]
         optimizer.step()
         assert_close(model.weight.float(), torch.full((2, 4), 0.5 - 3, device="cuda"))
         optimizer.zero_grad()
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
-            scaled.backward()
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:  # gradients accumulate
-            scaled.backward()
+        backward(model(ones).sum(), optimizer)
+        backward(model(ones).sum(), optimizer)  # gradients accumulate
         assert [param.grad.unique().tolist() for param in amp.master_params(optimizer)] == [[2.0]]
 
 
@@ -72,8 +69,7 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float)
         before = model.weight.detach().clone()
         for factor in (bad, 1.0):
             loss = model(torch.ones(1, 4, device="cuda")).sum() * factor
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             optimizer.zero_grad()
             assert torch.equal(model.weight, before) == (factor != 1.0)
@@ -89,8 +85,7 @@ def test_the_scale_stays_within_its_bounds() -> None:
         seen = []
         for factor in (math.inf, math.inf, *(1.0,) * 8):
             loss = model(torch.ones(1, 4, device="cuda")).sum() * 1e-3 * factor
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             optimizer.zero_grad()
             seen.append(math.log2(scaler.loss_scale()))
@@ -149,8 +144,7 @@ def test_groups_that_are_added_later() -> None:
         ):
             optimizer.add_param_group({"params": second.parameters()})
             loss = (first(torch.ones(1, 4, device="cuda")) + second(torch.ones(1, 4, device="cuda"))).sum()
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             for module in (first, second):
                 assert_close(module.weight.float(), torch.full((2, 4), -0.5, device="cuda"))
@@ -172,8 +166,7 @@ def test_fused_sgd_with_and_without_master_gradients(materialize: bool) -> None:
 def test_layerwise_rates_go_with_amp() -> None:
     model = linear()
     with initialized(model, LARC(optimizer_of(model)), opt_level="O2", loss_scale=8.0) as (model, optimizer):
-        with amp.scale_loss(model(torch.ones(1, 4, device="cuda")).sum(), optimizer) as scaled:
-            scaled.backward()
+        backward(model(torch.ones(1, 4, device="cuda")).sum(), optimizer)
         optimizer.step()
         assert_close(model.weight.float(), torch.full((2, 4), 0.49, device="cuda"), rtol=1e-3, atol=1e-3)
 
