@@ -78,42 +78,28 @@ def test_lengths_and_pages():
             flash_attn_varlen_func(*arguments, **options)
 
 
+def rotary(length: int, size: int) -> dict[str, Tensor]:
+    return {"rotary_cos": tensor(length, size), "rotary_sin": tensor(length, size)}
+
+
 def test_caches():
     q, cache, new = tensor(2, 1, 4, 32), tensor(2, 16, 2, 32), tensor(2, 1, 2, 32)
-    rotary = tensor(16, 8)
     table = torch.zeros(2, 1, dtype=torch.int32, device="cuda")
     pages = tensor(1, 256, 2, 32)
+    both, at_3 = {"k": new, "v": new}, {"k": new, "v": new, "cache_seqlens": 3}
+    paged = {"k_cache": pages, "v_cache": pages, "block_table": table}
     refused: dict[str, dict[str, Any]] = {
         "If key is supplied, value must also be passed in": {"k": new, "cache_seqlens": 3},
-        "If key is supplied, seqlens_k must also be passed in": {"k": new, "v": new},
-        "If rotary cos/sin are provided, new key / value": {"rotary_cos": rotary, "rotary_sin": rotary},
-        "Only rotary dimensions divisible by 16 are currently supported": {
-            "k": new,
-            "v": new,
-            "cache_seqlens": 3,
-            "rotary_cos": tensor(16, 4),
-            "rotary_sin": tensor(16, 4),
-        },
-        "cos/sin seqlen must be at least the seqlen of KV cache": {
-            "k": new,
-            "v": new,
-            "cache_seqlens": 3,
-            "rotary_cos": rotary[:9],
-            "rotary_sin": rotary[:9],
-        },
+        "If key is supplied, seqlens_k must also be passed in": both,
+        "If rotary cos/sin are provided, new key / value": rotary(16, 8),
+        "Only rotary dimensions divisible by 16 are currently supported": at_3 | rotary(16, 4),
+        "cos/sin seqlen must be at least the seqlen of KV cache": at_3 | rotary(9, 8),
         "seqlens_k must have dtype int32": {"cache_seqlens": torch.ones(2, device="cuda").long()},
         "Paged KVcache does not support cache_batch_idx": {
-            "k_cache": pages,
-            "v_cache": pages,
-            "block_table": table,
+            **paged,
             "cache_batch_idx": table[:, 0].contiguous(),
         },
-        "exceeds the capacity addressable by block_table": {
-            "k_cache": pages,
-            "v_cache": pages,
-            "block_table": table,
-            "cache_seqlens": 257,
-        },
+        "exceeds the capacity addressable by block_table": {**paged, "cache_seqlens": 257},
     }
     for message, options in refused.items():
         with pytest.raises(RuntimeError, match=re.escape(message)):
