@@ -22,13 +22,14 @@ def attention(
     softcap: float = 0.0,
     alibi_slopes: Tensor | None = None,
     attention_chunk: int = 0,
+    mask: Tensor | None = None,
     kept: Tensor | None = None,
     dropout_p: float = 0.0,
     weights: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return the output and log-sum-exp, as flash_attn_func does, computed in `dtype` on the CPU.
 
-    With `weights`, the softmax is returned in place of the log-sum-exp.
+    A `mask` is added to the scores. With `weights`, the softmax is returned in place of the log-sum-exp.
     """
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     group = q.shape[2] // k.shape[2]
@@ -50,6 +51,8 @@ def attention(
         hidden |= key > position + (0 if causal else right)
     if attention_chunk:
         hidden |= key // attention_chunk != position // attention_chunk
+    if mask is not None:
+        scores, hidden = scores + mask.to(dtype), hidden | (mask == -math.inf)
     scores = scores.masked_fill(hidden, -math.inf)
     softmax = scores.softmax(-1).nan_to_num(0.0)
     if kept is not None:

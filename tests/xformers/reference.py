@@ -1,4 +1,4 @@
-"""Reference attention with the full score matrix in float64, and biases of every kind for it."""
+"""Biases of every kind, with the masks that they stand for."""
 
 from __future__ import annotations
 
@@ -12,19 +12,6 @@ from torch import Tensor
 from tests.later import Later
 
 of = Later("xformers.ops.fmha.attn_bias")
-
-
-def reference(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float | None = None
-) -> tuple[Tensor, Tensor]:
-    """Return output and log-sum-exp for tensors (batch, length, heads, size), with 0 where no key is seen."""
-    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if mask is not None:
-        scores = scores + mask
-    blind = (scores == -math.inf).all(-1, keepdim=True)
-    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
-    return (weights @ v).transpose(1, 2), scores.logsumexp(-1)
 
 
 def visible(queries: int, keys: int, left: float, right: float, from_start: bool = False) -> Tensor:
