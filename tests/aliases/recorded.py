@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import inspect
 from types import SimpleNamespace
 from typing import Any
 
 from morph.backends.tables import surfaces
 from morph.backends.tables.surfaces import Surface
+from tests.aliases import signatures
 
 VENDORS = {"mlu": surfaces.load("torch_mlu-1.33.1"), "musa": surfaces.load("torch_musa-2.11.0.post2")}
 
@@ -25,7 +25,7 @@ class Recorded:
 
     def __init__(self, name: str, result: Any = None) -> None:
         surface = next(each for each in VENDORS.values() if each.has(name))
-        self._signature = _signature(surface.signature(name) or "()")
+        self._signature = signatures.parse(surface.signature(name) or "()")
         self._result = result
         self.calls: list[dict[str, Any]] = []
 
@@ -56,9 +56,3 @@ def properties(backend: str, surface: Surface | None = None) -> SimpleNamespace:
     classes = (surface or FEW_PROPERTIES[backend]).classes
     fields = next(each.members for name, each in classes.items() if name.endswith("DeviceProperties"))
     return SimpleNamespace(**{field: field for field in fields})
-
-
-def _signature(text: str) -> inspect.Signature:
-    scope: dict[str, Any] = {}
-    exec(f"def function{text}: ...", scope)  # the text comes from the package's own data
-    return inspect.signature(scope["function"])

@@ -6,13 +6,15 @@ import functools
 import pathlib
 import pickle
 import warnings
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from morph.aliases.adapters import debugging, graphs, memory, snapshots
+from morph.aliases.adapters.mlu import precision as mlu
+from morph.aliases.adapters.musa import precision as musa
 from morph.aliases.adapters.properties import DeviceProperties
 from morph.backends.tables import table
 from morph.base.errors import MissingNameError
@@ -73,6 +75,33 @@ def test_the_allocator_is_afterwards_as_it_was_before(monkeypatch: pytest.Monkey
             raise KeyError
         assert not any(call["value"] for call in target.calls)
     assert target.calls[-1] == {"value": True}
+
+
+@pytest.mark.usefixtures("flags")
+@pytest.mark.parametrize(("backend", "library", "precision"), [("mlu", "cnnl", mlu), ("musa", "mudnn", musa)])
+def test_tf32_is_switched_apart_for_products_and_convolutions(
+    monkeypatch: pytest.MonkeyPatch, backend: str, library: str, precision: ModuleType
+) -> None:
+    own, products = SimpleNamespace(allow_tf32=True), SimpleNamespace(allow_tf32=False)
+    monkeypatch.setattr(torch.backends, library, own, raising=False)
+    monkeypatch.setattr(torch.backends, backend, SimpleNamespace(matmul=products), raising=False)
+    if backend == "mlu":  # whose package puts a warning in the place of torch's setter
+        monkeypatch.setattr(torch._C, "_set_cublas_allow_tf32", warn)
+    matmul = precision.switches.matmul
+    assert not matmul.allow_tf32  # the vendors' default, and CUDA's
+    for value in (True, False):
+        matmul.allow_tf32 = value
+        assert (products.allow_tf32, matmul.allow_tf32, own.allow_tf32) == (value, value, True)
+        assert torch.get_float32_matmul_precision() == ("high" if value else "highest")
+    with precision.switches.flags(allow_tf32=False):
+        assert not own.allow_tf32
+    assert own.allow_tf32
+    precision.switches.convolution.fp32_precision = "ieee"
+    assert not own.allow_tf32
+
+
+def warn(value: bool) -> None:
+    warnings.warn("no effect", stacklevel=2)
 
 
 @both

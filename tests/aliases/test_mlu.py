@@ -38,30 +38,6 @@ def test_a_stream_of_cambricons_pool_is_written_to_an_address(vendor: SimpleName
 
 
 @pytest.mark.usefixtures("flags")
-def test_tf32_of_cambricon_is_switched_where_the_vendor_replaces_torchs_switch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cnnl, products = SimpleNamespace(), SimpleNamespace()
-    monkeypatch.setattr(torch.backends, "mlu", SimpleNamespace(matmul=products), raising=False)
-    monkeypatch.setattr(torch.backends, "cnnl", cnnl, raising=False)
-    monkeypatch.setattr(torch._C, "_set_cublas_allow_tf32", _warn)
-    matmul = precision.switches.matmul
-    matmul.allow_tf32 = True
-    assert (products.allow_tf32, matmul.allow_tf32, torch.get_float32_matmul_precision()) == (
-        True,
-        True,
-        "high",
-    )
-    matmul.allow_tf32 = False
-    assert (products.allow_tf32, cnnl.allow_tf32) == (False, True)
-    with precision.switches.flags(allow_tf32=False):
-        assert not cnnl.allow_tf32
-    assert cnnl.allow_tf32
-    precision.switches.convolution.fp32_precision = "ieee"
-    assert not cnnl.allow_tf32
-
-
-@pytest.mark.usefixtures("flags")
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 def test_a_flag_whose_setter_cambricon_replaces_is_read_as_it_was_set(
     monkeypatch: pytest.MonkeyPatch, dtype: str

@@ -107,22 +107,6 @@ def test_generators_that_are_bound_late_are_there_from_the_start(vendor: SimpleN
 
 
 @pytest.mark.usefixtures("flags")
-def test_tf32_of_moore_threads_is_switched_apart_for_products_where_it_can_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mudnn, products = SimpleNamespace(allow_tf32=True), SimpleNamespace(allow_tf32=False)
-    monkeypatch.setattr(torch.backends, "mudnn", mudnn, raising=False)
-    monkeypatch.setattr(torch.backends, "musa", SimpleNamespace(matmul=products), raising=False)
-    assert not precision.switches.matmul.allow_tf32  # the vendor's default, and CUDA's
-    precision.switches.matmul.allow_tf32 = True
-    assert (products.allow_tf32, mudnn.allow_tf32) == (True, True)
-    precision.switches.matmul.allow_tf32 = False
-    assert (products.allow_tf32, mudnn.allow_tf32) == (False, True)
-    precision.switches.convolution.fp32_precision = "ieee"
-    assert not mudnn.allow_tf32
-
-
-@pytest.mark.usefixtures("flags")
 def test_tf32_of_moore_threads_is_on_while_both_of_cudas_are(monkeypatch: pytest.MonkeyPatch) -> None:
     mudnn = SimpleNamespace(allow_tf32=True)
     monkeypatch.setattr(torch.backends, "mudnn", mudnn, raising=False)

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from morph.backends.tables import table
 from morph.backends.tables.table import Row, Status, Table
-from morph.base.errors import TableError
 from tests.aliases import signatures
 from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, installed, place, resolved
 
@@ -182,24 +180,6 @@ def test_every_row_gives_a_reason(backend: Table) -> None:
     assert [row.name for row in silent] == []
 
 
-def test_a_name_with_two_statuses_is_an_error() -> None:
-    text = '[backend]\n[same]\n"torch.cuda.x" = "why"\n[missing]\n"torch.cuda.x" = "why"\n'
-    with pytest.raises(
-        TableError, match=r"two\.toml:\d+: torch\.cuda\.x: has two statuses, same and missing"
-    ):
-        table.parse(_FACTS + text.removeprefix("[backend]\n"), "two.toml")
-
-
-_FACTS = """[backend]
-name = "two"
-title = "Two"
-device_type = "two"
-dispatch_key = "PrivateUse1"
-module = "torch.two"
-collective = "gloo"
-"""
-
-
 def _target(backend: Table, name: str) -> str | None:
     """Returns the target that serves a name: "" for a row that is not a rename, None if nothing serves it."""
     row = backend.row(name)
@@ -233,7 +213,7 @@ def _vendor_has(backend: Table, name: str) -> bool:
 
 def _is_a_question(name: str) -> bool:
     parameters = signatures.parse(CUDA.signature(name) or "(unknown)")
-    return all(parameters.defaults.get(each) == "None" for each in parameters.names)
+    return all(each.default is None for each in parameters.parameters.values())
 
 
 def _answers(name: str) -> bool:

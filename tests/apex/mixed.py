@@ -11,6 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tests.later import Later
+
+amp = Later("apex.amp")
+
 
 class Network(nn.Module):
     def __init__(self) -> None:
@@ -71,23 +75,24 @@ def by_hand(level: str, scale: float = 1.0) -> nn.Module:
     return model
 
 
+def backward(loss: Tensor, optimizer: Any, **options: Any) -> None:
+    """Differentiates a loss that amp scales."""
+    with amp.scale_loss(loss, optimizer, **options) as scaled_loss:
+        scaled_loss.backward()
+
+
 def by_amp(model: Any, optimizer: Any) -> None:
     """Trains a model and optimizer that `initialize` returned."""
-    from apex import amp
-
     for input, target in batches():
         optimizer.zero_grad()
         loss = F.cross_entropy(model(input), target)
-        with amp.scale_loss(loss, optimizer) as scaled_loss:
-            scaled_loss.backward()
+        backward(loss, optimizer)
         optimizer.step()
 
 
 @contextlib.contextmanager
 def amp_undone() -> Iterator[None]:
     """Restores on exit the process state that `initialize` changes."""
-    from apex import amp
-
     state = amp._amp_state
     before = copy.copy(vars(state))
     try:
@@ -102,8 +107,6 @@ def amp_undone() -> Iterator[None]:
 @contextlib.contextmanager
 def initialized(*args: Any, **kwargs: Any) -> Iterator[Any]:
     """Yields the result of `initialize`, and undoes its changes on exit."""
-    from apex import amp
-
     with amp_undone():
         yield amp.initialize(*args, **{"verbosity": 0, **kwargs})
 

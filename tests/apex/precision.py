@@ -8,8 +8,17 @@ import torch
 from torch import Tensor
 
 Function = Callable[..., Tensor]
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 # the error of rounding the result itself, relative to its values
 ROUNDING = {torch.float32: 4e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+
+
+def values(
+    seed: int, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0, mean: float = 0.0
+) -> Tensor:
+    """Returns random numbers on the device, the same on every platform."""
+    generator = torch.Generator().manual_seed(seed)
+    return (scale * torch.randn(shape, generator=generator) + mean).to("cuda", dtype)
 
 
 def with_gradients(function: Function, inputs: Sequence[Tensor], grad: Tensor) -> list[Tensor]:

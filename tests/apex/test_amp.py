@@ -12,6 +12,11 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tests.apex.mixed import by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
+from tests.later import Later
+
+amp = Later("apex.amp")
+FP16_Optimizer = Later("apex.fp16_utils", "FP16_Optimizer")
+
 
 LEVELS = ("O0", "O1", "O2", "O3")
 
@@ -94,9 +99,6 @@ def test_what_is_said() -> None:
 
 
 def test_refusals() -> None:
-    from apex import amp
-    from apex.fp16_utils import FP16_Optimizer
-
     model = linear()
     for options, message in (
         ({"opt_level": "02"}, "Unexpected optimization level 02"),
@@ -133,7 +135,16 @@ def test_refusals() -> None:
 
 @pytest.mark.platforms("npu", "simulated-xpu")
 def test_models_elsewhere_are_refused() -> None:
-    from apex import amp
-
     with pytest.raises(RuntimeError, match="Found param weight with type torch.FloatTensor"):
         amp.initialize(nn.Linear(2, 2), opt_level="O2", verbosity=0)
+
+
+def test_names_by_which_programs_find_it() -> None:
+    import apex
+
+    assert apex.amp.initialize is not None
+    assert apex.amp.__path__
+    assert apex.optimizers.FusedAdam is not None
+    space: dict[str, Any] = {"__name__": __name__}
+    exec("from apex.fp16_utils import *", space)
+    assert {"network_to_half", "FP16_Optimizer", "to_python_float"} <= space.keys()

@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tests.apex.mixed import initialized, linear, optimizer_of
+from tests.apex.mixed import backward, initialized, linear, optimizer_of
+from tests.later import Later
+
+amp = Later("apex.amp")
 
 
 def test_functions_under_casts() -> None:
-    from apex import amp
-
     with initialized(linear(), opt_level="O1"):
         half, full = torch.full((3, 3), 300.0, device="cuda").half(), torch.ones(3, 3, device="cuda")
         assert F.linear(full, full).dtype == torch.float16
@@ -31,8 +32,6 @@ def test_functions_under_casts() -> None:
 
 
 def test_what_apex_does_beyond_autocast() -> None:
-    from apex import amp
-
     half, full = torch.full((3,), 0.5, device="cuda").half(), torch.full((3,), 0.5, device="cuda")
     with initialized(linear(), opt_level="O1"):
         assert half.cpu().dtype == torch.float32
@@ -54,23 +53,18 @@ def test_what_apex_does_beyond_autocast() -> None:
 
 
 def test_weights_are_cast_anew_in_every_step() -> None:
-    from apex import amp
-
     model = linear()
     ones = torch.ones(1, 4, device="cuda")
     with initialized(model, optimizer_of(model), opt_level="O1", loss_scale=1.0) as (model, optimizer):
         with torch.no_grad():
             assert model(ones).tolist() == [[2.0, 2.0]]
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
-            scaled.backward()
+        backward(model(ones).sum(), optimizer)
         assert model.weight.grad is not None
         optimizer.step()
         assert model(ones).tolist() == [[-2.0, -2.0]]
 
 
 def test_functions_of_the_program() -> None:
-    from apex import amp
-
     class module:
         doubled = staticmethod(lambda x: x * 2)
         halved = staticmethod(lambda x: x / 2)

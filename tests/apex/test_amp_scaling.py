@@ -11,14 +11,19 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tests.apex.mixed import by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
+from tests.apex.mixed import backward, by_amp, by_hand, initialized, linear, network, optimizer_of, sgd
+from tests.later import Later
+
+amp = Later("apex.amp")
+LossScaler = Later("apex.amp.scaler", "LossScaler")
+FusedSGD = Later("apex.optimizers", "FusedSGD")
+LARC = Later("apex.parallel.LARC", "LARC")
+
 
 LEVELS = ("O0", "O1", "O2", "O3")
 
 
 def test_several_models_optimizers_and_losses() -> None:
-    from apex import amp
-
     models = [linear(), linear()]
     optimizers = [optimizer_of(each) for each in models]
     with initialized(models, optimizers, opt_level="O2", num_losses=2, loss_scale=8.0) as (ours, theirs):
@@ -40,30 +45,23 @@ def test_several_models_optimizers_and_losses() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_gradients_that_stay_scaled_are_added(level: str) -> None:
-    from apex import amp
-
     model = linear()
     with initialized(model, optimizer_of(model), opt_level=level, loss_scale=4.0) as (model, optimizer):
         ones = torch.ones(1, 4, device="cuda")
         for index in range(3):
-            with amp.scale_loss(model(ones).sum(), optimizer, delay_unscale=index < 2) as scaled:
-                scaled.backward()
+            backward(model(ones).sum(), optimizer, delay_unscale=index < 2)
         assert [param.grad.unique().tolist() for param in amp.master_params(optimizer)] == [[3.0]]
         optimizer.step()
         assert_close(model.weight.float(), torch.full((2, 4), 0.5 - 3, device="cuda"))
         optimizer.zero_grad()
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:
-            scaled.backward()
-        with amp.scale_loss(model(ones).sum(), optimizer) as scaled:  # gradients accumulate
-            scaled.backward()
+        backward(model(ones).sum(), optimizer)
+        backward(model(ones).sum(), optimizer)  # gradients accumulate
         assert [param.grad.unique().tolist() for param in amp.master_params(optimizer)] == [[2.0]]
 
 
 @pytest.mark.parametrize("level", ["O1", "O2"])
 @pytest.mark.parametrize("bad", [math.inf, math.nan])
 def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float) -> None:
-    from apex import amp
-
     model = linear()
     with initialized(model, optimizer_of(model), opt_level=level) as (model, optimizer):
         scaler = amp._amp_state.loss_scalers[0]
@@ -71,8 +69,7 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float)
         before = model.weight.detach().clone()
         for factor in (bad, 1.0):
             loss = model(torch.ones(1, 4, device="cuda")).sum() * factor
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             optimizer.zero_grad()
             assert torch.equal(model.weight, before) == (factor != 1.0)
@@ -80,8 +77,6 @@ def test_an_overflow_skips_the_step_and_halves_the_scale(level: str, bad: float)
 
 
 def test_the_scale_stays_within_its_bounds() -> None:
-    from apex import amp
-
     model = linear()
     options = {"opt_level": "O2", "min_loss_scale": 2.0**15, "max_loss_scale": 2.0**17}
     with initialized(model, optimizer_of(model, lr=0.0), **options) as (model, optimizer):
@@ -90,8 +85,7 @@ def test_the_scale_stays_within_its_bounds() -> None:
         seen = []
         for factor in (math.inf, math.inf, *(1.0,) * 8):
             loss = model(torch.ones(1, 4, device="cuda")).sum() * 1e-3 * factor
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             optimizer.zero_grad()
             seen.append(math.log2(scaler.loss_scale()))
@@ -99,8 +93,6 @@ def test_the_scale_stays_within_its_bounds() -> None:
 
 
 def test_saving_and_loading() -> None:
-    from apex import amp
-
     written_by_apex = {
         "loss_scaler0": {"loss_scale": 1024.0, "unskipped": 7},
         "loss_scaler1": {"loss_scale": 64.0, "unskipped": 0},
@@ -117,8 +109,6 @@ def test_saving_and_loading() -> None:
 
 
 def test_a_checkpoint_continues_the_run() -> None:
-    from apex import amp
-
     def trained(rounds: int, checkpoint: bytes | None) -> tuple[list[Tensor], bytes]:
         model = network()
         with initialized(model, sgd(model.parameters()), opt_level="O2") as (model, optimizer):
@@ -146,8 +136,6 @@ def test_a_checkpoint_continues_the_run() -> None:
 
 
 def test_groups_that_are_added_later() -> None:
-    from apex import amp
-
     for level in ("O1", "O2"):
         first, second = linear(), linear()
         with initialized([first, second], optimizer_of(first), opt_level=level, loss_scale=2.0) as (
@@ -156,8 +144,7 @@ def test_groups_that_are_added_later() -> None:
         ):
             optimizer.add_param_group({"params": second.parameters()})
             loss = (first(torch.ones(1, 4, device="cuda")) + second(torch.ones(1, 4, device="cuda"))).sum()
-            with amp.scale_loss(loss, optimizer) as scaled:
-                scaled.backward()
+            backward(loss, optimizer)
             optimizer.step()
             for module in (first, second):
                 assert_close(module.weight.float(), torch.full((2, 4), -0.5, device="cuda"))
@@ -166,8 +153,6 @@ def test_groups_that_are_added_later() -> None:
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_fused_sgd_with_and_without_master_gradients(materialize: bool) -> None:
-    from apex.optimizers import FusedSGD
-
     expected = by_hand("O2", 256.0)
     model = network()
     options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 1e-3, "materialize_master_grads": materialize}
@@ -179,12 +164,15 @@ def test_fused_sgd_with_and_without_master_gradients(materialize: bool) -> None:
 
 
 def test_layerwise_rates_go_with_amp() -> None:
-    from apex import amp
-    from apex.parallel.LARC import LARC
-
     model = linear()
     with initialized(model, LARC(optimizer_of(model)), opt_level="O2", loss_scale=8.0) as (model, optimizer):
-        with amp.scale_loss(model(torch.ones(1, 4, device="cuda")).sum(), optimizer) as scaled:
-            scaled.backward()
+        backward(model(torch.ones(1, 4, device="cuda")).sum(), optimizer)
         optimizer.step()
         assert_close(model.weight.float(), torch.full((2, 4), 0.49, device="cuda"), rtol=1e-3, atol=1e-3)
+
+
+def test_a_scaler_by_itself() -> None:
+    ones, scaler = torch.full((3,), 4.0, device="cuda"), LossScaler(loss_scale="dynamic", min_loss_scale=1.0)
+    scaler.clear_overflow_state()
+    scaler.unscale([ones], [ones], None)
+    assert (scaler.update_scale(), ones[0].item()) == (False, 4.0 / 2**16)

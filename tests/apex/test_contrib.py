@@ -6,30 +6,22 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tests.apex.precision import check
+from tests.apex.precision import DTYPES, check, values
+from tests.later import Later
 
-DTYPES = (torch.float32, torch.float16, torch.bfloat16)
-
-
-def values(seed: int, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return (scale * torch.randn(shape, generator=generator)).to("cuda", dtype)
-
-
-def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float, padding: int) -> Tensor:
-    full = logits if logits.dtype == torch.float64 else logits.float()
-    log = full - full.exp().sum(1, keepdim=True).log()
-    wanted = F.one_hot(labels, full.size(1)) * (1 - smoothing) + smoothing / full.size(1)
-    return -(log * wanted).sum(1) * (labels != padding)
+nccl_allocator = Later("apex.contrib.nccl_allocator")
+extension = Later("fused_weight_gradient_mlp_cuda")
+clip_grad_norm_ = Later("apex.contrib.clip_grad", "clip_grad_norm_")
+GroupNorm = Later("apex.contrib.group_norm", "GroupNorm")
+xentropy_cuda = Later("xentropy_cuda")
+SoftmaxCrossEntropyLoss = Later("apex.contrib.xentropy", "SoftmaxCrossEntropyLoss")
 
 
 def test_cross_entropy() -> None:
-    from apex.contrib.xentropy import SoftmaxCrossEntropyLoss
-
     @hypothesis.settings(max_examples=15, derandomize=True, deadline=None, database=None)
     @hypothesis.given(
         st.integers(1, 6),
@@ -43,7 +35,13 @@ def test_cross_entropy() -> None:
         half_to_float = to_float and dtype == torch.float16
         check(
             lambda logits, labels: SoftmaxCrossEntropyLoss.apply(logits, labels, smoothing, 1, half_to_float),
-            lambda logits, labels: cross_entropy(logits, labels, smoothing, 1),
+            lambda logits, labels: F.cross_entropy(
+                logits if logits.dtype == torch.float64 else logits.float(),
+                labels,
+                ignore_index=1,
+                reduction="none",
+                label_smoothing=smoothing,
+            ),
             [values(0, count, classes, dtype=dtype, scale=3), labels],
         )
 
@@ -51,6 +49,9 @@ def test_cross_entropy() -> None:
     losses = SoftmaxCrossEntropyLoss.apply(values(0, 3, 4).half(), torch.zeros(3, device="cuda").long())
     assert losses.tolist() == [0, 0, 0]  # label 0 is padding by default
     assert losses.dtype == torch.float32
+    logits, labels = values(0, 6, 9), torch.tensor([3, 1, 8, 0, 1, 2], device="cuda")
+    losses = xentropy_cuda.forward(logits, labels, 0.0, False)[0]
+    assert_close(losses, F.cross_entropy(logits, labels, reduction="none"))
     for logits, labels, message in (
         (values(0, 2, 3), torch.zeros(2, device="cuda"), "Label type should be CUDA Long"),
         (values(0, 2, 3, 1), torch.zeros(2, device="cuda").long(), "only 2 dim input"),
@@ -61,8 +62,6 @@ def test_cross_entropy() -> None:
 
 
 def test_clipping() -> None:
-    from apex.contrib.clip_grad import clip_grad_norm_
-
     for norm_type in (2.0, 1.0, float("inf")):
         params = [nn.Parameter(values(seed, 3, 4)) for seed in range(3)]
         for param in params:
@@ -81,42 +80,17 @@ def test_clipping() -> None:
         clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
 
 
-@pytest.mark.parametrize("memory_efficient", [False, True])
-def test_fast_layer_norm(memory_efficient: bool) -> None:
-    from apex.contrib.layer_norm import FastLayerNorm
-    from apex.contrib.layer_norm.layer_norm import FastLayerNormFN
-
-    def reference(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        full = input if input.dtype == torch.float64 else input.float()
-        normal = (full - full.mean(-1, keepdim=True)) / (
-            full.var(-1, keepdim=True, unbiased=False) + 1e-5
-        ).sqrt()
-        return normal.to(weight.dtype) * weight + bias
-
-    for dtype in DTYPES:
-        inputs = [
-            values(0, 3, 5, 24, dtype=dtype),
-            values(1, 24, dtype=dtype).abs() + 0.5,
-            values(2, 24, dtype=dtype),
-        ]
-        check(lambda *each: FastLayerNormFN.apply(*each, 1e-5, memory_efficient), reference, inputs)
-    module = FastLayerNorm(24, memory_efficient=memory_efficient).cuda()
-    assert_close(module(inputs[0].float()), F.layer_norm(inputs[0].float(), (24,)))
-    assert module(inputs[0].half()).dtype == torch.float32
-
-
 @pytest.mark.parametrize("act", [None, "silu", "Swish"])
 def test_group_norm(act: str | None) -> None:
-    from apex.contrib.group_norm import GroupNorm
-
     module = GroupNorm(4, 16, eps=1e-4, act=act).cuda()
     nn.init.normal_(module.weight)
     nn.init.normal_(module.bias)
     model = nn.GroupNorm(4, 16, eps=1e-4).cuda()
     model.load_state_dict(module.state_dict())
-    input = values(0, 2, 16, 5, 3)
+    input = values(0, 2, 16, 5, 3).requires_grad_()
     expected = F.silu(model(input)) if act else model(input)
     assert_close(module(input), expected)
+    assert_close(*(torch.autograd.grad(each.square().sum(), input) for each in (module(input), expected)))
     assert_close(module(input.half()), expected.half(), rtol=1e-2, atol=1e-2)
     assert (", act=silu" in repr(module) or ", act=swish" in repr(module)) == bool(act)
     with pytest.raises(ValueError, match="num_channels .*must be divisible by num_groups"):
@@ -125,8 +99,6 @@ def test_group_norm(act: str | None) -> None:
 
 @pytest.mark.platforms("cpu", "npu")
 def test_pools_of_memory_for_collectives() -> None:
-    from apex.contrib import nccl_allocator
-
     nccl_allocator.init()
     pool = nccl_allocator.create_nccl_mem_pool()
     with nccl_allocator.nccl_mem(pool):
@@ -138,8 +110,6 @@ def test_pools_of_memory_for_collectives() -> None:
 
 
 def test_gradients_of_weights_are_added() -> None:
-    import fused_weight_gradient_mlp_cuda as extension
-
     for dtype, of_grad, function in (
         (torch.float32, torch.float32, extension.wgrad_gemm_accum_fp32),
         (torch.bfloat16, torch.float32, extension.wgrad_gemm_accum_fp32),

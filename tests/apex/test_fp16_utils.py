@@ -12,11 +12,13 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.apex.mixed import batches, by_hand, halved, network, sgd
+from tests.later import Later
+
+fp16_utils = Later("apex.fp16_utils")
+FP16_Optimizer = Later("apex.fp16_utils", "FP16_Optimizer")
 
 
 def test_networks_are_cast_but_for_batch_normalisation() -> None:
-    from apex import fp16_utils
-
     input = torch.randn(4, 6, device="cuda")
     whole = fp16_utils.network_to_half(network())
     assert isinstance(whole[0], fp16_utils.tofp16)
@@ -32,8 +34,6 @@ def test_networks_are_cast_but_for_batch_normalisation() -> None:
 
 @pytest.mark.parametrize("flat", [False, True])
 def test_masters_of_a_model(flat: bool) -> None:
-    from apex import fp16_utils
-
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).cuda().half()
     model[1].bias.requires_grad_(False)
     params, masters = fp16_utils.prep_param_lists(model, flat_master=flat)
@@ -57,8 +57,6 @@ def test_masters_of_a_model(flat: bool) -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_training(dynamic: bool) -> None:
-    from apex.fp16_utils import FP16_Optimizer
-
     expected = by_hand("O2", 256.0)
     model = halved(network(), but_batchnorm=True)
     scale = {"dynamic_loss_scale": True, "dynamic_loss_args": {"init_scale": 256.0}}
@@ -83,8 +81,6 @@ def test_training(dynamic: bool) -> None:
 
 
 def test_an_overflow_skips_the_step() -> None:
-    from apex.fp16_utils import FP16_Optimizer
-
     model = nn.Linear(3, 2, bias=False).cuda().half()
     optimizer = FP16_Optimizer(sgd(model.parameters()), dynamic_loss_scale=True, verbose=False)
     before = model.weight.detach().clone()
@@ -103,8 +99,6 @@ def test_an_overflow_skips_the_step() -> None:
 
 
 def test_saving_and_loading() -> None:
-    from apex.fp16_utils import FP16_Optimizer
-
     def made() -> tuple[nn.Module, FP16_Optimizer]:
         torch.manual_seed(0)
         model = nn.Linear(3, 2).cuda().half()

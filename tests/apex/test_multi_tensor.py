@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import hypothesis
 import hypothesis.strategies as st
@@ -12,6 +13,12 @@ from torch.testing import assert_close
 
 from tests.apex import optimizer_formulas as formulas
 from tests.apex.tensor_lists import CHUNK, close, doubles, flag, tensors
+from tests.later import Later
+
+amp_C = Later("amp_C")
+multi_tensor_applier = Later("apex.multi_tensor_apply", "multi_tensor_applier")
+FusedSGD = Later("apex.optimizers", "FusedSGD")
+
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 settings = hypothesis.settings(max_examples=25, derandomize=True, deadline=None, database=None)
@@ -20,8 +27,6 @@ factors = st.floats(-8, 8, width=16)
 
 
 def test_scale() -> None:
-    import amp_C
-
     @settings
     @hypothesis.given(sizes, st.sampled_from(DTYPES), st.sampled_from(DTYPES), factors)
     def check(shapes: list[tuple[int, ...]], given: torch.dtype, wanted: torch.dtype, scale: float) -> None:
@@ -34,8 +39,6 @@ def test_scale() -> None:
 
 
 def test_axpby() -> None:
-    import amp_C
-
     @settings
     @hypothesis.given(sizes, st.sampled_from(DTYPES[:2]), st.sampled_from(DTYPES[:2]), factors, factors)
     def check(
@@ -58,8 +61,6 @@ def test_axpby() -> None:
 
 
 def test_norms() -> None:
-    import amp_C
-
     @settings
     @hypothesis.given(sizes, st.sampled_from(DTYPES))
     def check(shapes: list[tuple[int, ...]], dtype: torch.dtype) -> None:
@@ -81,8 +82,6 @@ def test_norms() -> None:
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
 def test_the_flag_tells_of_what_is_not_finite(bad: float) -> None:
-    import amp_C
-
     for dtype in DTYPES:
         good, worse = tensors([(4,), (3, 2)], dtype), tensors([(4,), (3, 2)], dtype)
         worse[1][2, 1] = bad
@@ -108,8 +107,6 @@ def test_the_flag_tells_of_what_is_not_finite(bad: float) -> None:
 
 
 def test_a_raised_flag_stays_raised() -> None:
-    import amp_C
-
     noop, values = flag(1), tensors([(3,)])
     amp_C.multi_tensor_scale(CHUNK, noop, [values, values], 1.0)
     amp_C.multi_tensor_l2norm(CHUNK, noop, [values], False)
@@ -117,8 +114,6 @@ def test_a_raised_flag_stays_raised() -> None:
 
 
 def test_what_the_lists_must_be() -> None:
-    import amp_C
-
     good, gapped = tensors([(2, 4)]), [tensors([(2, 4)])[0].t()]
     for lists, message in (
         ([good], "tensor_lists.size\\(\\) != depth"),
@@ -136,8 +131,6 @@ def test_what_the_lists_must_be() -> None:
 
 @pytest.mark.platforms("npu", "simulated-xpu")
 def test_tensors_elsewhere_are_refused() -> None:
-    import amp_C
-
     here, host = tensors([(3,)]), [torch.ones(3)]
     with pytest.raises(RuntimeError, match="expected input to be on cuda"):
         amp_C.multi_tensor_l2norm(CHUNK, flag(), [host], False)
@@ -146,9 +139,6 @@ def test_tensors_elsewhere_are_refused() -> None:
 
 
 def test_the_applier() -> None:
-    import amp_C
-    from apex.multi_tensor_apply import multi_tensor_applier
-
     assert multi_tensor_applier.available is True
     values = tensors([(3,), (4,)])
     norm, _ = multi_tensor_applier(amp_C.multi_tensor_l2norm, flag(), [values], False)
@@ -156,8 +146,6 @@ def test_the_applier() -> None:
 
 
 def test_norms_of_large_tensors_are_exact() -> None:
-    import amp_C
-
     (large,) = tensors([((1 << 22) + 5,)])
     total, each = amp_C.multi_tensor_l2norm(CHUNK, flag(), [[large, large[:7]]], True)
     assert_close(each[0].item(), large.cpu().double().norm().item(), rtol=1e-6, atol=0)
@@ -165,8 +153,6 @@ def test_norms_of_large_tensors_are_exact() -> None:
 
 
 def test_which_updates_the_flag_stops() -> None:
-    import amp_C
-
     norm = torch.ones(1, device="cuda")
     rates = (0.1, 0.9, 0.99, 1e-8)
     calls = {
@@ -182,9 +168,31 @@ def test_which_updates_the_flag_stops() -> None:
             assert torch.equal(before, lists[1][0]) == (stops and value == 1), name
 
 
-def test_sgd_writes_copies_in_float16() -> None:
-    import amp_C
+def test_updates_of_a_first_step() -> None:
+    """The functions themselves, as copies of apex's optimizers call them."""
+    (start,), (grad,) = tensors([(5,)]), tensors([(5,)], seed=1)
+    one, rates, modes = torch.ones(1, device="cuda"), (0.1, 0.9, 0.999, 1e-8), (1, True, 0.01)
+    capturable = (one * 0.1, *rates[1:], one.int(), *modes, one)
+    sign = start - 0.1 * grad.sign()
+    for name, depth, arguments, expected in (
+        ("adam", 4, (*rates, 1, *modes), stepped(torch.optim.AdamW, start, grad)),
+        ("adam_capturable", 4, capturable, stepped(torch.optim.AdamW, start, grad)),
+        ("sgd", 3, (0.0, 0.9, 0.0, 0.1, False, True, False, 1.0), stepped(torch.optim.SGD, start, grad)),
+        ("lamb", 4, (*rates, 1, 1, 0.0, 1, 1, grad.norm().reshape(1), 1e6, False), sign),
+    ):
+        lists = [[grad], [start.clone()], *([torch.zeros_like(start)] for _ in range(depth - 2))]
+        getattr(amp_C, f"multi_tensor_{name}")(CHUNK, flag(), lists, *arguments)
+        assert_close(lists[1][0], expected, rtol=1e-4, atol=1e-4, msg=name)
 
+
+def stepped(optimizer: Any, start: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
+    param = torch.nn.Parameter(start.clone())
+    param.grad = grad
+    optimizer([param], lr=0.1).step()
+    return param.detach()
+
+
+def test_sgd_writes_copies_in_float16() -> None:
     grads, params = tensors([(6,)], torch.float16), tensors([(6,)], seed=1)
     momenta, copies = tensors([(6,)], seed=2), tensors([(6,)], torch.float16, seed=3)
     options = {"lr": 0.1, "momentum": 0.9, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
@@ -197,8 +205,6 @@ def test_sgd_writes_copies_in_float16() -> None:
 
 
 def test_sgd_rounds_its_steps_as_torch_does() -> None:
-    from apex.optimizers import FusedSGD
-
     for dtype in (torch.float16, torch.float32):
         starts = tensors([(4096,)], dtype)
         params = [torch.nn.Parameter(starts[0].clone()) for _ in range(2)]
@@ -213,8 +219,6 @@ def test_sgd_rounds_its_steps_as_torch_does() -> None:
 
 
 def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
-    import amp_C
-
     scale = torch.tensor([16.0], device="cuda")
     growth, tolerance = flag(), torch.tensor([2], dtype=torch.int, device="cuda")
     seen = []
@@ -229,8 +233,6 @@ def test_the_scale_shrinks_after_several_overflows_in_a_row() -> None:
 
 
 def test_a_scale_below_the_smallest_normal_number_is_zero() -> None:
-    import amp_C
-
     scale = torch.tensor([torch.finfo(torch.float32).smallest_normal], device="cuda")
     found_inf = torch.ones(1, device="cuda")
     amp_C.update_scale_hysteresis(scale, flag(), flag(), found_inf, 2.0, 0.5, 3, 1)

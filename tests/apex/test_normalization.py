@@ -6,57 +6,45 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import hypothesis
-import hypothesis.strategies as st
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tests.apex.precision import check
+from tests.apex.precision import DTYPES, check, values
+from tests.later import Later
 
-DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+normalization = Later("apex.normalization")
+norms = Later("apex.normalization.fused_layer_norm")
+extension = Later("fused_layer_norm_cuda")
+FastLayerNorm = Later("apex.contrib.layer_norm", "FastLayerNorm")
+FastLayerNormFN = Later("apex.contrib.layer_norm.layer_norm", "FastLayerNormFN")
+
+
 EPS = 1e-5
+SIZES = [((3, 2), (16,)), ((5,), (4, 6)), ((), (8,)), ((1, 4, 1), (5,)), ((2,), (3, 7))]
 
 
 def layer_norm(shape: Sequence[int], input: Tensor, *parameters: Tensor) -> Tensor:
-    dimensions = list(range(-len(shape), 0))
-    full = input if input.dtype == torch.float64 else input.float()
-    centred = full - full.mean(dimensions, keepdim=True)
-    output = centred / (centred.square().mean(dimensions, keepdim=True) + EPS).sqrt()
-    return scaled(output.to(input.dtype), *parameters)
+    return F.layer_norm(input, shape, *parameters, eps=EPS)
 
 
 def rms_norm(shape: Sequence[int], input: Tensor, *parameters: Tensor) -> Tensor:
-    dimensions = list(range(-len(shape), 0))
-    full = input if input.dtype == torch.float64 else input.float()
-    output = full / (full.square().mean(dimensions, keepdim=True) + EPS).sqrt()
-    return scaled(output.to(input.dtype), *parameters)
-
-
-def scaled(output: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
-    output = output if weight is None else output * weight
-    return output if bias is None else output + bias
-
-
-def values(seed: int, shape: Sequence[int], dtype: torch.dtype, mean: float = 0.0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return (torch.randn(tuple(shape), generator=generator) + mean).to("cuda", dtype)
+    return F.rms_norm(input, shape, *parameters, eps=EPS)
 
 
 def inputs_for(
     outer: Sequence[int], shape: Sequence[int], dtype: torch.dtype, of_parameters: torch.dtype, count: int
 ) -> list[Tensor]:
-    parameters = [values(index + 1, shape, of_parameters).abs() + 0.5 for index in range(count)]
-    return [values(0, (*outer, *shape), dtype, mean=0.5), *parameters]
+    parameters = [values(index + 1, *shape, dtype=of_parameters).abs() + 0.5 for index in range(count)]
+    return [values(0, *outer, *shape, dtype=dtype, mean=0.5), *parameters]
 
 
 @pytest.mark.parametrize("memory_efficient", [False, True])
 def test_functions(memory_efficient: bool) -> None:
-    from apex.normalization import fused_layer_norm as norms
-
     cases: list[tuple[Any, Any, int]] = [
+        (norms.FusedLayerNormAffineFunction.apply, layer_norm, 2),
         (norms.fused_layer_norm, layer_norm, 0),
         (norms.fused_layer_norm_affine, layer_norm, 2),
         (norms.mixed_dtype_fused_layer_norm_affine, layer_norm, 2),
@@ -64,44 +52,26 @@ def test_functions(memory_efficient: bool) -> None:
         (norms.fused_rms_norm_affine, rms_norm, 1),
         (norms.mixed_dtype_fused_rms_norm_affine, rms_norm, 1),
     ]
-    sizes = [((3, 2), (16,)), ((5,), (4, 6)), ((), (8,))]
-    for (function, reference, count), (outer, shape), dtype in itertools.product(cases, sizes, DTYPES):
+    for (function, reference, count), (outer, shape), dtype in itertools.product(cases, SIZES, DTYPES):
         check(
             lambda *given: function(*given, shape, EPS, memory_efficient),  # noqa: B023
             lambda *given: reference(shape, *given),  # noqa: B023
             inputs_for(outer, shape, dtype, dtype, count),
         )
-
-
-def test_shapes_and_options_of_all_kinds() -> None:
-    from apex.normalization import fused_layer_norm as norms
-
-    @hypothesis.settings(max_examples=25, derandomize=True, deadline=None, database=None)
-    @hypothesis.given(
-        st.lists(st.integers(1, 5), max_size=3),
-        st.lists(st.integers(4, 9), min_size=1, max_size=2),
-        st.sampled_from(DTYPES),
-        st.booleans(),
-    )
-    def agrees(outer: list[int], shape: list[int], dtype: torch.dtype, memory_efficient: bool) -> None:
+    for dtype in DTYPES:
+        inputs = inputs_for((3, 5), (24,), dtype, dtype, 2)
         check(
-            lambda *given: norms.fused_layer_norm_affine(*given, shape, EPS, memory_efficient),
-            lambda *given: layer_norm(shape, *given),
-            inputs_for(outer, shape, dtype, dtype, 2),
+            lambda *given: FastLayerNormFN.apply(*given, EPS, memory_efficient),
+            lambda *given: layer_norm((24,), *given),
+            inputs,
         )
-        check(
-            lambda *given: norms.fused_rms_norm_affine(*given, shape, EPS, memory_efficient),
-            lambda *given: rms_norm(shape, *given),
-            inputs_for(outer, shape, dtype, dtype, 1),
-        )
-
-    agrees()
+    module = FastLayerNorm(24, memory_efficient=memory_efficient).cuda()
+    assert_close(module(inputs[0].float()), F.layer_norm(inputs[0].float(), (24,)))
+    assert module(inputs[0].half()).dtype == torch.float32
 
 
 @pytest.mark.parametrize("memory_efficient", [False, True])
 def test_outputs_of_mixed_functions_have_the_parameters_dtype(memory_efficient: bool) -> None:
-    from apex.normalization import fused_layer_norm as norms
-
     for dtype, of_parameters in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32)):
         inputs = inputs_for((6,), (12,), dtype, of_parameters, 2)
         output = norms.mixed_dtype_fused_layer_norm_affine(*inputs, (12,), EPS, memory_efficient)
@@ -117,9 +87,7 @@ def test_outputs_of_mixed_functions_have_the_parameters_dtype(memory_efficient: 
 
 
 def test_modules() -> None:
-    from apex import normalization
-
-    input = values(0, (4, 6), torch.float32)
+    input = values(0, 4, 6)
     for ours, theirs in (
         (normalization.FusedLayerNorm, nn.LayerNorm),
         (normalization.FusedRMSNorm, nn.RMSNorm),
@@ -143,8 +111,6 @@ def test_modules() -> None:
 
 def test_scripts_and_the_host() -> None:
     """When scripted and on the CPU, apex's modules call torch's functions."""
-    from apex import normalization
-
     input = torch.randn(4, 6)
     for module in (normalization.FusedLayerNorm(6), normalization.MixedFusedLayerNorm(6)):
         with pytest.warns(DeprecationWarning, match=r"torch\.jit\.script"):
@@ -162,26 +128,22 @@ def test_scripts_and_the_host() -> None:
 def test_the_compiler_sees_through() -> None:
     from apex import normalization
 
-    input = values(0, (4, 6), torch.float32)
+    input = values(0, 4, 6)
     for kind in (normalization.FusedLayerNorm, normalization.FusedRMSNorm):
         module = kind(6).cuda()
         assert_close(torch.compile(module, backend="eager", fullgraph=True)(input), module(input))
 
 
 def test_autocast_chooses_the_dtype() -> None:
-    from apex.normalization import FusedLayerNorm, FusedRMSNorm
-
-    for module in (FusedLayerNorm(6).cuda(), FusedRMSNorm(6).cuda()):
+    for module in (normalization.FusedLayerNorm(6).cuda(), normalization.FusedRMSNorm(6).cuda()):
         with torch.autocast("cuda", dtype=torch.bfloat16):
-            assert module(values(0, (4, 6), torch.float32)).dtype == torch.bfloat16
-        assert module(values(0, (4, 6), torch.float32)).dtype == torch.float32
+            assert module(values(0, 4, 6)).dtype == torch.bfloat16
+        assert module(values(0, 4, 6)).dtype == torch.float32
         with pytest.raises(RuntimeError, match="expected scalar type Half but found Float"):
-            module(values(0, (4, 6), torch.float16))
+            module(values(0, 4, 6, dtype=torch.float16))
 
 
 def test_the_extension() -> None:
-    import fused_layer_norm_cuda as extension
-
     input, weight, bias = inputs_for((3, 5), (8,), torch.float16, torch.float16, 2)
     output, mean, inverse = extension.forward_affine(input, (8,), weight, bias, EPS)
     assert (output.dtype, mean.dtype, inverse.dtype) == (torch.float16, torch.float32, torch.float32)
@@ -192,6 +154,7 @@ def test_the_extension() -> None:
     assert_close(inverse.cpu().double(), deviation, rtol=2e-3, atol=1e-3)
     _, inverse = extension.rms_forward_affine(input, (8,), weight, EPS)
     assert_close(inverse.cpu().double(), (rows.square().mean(1) + EPS).rsqrt(), rtol=1e-5, atol=1e-5)
+    assert_close(extension.forward(input, (8,), EPS)[0], F.layer_norm(input, (8,)), rtol=1e-2, atol=1e-2)
     with pytest.raises(RuntimeError, match="input must be contiguous"):
         extension.forward(input.transpose(0, 1), (8,), EPS)
     with pytest.raises(RuntimeError):
@@ -199,10 +162,8 @@ def test_the_extension() -> None:
 
 
 def test_the_gradients_of_the_extension() -> None:
-    import fused_layer_norm_cuda as extension
-
     input, weight, bias = inputs_for((3, 5), (8,), torch.float32, torch.float32, 2)
-    grad = values(9, (3, 5, 8), torch.float32)
+    grad = values(9, 3, 5, 8)
     leaves = [each.cpu().double().requires_grad_() for each in (input, weight, bias)]
     _, *statistics = extension.forward_affine(input, (8,), weight, bias, EPS)
     ours = extension.backward_affine(grad, *statistics, input, (8,), weight, bias, EPS)

@@ -15,7 +15,6 @@ from tests.apex.optimizer_runs import (
     options_of,
     parameters,
     set_gradients,
-    with_masters,
 )
 
 
@@ -42,7 +41,9 @@ def test_lamb_in_mixed_precision() -> None:
     for chosen in grid(adam_w_mode=(True, False), weight_decay=(0.0, 0.1)):
         follow("FusedMixedPrecisionLamb", torch.float32, lr=0.02, **chosen)
     for dtype in (torch.float16, torch.bfloat16):
-        optimizer, formula = with_masters("FusedMixedPrecisionLamb", dtype, reduced_precision_dtype=dtype)
+        optimizer, formula = follow(
+            "FusedMixedPrecisionLamb", dtype, masters=True, reduced_precision_dtype=dtype
+        )
         assert optimizer.param_groups[0]["step"].tolist() == [4]
         masters = optimizer.param_groups_full_precision[0]["params"]
         for master, expected in zip(masters, formula.params, strict=True):
@@ -55,7 +56,9 @@ def test_adam_with_tensors_for_what_changes() -> None:
         group = optimizer.param_groups[0]
         assert group["lr"].is_cuda
         assert (group["step"].dtype, group["step"].tolist()) == (torch.int32, [4])
-    optimizer, formula = with_masters("FusedAdam", torch.float16, capturable=True, master_weights=True)
+    optimizer, formula = follow(
+        "FusedAdam", torch.float16, masters=True, capturable=True, master_weights=True
+    )
     for master, expected in zip(optimizer.param_groups_master[0]["params"], formula.params, strict=True):
         close(master, expected, torch.float32)
 

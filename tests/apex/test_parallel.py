@@ -8,11 +8,14 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from tests.later import Later, later
+
+DistributedDataParallel, SyncBatchNorm = later("apex.parallel", "DistributedDataParallel", "SyncBatchNorm")
+LARC = Later("apex.parallel.LARC", "LARC")
+
 
 @pytest.mark.parametrize("clip", [True, False])
 def test_layerwise_rates(clip: bool) -> None:
-    from apex.parallel.LARC import LARC
-
     params = [
         nn.Parameter(torch.linspace(-1, 1, 6, device="cuda")),
         nn.Parameter(torch.zeros(3, device="cuda")),
@@ -40,8 +43,6 @@ def test_layerwise_rates(clip: bool) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize("channel_last", [False, True])
 def test_batch_normalisation_of_one_process(dtype: torch.dtype, channel_last: bool) -> None:
-    from apex.parallel import SyncBatchNorm
-
     input = (torch.randn(4, 5, 3, 2, device="cuda") * 2 + 1).to(dtype)
     added = torch.randn(4, 5, 3, 2, device="cuda").to(dtype)
     ours = SyncBatchNorm(5, channel_last=channel_last, fuse_relu=True).cuda()
@@ -62,15 +63,11 @@ def test_batch_normalisation_of_one_process(dtype: torch.dtype, channel_last: bo
 
 
 def test_batch_normalisation_of_one_value() -> None:
-    from apex.parallel import SyncBatchNorm
-
     with pytest.raises(ValueError, match="Expected more than 1 value per channel when training"):
         SyncBatchNorm(3).cuda()(torch.ones(1, 3, device="cuda"))
 
 
 def test_options_that_do_not_go_together() -> None:
-    from apex.parallel import DistributedDataParallel
-
     model = nn.Linear(2, 2).cuda()
     for options, message in (
         ({"num_allreduce_streams": 2, "delay_allreduce": True}, "only be used if delay_allreduce=False"),

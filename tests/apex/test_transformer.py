@@ -9,13 +9,16 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tests.apex.precision import check
+from tests.apex.precision import check, values
+from tests.later import Later
+
+functional = Later("apex.transformer.functional")
+fused_softmax = Later("apex.transformer.functional.fused_softmax")
+extension = Later("fused_rotary_positional_embedding")
+FusedScaleMaskSoftmax = Later("apex.transformer.functional", "FusedScaleMaskSoftmax")
+
 
 HALVES = (torch.float16, torch.bfloat16)
-
-
-def values(seed: int, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to("cuda", dtype)
 
 
 def softmax(scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -28,8 +31,6 @@ def softmax(scores: Tensor, mask: Tensor | None, scale: float) -> Tensor:
 
 
 def test_softmax() -> None:
-    from apex.transformer.functional import fused_softmax
-
     @hypothesis.settings(max_examples=12, derandomize=True, deadline=None, database=None)
     @hypothesis.given(
         st.integers(1, 3), st.integers(1, 3), st.integers(2, 9), st.integers(2, 9), st.sampled_from(HALVES)
@@ -70,7 +71,6 @@ def test_softmax() -> None:
 
 def test_the_module_takes_the_kernel_where_apex_does() -> None:
     from apex.transformer import AttnMaskType
-    from apex.transformer.functional import FusedScaleMaskSoftmax
 
     def masked(scores: Tensor, mask: Tensor) -> Tensor:
         return scores.masked_fill(mask, -10000.0)
@@ -106,8 +106,6 @@ def rotated(t: Tensor, angles: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("transposed", [False, True])
 def test_rotary_embeddings(transposed: bool) -> None:
-    from apex.transformer import functional
-
     for dtype in (torch.float32, *HALVES):
         for features, turning in ((8, 8), (8, 4)):
             t, angles = values(0, 5, 2, 3, features, dtype=dtype), values(1, 5, 1, 1, turning)
@@ -122,8 +120,6 @@ def test_rotary_embeddings(transposed: bool) -> None:
 
 
 def test_rotary_embeddings_of_packed_sequences() -> None:
-    from apex.transformer import functional
-
     begins, angles = torch.tensor([0, 3, 4, 9], dtype=torch.int32, device="cuda"), values(1, 6, 1, 1, 6)
     places = [0, 1, 2, 0, 0, 1, 2, 3, 4]
     check(
@@ -134,8 +130,6 @@ def test_rotary_embeddings_of_packed_sequences() -> None:
 
 
 def test_the_extension_of_rotary_embeddings() -> None:
-    import fused_rotary_positional_embedding as extension
-
     t, angles, grad = values(0, 5, 2, 3, 8), values(1, 5, 1, 1, 4), values(2, 5, 2, 3, 8)
     begins = torch.tensor([0, 2, 5], dtype=torch.int32, device="cuda")
     cosines = angles.cos(), angles.sin()

@@ -22,13 +22,14 @@ def attention(
     softcap: float = 0.0,
     alibi_slopes: Tensor | None = None,
     attention_chunk: int = 0,
+    mask: Tensor | None = None,
     kept: Tensor | None = None,
     dropout_p: float = 0.0,
     weights: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return the output and log-sum-exp, as flash_attn_func does, computed in `dtype` on the CPU.
 
-    With `weights`, the softmax is returned in place of the log-sum-exp.
+    A `mask` is added to the scores. With `weights`, the softmax is returned in place of the log-sum-exp.
     """
     scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     group = q.shape[2] // k.shape[2]
@@ -50,6 +51,8 @@ def attention(
         hidden |= key > position + (0 if causal else right)
     if attention_chunk:
         hidden |= key // attention_chunk != position // attention_chunk
+    if mask is not None:
+        scores, hidden = scores + mask.to(dtype), hidden | (mask == -math.inf)
     scores = scores.masked_fill(hidden, -math.inf)
     softmax = scores.softmax(-1).nan_to_num(0.0)
     if kept is not None:
@@ -92,6 +95,29 @@ def check(
         error = distance(result, exact[index])
         allowed = (3 if index else 2) * distance(plain[index], exact[index]) + 1e-5
         assert error <= allowed, f"{about}: result {index} is off by {error}, and may be by {allowed}"
+
+
+def check_options(
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    about: object = "",
+    *,
+    reference: Callable[..., tuple[Tensor, Tensor]] = attention,
+    **options: Any,
+) -> None:
+    """Compares the output of attention with some options, and its gradients, with those of a reference."""
+    check(
+        lambda *given: first(function(*given, **options)),
+        lambda *given, dtype: reference(*given, dtype=dtype, **options)[0],
+        inputs,
+        (about, options),
+    )
+
+
+def first(result: Any) -> Tensor:
+    """Return the output, of a function that may return more."""
+    found: Tensor = result if isinstance(result, Tensor) else result[0]
+    return found
 
 
 def distance(first: Tensor, second: Tensor) -> float:

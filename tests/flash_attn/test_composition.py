@@ -15,6 +15,14 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from tests.flash_attn.reference import attention, check, integers, tensors
+from tests.later import Later
+
+flash_attn_interface = Later("flash_attn_interface")
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+flash_attn_kvpacked_func = Later("flash_attn", "flash_attn_kvpacked_func")
+flash_attn_varlen_func = Later("flash_attn", "flash_attn_varlen_func")
+flash_attn_4_func = Later("flash_attn.cute", "flash_attn_func")
+
 
 SHAPES = ((2, 9, 4, 32), (2, 9, 2, 32), (2, 9, 2, 32))
 OPTIONS: tuple[dict[str, Any], ...] = ({"causal": True}, {"window_size": (3, 0)}, {"dropout_p": 0.3})
@@ -28,8 +36,6 @@ def gradients(out: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
 @pytest.mark.platforms("cpu", "npu")
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpoints_recompute_the_same(reentrant):
-    from flash_attn import flash_attn_func
-
     inputs = tensors(0, *SHAPES, dtype=torch.bfloat16)
     for options in OPTIONS:
         attend = functools.partial(flash_attn_func, **options)
@@ -45,8 +51,6 @@ def test_checkpoints_recompute_the_same(reentrant):
 @pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_a_selective_checkpoint_sees_the_operator():
-    from flash_attn import flash_attn_func
-
     own, seen = torch.ops.flash_attn._flash_attn_forward.default, []
 
     def policy(context: Any, operator: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
@@ -69,9 +73,6 @@ def test_a_selective_checkpoint_sees_the_operator():
 
 @pytest.mark.platforms("cpu", "npu")
 def test_fake_tensors():
-    import flash_attn_interface
-    from flash_attn import flash_attn_func, flash_attn_varlen_func
-    from flash_attn.cute import flash_attn_func as flash_attn_4_func
     from torch._subclasses import FakeTensorMode
 
     with FakeTensorMode():
@@ -187,8 +188,6 @@ def test_one_layer_twice_in_a_replica(tmp_path):
 @pytest.mark.platforms("cpu")
 def test_plain_calls_are_what_calls_that_return_the_sums_are():
     """Both give the same, though the device's kernel may compute plain calls with its own gradients."""
-    from flash_attn import flash_attn_func, flash_attn_kvpacked_func
-
     for dtype in (torch.bfloat16, torch.float16):
         q, k, v = inputs = tensors(0, *SHAPES, dtype=dtype)
         for causal in (False, True):

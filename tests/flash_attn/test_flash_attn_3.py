@@ -4,57 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, integers, tensors
+from tests.flash_attn.reference import attention, distance, integers, tensors
+from tests.later import Later
+
+packaged = Later("flash_attn_3.flash_attn_interface")
+flash_attn_interface = Later("flash_attn_interface")
+of_flash_attn_2 = Later("flash_attn", "flash_attn_with_kvcache")
+flash_attn_func = Later("flash_attn_interface", "flash_attn_func")
+flash_attn_varlen_func = Later("flash_attn_interface", "flash_attn_varlen_func")
+flash_attn_with_kvcache = Later("flash_attn_interface", "flash_attn_with_kvcache")
+
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 32))
-OPTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {"causal": True},
-    {"window_size": (5, 3)},
-    {"softcap": 3.0},
-    {"softmax_scale": 0.1},
-)
 
 
 def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
     assert distance(actual, expected) < allowed
 
 
-@pytest.mark.parametrize("values", [32, 48])
-def test_output_and_gradients(values):
-    """Values may have another head size than keys."""
-    from flash_attn_interface import flash_attn_func
-
-    inputs = tensors(0, *SHAPES[:2], (*SHAPES[2][:3], values), dtype=torch.bfloat16)
-    for options in OPTIONS:
-        check(
-            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
-            lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            options,
-        )
-
-
-def test_logarithm_of_the_sums_of_a_query_without_keys():
-    from flash_attn_interface import flash_attn_func
-
-    q, k, v = tensors(0, (1, 9, 2, 32), (1, 5, 2, 32), (1, 5, 2, 32), dtype=torch.float16)
-    out, lse = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
-    expected = attention(q, k, v, causal=True)[1]
-    assert not out[:, :4].any()
-    assert (lse[:, :, :4] == -math.inf).all()
-    close(lse[:, :, 4:], expected[:, :, 4:], 5e-4)
-
-
 def test_chunks():
-    from flash_attn_interface import flash_attn_func
-
     q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
     for chunk, causal in itertools.product((16, 30), (False, True)):
         out = flash_attn_func(q, k, v, attention_chunk=chunk, causal=causal)
@@ -65,8 +38,6 @@ def test_chunks():
 
 
 def test_values_in_the_scores():
-    from flash_attn_interface import flash_attn_func
-
     q, k, v = (x.detach() for x in tensors(0, *SHAPES[:2], (2, 50, 2, 48), dtype=torch.bfloat16))
     (qv,) = (x.detach() for x in tensors(1, (2, 30, 4, 48), dtype=torch.bfloat16))
     padded = torch.cat([v, torch.zeros_like(k)], -1)
@@ -76,8 +47,6 @@ def test_values_in_the_scores():
 
 @pytest.mark.platforms("cpu")
 def test_inputs_of_8_bits():
-    from flash_attn_interface import flash_attn_func
-
     scales = torch.rand(3, 2, 2, generator=torch.Generator("cpu").manual_seed(0)) + 0.5
     small = [x.detach().to(torch.float8_e4m3fn) for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
     wide = [
@@ -91,8 +60,6 @@ def test_inputs_of_8_bits():
 
 
 def test_sequences_and_how_much_of_them_counts():
-    from flash_attn_interface import flash_attn_varlen_func
-
     q, k, v = tensors(0, (20, 4, 32), (30, 2, 32), (30, 2, 32), dtype=torch.bfloat16)
     bounds = integers(0, 8, 20), integers(0, 10, 30), 12, 20
     out, lse = flash_attn_varlen_func(
@@ -119,8 +86,6 @@ def test_sequences_and_how_much_of_them_counts():
 
 
 def test_cache_in_small_pages_with_sequences_of_queries():
-    from flash_attn_interface import flash_attn_with_kvcache
-
     shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
     q, keys, values, new_k, new_v = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
     table, lengths = integers([3, 1, 0], [7, 8, 2]), integers(2, 9)
@@ -149,8 +114,6 @@ def test_cache_in_small_pages_with_sequences_of_queries():
 
 
 def test_a_sequence_may_have_any_row_of_the_table_of_pages():
-    from flash_attn_interface import flash_attn_with_kvcache
-
     shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
     q, *tensors_of_keys = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
     table, rows, lengths = integers([3, 1, 0], [4, 5, 6], [7, 8, 2]), integers(2, 0), integers(2, 9)
@@ -162,9 +125,6 @@ def test_a_sequence_may_have_any_row_of_the_table_of_pages():
 
 
 def test_rotated_cache():
-    from flash_attn import flash_attn_with_kvcache as of_flash_attn_2
-    from flash_attn_interface import flash_attn_with_kvcache
-
     shapes = (2, 3, 4, 32), (2, 16, 2, 32), (2, 16, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32), (16, 8), (16, 8)
     q, k, v, new_k, new_v, cos, sin = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
     for causal, interleaved in itertools.product((False, True), (False, True)):
@@ -178,25 +138,7 @@ def test_rotated_cache():
         assert torch.equal(caches[0][0], caches[1][0])
 
 
-def test_combined_parts():
-    from flash_attn_interface import flash_attn_combine, flash_attn_func
-
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
-    parts = [
-        flash_attn_func(q, k[:, own], v[:, own], return_attn_probs=True) for own in (slice(20), slice(20, 50))
-    ]
-    outs, sums = zip(*parts, strict=True)
-    out, lse = flash_attn_combine(torch.stack(outs).float(), torch.stack(sums).transpose(-1, -2))
-    expected = attention(q, k, v)
-    close(out, expected[0])
-    close(lse.transpose(-1, -2), expected[1], 5e-4)
-    assert out.dtype == torch.float32
-
-
 def test_packed_heads_and_operators():
-    import flash_attn_3.flash_attn_interface as packaged
-    import flash_attn_interface
-
     assert packaged.flash_attn_func is flash_attn_interface.flash_attn_func
     (qkv,) = tensors(0, (2, 12, 8, 32), dtype=torch.bfloat16)
     out = flash_attn_interface.flash_attn_qkvpacked_func(qkv, causal=True, num_heads_q=4)
@@ -212,7 +154,6 @@ def test_packed_heads_and_operators():
 
 def test_operators_of_the_extension():
     import flash_attn_3._C  # noqa: F401 (makes them)
-    from flash_attn_interface import flash_attn_func
 
     operators = torch.ops.flash_attn_3
     q, k, v = tensors(0, *SHAPES, dtype=torch.bfloat16)

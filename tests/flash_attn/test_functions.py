@@ -1,7 +1,8 @@
-"""Forward and backward attention for sequences of one length, against float64."""
+"""Forward and backward attention for sequences of one length, of each version, against float64."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -11,11 +12,20 @@ import hypothesis.strategies as st
 import pytest
 import torch
 
-from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.flash_attn.reference import attention, check, check_options, distance, integers, tensors
+from tests.later import Later
 
 DTYPES = (torch.bfloat16, torch.float16)
-# batch, queries, keys, heads, key heads, head size
+flash_attn = Later("flash_attn")
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+cute_interface = Later("flash_attn.cute.interface")
+_get_block_size_n = Later("flash_attn.flash_attn_interface", "_get_block_size_n")
+VERSIONS = {"2": flash_attn, "3": Later("flash_attn_interface"), "4": Later("flash_attn.cute")}
+RETURNING = {"2": "return_attn_probs", "3": "return_attn_probs", "4": "return_lse"}
+
+# batch, queries, keys, heads, key heads, head size, and head size of the values, which may be another
 SHAPES = ((2, 33, 33, 4, 4, 32), (1, 5, 70, 6, 2, 64), (2, 40, 13, 2, 1, 16), (3, 1, 29, 4, 1, 40))
+LATER_SHAPES = ((2, 30, 50, 4, 2, 32), (2, 30, 50, 4, 2, 32, 48))
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"causal": True},
@@ -24,6 +34,12 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"softcap": 2.0, "causal": True},
     {"softmax_scale": 0.3},
 )
+OPTIONS_OF_4: tuple[dict[str, Any], ...] = (
+    *({}, {"causal": True}, {"window_size": (5, 3)}, {"softcap": 3.0, "softmax_scale": 0.3}),
+    *({"window_size": (None, 4)}, {"window_size": (6, None), "causal": True}),
+)
+ALIBI = [{"alibi_slopes": each, "causal": causal} for each in (False, True) for causal in (False, True)]
+CASES = {"2": (SHAPES, (*OPTIONS, *ALIBI)), "3": (LATER_SHAPES, OPTIONS), "4": (LATER_SHAPES, OPTIONS_OF_4)}
 
 
 def slopes(batch: int, heads: int, per_sequence: bool) -> torch.Tensor:
@@ -32,25 +48,30 @@ def slopes(batch: int, heads: int, per_sequence: bool) -> torch.Tensor:
     return torch.rand(*shape, generator=generator).to("cuda")
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_output_and_gradients(dtype):
-    from flash_attn import flash_attn_func
+def inputs_for(shape: tuple[int, ...], dtype: torch.dtype) -> list[torch.Tensor]:
+    batch, queries, keys, heads, key_heads, *sizes = shape
+    of_keys, of_values = ((batch, keys, key_heads, size) for size in (sizes[0], sizes[-1]))
+    return tensors(0, (batch, queries, heads, sizes[0]), of_keys, of_values, dtype=dtype)
 
-    for shape, options in itertools.product(SHAPES, OPTIONS):
-        batch, queries, keys, heads, key_heads, size = shape
-        inputs = tensors(0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=dtype)
-        check(
-            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
-            lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            (shape, options),
-        )
+
+def windowed(*inputs: torch.Tensor, window_size: Any = (-1, -1), **options: Any) -> Any:
+    """The reference, with None for no end of a window."""
+    return attention(*inputs, window_size=tuple(-1 if n is None else n for n in window_size), **options)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_output_and_gradients(version):
+    """In bfloat16; `test_any_shape_and_options` is in float16."""
+    shapes, choices = CASES[version]
+    for shape, options in itertools.product(shapes, choices):
+        if "alibi_slopes" in options:
+            options = {**options, "alibi_slopes": slopes(shape[0], shape[3], options["alibi_slopes"])}
+        function = VERSIONS[version].flash_attn_func
+        check_options(function, inputs_for(shape, torch.bfloat16), shape, reference=windowed, **options)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_gradients_over_many_queries_are_rounded_once(dtype):
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (1, 700, 2, 32), (1, 1, 2, 32), (1, 1, 2, 32), dtype=dtype)
     (grad,) = tensors(1, (1, 700, 2, 32), dtype=dtype)
     got = torch.autograd.grad(flash_attn_func(q, k, v), v, grad)[0]
@@ -58,77 +79,81 @@ def test_gradients_over_many_queries_are_rounded_once(dtype):
     assert distance(got, exact) <= 1.001 * distance(exact.to(dtype), exact)
 
 
-@pytest.mark.parametrize("per_sequence", [False, True])
-def test_alibi(per_sequence):
-    from flash_attn import flash_attn_func
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_query_that_sees_no_key_has_zeros(version):
+    blind = math.inf if version == "2" else -math.inf
+    function = functools.partial(VERSIONS[version].flash_attn_func, **{RETURNING[version]: True})
+    q, k, v = tensors(0, (2, 9, 2, 32), (2, 5, 2, 32), (2, 5, 2, 32), dtype=torch.float16)
+    out, lse, *_ = function(q, k, v, causal=True)
+    assert not out[:, :4].any()
+    assert out[:, 4:].all()
+    assert (lse[:, :, :4] == blind).all()
+    assert distance(lse[:, :, 4:], attention(q, k, v, causal=True)[1][:, :, 4:]) < 5e-4
+    (grad,) = torch.autograd.grad(out.sum(), q)
+    assert not grad[:, :4].any()
+    no_keys = k[:, :0]
+    out, lse, *_ = function(q, no_keys, no_keys)
+    assert not out.any()
+    assert (lse == blind).all()
 
-    for shape, causal in itertools.product(SHAPES, (False, True)):
-        batch, queries, keys, heads, key_heads, size = shape
-        options: dict[str, Any] = {"alibi_slopes": slopes(batch, heads, per_sequence), "causal": causal}
-        inputs = tensors(
-            0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=torch.bfloat16
-        )
-        check(
-            lambda q, k, v, options=options: flash_attn_func(q, k, v, **options),
-            lambda q, k, v, dtype, options=options: attention(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            (shape, causal),
-        )
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_parts_of_the_keys_combined(version):
+    package = VERSIONS[version]
+    combine = package.flash_attn_combine if version == "3" else cute_interface.flash_attn_combine
+    q, k, v = (x.detach() for x in inputs_for(LATER_SHAPES[1], torch.bfloat16))
+    parts = [
+        package.flash_attn_func(q, k[:, own], v[:, own], **{RETURNING[version]: True})
+        for own in (slice(20), slice(20, 50))
+    ]
+    outs, sums = map(torch.stack, zip(*parts, strict=True))
+    outs = outs.float() if version == "3" else outs
+    out, lse = combine(outs, sums.transpose(-1, -2))
+    exact = attention(q, k, v)
+    assert out.dtype == outs.dtype
+    assert distance(out, exact[0]) < 0.02
+    assert distance(lse.transpose(-1, -2), exact[1]) < 5e-4
 
 
 def test_logarithm_of_the_sums():
-    from flash_attn import flash_attn_func
-
     for shape, options in itertools.product(SHAPES, OPTIONS):
-        batch, queries, keys, heads, key_heads, size = shape
-        q, k, v = tensors(
-            0, (batch, queries, heads, size), *[(batch, keys, key_heads, size)] * 2, dtype=torch.float16
-        )
+        q, k, v = inputs_for(shape, torch.float16)
         _, lse, weights = flash_attn_func(q, k, v, return_attn_probs=True, **options)
         expected = attention(q, k, v, **options)[1]
         assert lse.dtype == torch.float32
-        assert lse.shape == (batch, heads, queries)
+        assert lse.shape == (shape[0], shape[3], shape[1])
         assert weights.shape == (0,)
         blind = expected == -math.inf
         assert torch.equal(lse.cpu() == math.inf, blind)
         assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
 
 
-def test_a_query_that_sees_no_key_has_zeros():
-    from flash_attn import flash_attn_func
-
-    q, k, v = tensors(0, (2, 7, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32), dtype=torch.bfloat16)
-    out, lse, _ = flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
-    assert not out[:, :4].any()
-    assert out[:, 4:].all()
-    assert (lse[:, :, :4] == math.inf).all()
-    (grad,) = torch.autograd.grad(out.sum(), q)
-    assert not grad[:, :4].any()
-    no_keys = k[:, :0]
-    out, lse, _ = flash_attn_func(q, no_keys, no_keys, return_attn_probs=True)
-    assert not out.any()
-    assert (lse == math.inf).all()
-
-
-def test_packed_forms():
-    from flash_attn import flash_attn_func, flash_attn_kvpacked_func, flash_attn_qkvpacked_func
-
-    (qkv,) = tensors(0, (2, 19, 3, 4, 24), dtype=torch.bfloat16)
-    q, kv = qkv[:, :, 0].detach().requires_grad_(), qkv[:, :, 1:].detach().requires_grad_()
-    separate = [qkv[:, :, index].detach().requires_grad_() for index in range(3)]
-    expected = flash_attn_func(*separate, causal=True)
-    results = flash_attn_qkvpacked_func(qkv, causal=True), flash_attn_kvpacked_func(q, kv, causal=True)
-    for each in (expected, *results):
+@pytest.mark.parametrize("shape", [(2, 19, 3, 4, 24), (19, 3, 4, 24)], ids=["of batches", "of sequences"])
+def test_packed_forms(shape):
+    axis, kind, bounds = len(shape) - 3, "", []
+    if axis == 1:
+        kind, bounds = "varlen_", [integers(0, 5, 5, 19)]
+    longest = [14] * len(bounds)
+    (qkv,) = tensors(0, shape, dtype=torch.bfloat16)
+    q, kv = (each.detach().requires_grad_() for each in (qkv.select(axis, 0), qkv.narrow(axis, 1, 2)))
+    separate = [each.detach().requires_grad_() for each in qkv.unbind(axis)]
+    expected, of_q, of_qkv = (
+        getattr(flash_attn, f"flash_attn_{kind}{form}func")(*given, causal=True)
+        for form, given in (
+            ("", [*separate, *bounds * 2, *longest * 2]),
+            ("kvpacked_", [q, kv, *bounds * 2, *longest * 2]),
+            ("qkvpacked_", [qkv, *bounds, *longest]),
+        )
+    )
+    for each in (expected, of_q, of_qkv):
         each.float().square().sum().backward()
         assert torch.equal(each, expected)
-    assert torch.equal(qkv.grad, torch.stack([each.grad for each in separate], 2))
+    assert torch.equal(qkv.grad, torch.stack([each.grad for each in separate], axis))
     assert torch.equal(q.grad, separate[0].grad)
-    assert torch.equal(kv.grad, torch.stack([each.grad for each in separate[1:]], 2))
+    assert torch.equal(kv.grad, torch.stack([each.grad for each in separate[1:]], axis))
 
 
 def test_dropout():
-    from flash_attn import flash_attn_func
-
     shapes = (2, 150, 4, 32), (2, 140, 2, 32), (2, 140, 2, 32)
     q, k, v = tensors(0, *shapes, dtype=torch.bfloat16)
     torch.cuda.manual_seed(3)
@@ -157,9 +182,6 @@ def test_dropout():
 
 def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
     """This matches the CUDA kernels, which process blocks of keys from the last to the first."""
-    from flash_attn import flash_attn_func
-    from flash_attn.flash_attn_interface import _get_block_size_n
-
     for size, causal, window in ((32, False, (-1, -1)), (128, True, (-1, -1)), (64, False, (90, 20))):
         q, k, v = (x.detach() for x in tensors(0, *((2, 300, 2, size),) * 3, dtype=torch.float16))
         options = {"causal": causal, "window_size": window}
@@ -179,8 +201,6 @@ def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_
 
 
 def test_gradients_are_deterministic():
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 64, 4, 32), (2, 64, 2, 32), (2, 64, 2, 32), dtype=torch.float16)
     runs = [
         torch.autograd.grad(flash_attn_func(q, k, v, causal=True, deterministic=True).sum(), (q, k, v))
@@ -191,8 +211,6 @@ def test_gradients_are_deterministic():
 
 def test_strides_and_layouts():
     """Heads before tokens, slices of a larger tensor, and a last dimension that is not contiguous."""
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 4, 20, 32), (2, 20, 9, 32), (2, 20, 32, 4), dtype=torch.bfloat16)
     check(
         lambda q, k, v: flash_attn_func(q.transpose(1, 2), k[:, :, 1:5], v.transpose(2, 3), causal=True),
@@ -205,8 +223,6 @@ def test_strides_and_layouts():
 
 def test_any_shape_and_options():
     """Property: results agree with float64 for any shapes and options."""
-    from flash_attn import flash_attn_func
-
     sizes = st.integers(1, 48)
 
     @hypothesis.settings(
@@ -228,19 +244,12 @@ def test_any_shape_and_options():
         options = {"causal": causal, "window_size": window, "softcap": softcap}
         options["alibi_slopes"] = None if alibi is None else slopes(2, heads, alibi)
         inputs = tensors(0, (2, queries, heads, size), *[(2, keys, key_heads, size)] * 2, dtype=torch.float16)
-        check(
-            lambda q, k, v: flash_attn_func(q, k, v, **options),
-            lambda q, k, v, dtype: attention(q, k, v, dtype=dtype, **options)[0],
-            inputs,
-            (queries, keys, heads, key_heads, size, options),
-        )
+        check_options(flash_attn_func, inputs, (queries, keys, heads, key_heads, size), **options)
 
     agree()
 
 
 def test_autocast():
-    from flash_attn import flash_attn_func
-
     layer = torch.nn.Linear(32, 96, device="cuda")
     x = torch.randn(2, 11, 32, device="cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):
@@ -255,8 +264,6 @@ def test_autocast():
 
 
 def test_without_gradients():
-    from flash_attn import flash_attn_func
-
     q, k, v = tensors(0, (2, 9, 2, 32), (2, 9, 2, 32), (2, 9, 2, 32), dtype=torch.bfloat16)
     expected = flash_attn_func(q, k, v)
     with torch.no_grad():

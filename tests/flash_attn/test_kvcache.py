@@ -9,6 +9,10 @@ import torch
 from torch import Tensor
 
 from tests.flash_attn.reference import attention, distance, integers
+from tests.later import later
+
+flash_attn_func, flash_attn_with_kvcache = later("flash_attn", "flash_attn_func", "flash_attn_with_kvcache")
+
 
 ROOM = 300
 
@@ -54,8 +58,6 @@ def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
 
 @pytest.mark.parametrize("paged", [False, True])
 def test_append_rotate_and_attend(paged):
-    from flash_attn import flash_attn_with_kvcache
-
     for new, causal, interleaved, window in CASES:
         q, k, v = tensor(2, new, 4, 64), tensor(2, new, 2, 64, seed=1), tensor(2, new, 2, 64, seed=2)
         lengths, places = (17, 260), (3, 1)
@@ -115,8 +117,6 @@ def stored(cache: Tensor, options: dict[str, Any], index: int, start: int, count
 
 
 def test_whole_cache_and_lengths_as_a_number():
-    from flash_attn import flash_attn_with_kvcache
-
     q, k, v = tensor(2, 2, 4, 32), tensor(2, 20, 2, 32), tensor(2, 20, 2, 32, seed=1)
     out, lse = flash_attn_with_kvcache(q, k, v, causal=True, return_softmax_lse=True)
     close(out, q, k, v, causal=True)
@@ -131,8 +131,6 @@ def test_whole_cache_and_lengths_as_a_number():
 
 
 def test_left_padding_alibi_and_odd_head_sizes():
-    from flash_attn import flash_attn_with_kvcache
-
     q, k, v = tensor(2, 3, 4, 36), tensor(2, 40, 2, 36), tensor(2, 40, 2, 36, seed=1)
     slopes = torch.rand(2, 4, generator=torch.Generator("cpu").manual_seed(0)).to("cuda")
     lengths, pads = (30, 12), (4, 12)
@@ -153,8 +151,6 @@ def test_left_padding_alibi_and_odd_head_sizes():
 
 def test_a_whole_generation():
     """Attending token by token with a cache gives the same as attending to all at once."""
-    from flash_attn import flash_attn_func, flash_attn_with_kvcache
-
     q, k, v = tensor(2, 6, 4, 32), tensor(2, 6, 2, 32), tensor(2, 6, 2, 32, seed=1)
     at_once = flash_attn_func(q, k, v, causal=True)
     caches = torch.zeros(2, 2, 10, 2, 32, dtype=q.dtype, device="cuda")

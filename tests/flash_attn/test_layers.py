@@ -11,6 +11,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.flash_attn.reference import check, distance, tensors
+from tests.later import Later, later
+
+rotary_layers = Later("flash_attn.layers.rotary")
+CrossEntropyLoss = Later("flash_attn.losses.cross_entropy", "CrossEntropyLoss")
+swiglu = Later("flash_attn.ops.activations", "swiglu")
+dense = Later("flash_attn.ops.fused_dense")
+layer_norms = Later("flash_attn.ops.layer_norm")
+rms_norms = Later("flash_attn.ops.rms_norm")
+layer_norm_fn, rms_norm_fn = later("flash_attn.ops.triton.layer_norm", "layer_norm_fn", "rms_norm_fn")
 
 
 def angles(positions: int, half: int) -> tuple[Tensor, Tensor]:
@@ -31,33 +40,31 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
 
 @pytest.mark.parametrize("interleaved", [False, True])
 def test_rotary(interleaved):
-    from flash_attn.layers.rotary import apply_rotary_emb
-
     cos, sin = angles(20, 8)
     inputs = tensors(0, (2, 7, 3, 24), dtype=torch.bfloat16)
     offsets = torch.tensor([3, 11], device="cuda")
     places = offsets.cpu()[:, None] + torch.arange(7)
     for offset, where in ((0, torch.arange(7)[None]), (5, torch.arange(5, 12)[None]), (offsets, places)):
         check(
-            lambda x, offset=offset: apply_rotary_emb(x, cos, sin, interleaved, seqlen_offsets=offset),
+            lambda x, offset=offset: rotary_layers.apply_rotary_emb(
+                x, cos, sin, interleaved, seqlen_offsets=offset
+            ),
             lambda x, dtype, where=where: turned(x, cos.cpu()[where], sin.cpu()[where], interleaved),
             inputs,
         )
 
 
 def test_rotary_in_place_packed_and_past_the_last_position():
-    from flash_attn.layers.rotary import apply_rotary_emb
-
     cos, sin = angles(12, 8)
     (x,) = (x.detach() for x in tensors(0, (2, 6, 3, 16), dtype=torch.float32))
-    expected = apply_rotary_emb(x, cos, sin)
+    expected = rotary_layers.apply_rotary_emb(x, cos, sin)
     bounds = torch.tensor([0, 6, 12], dtype=torch.int32, device="cuda")
-    packed = apply_rotary_emb(x.flatten(0, 1), cos, sin, cu_seqlens=bounds, max_seqlen=6)
+    packed = rotary_layers.apply_rotary_emb(x.flatten(0, 1), cos, sin, cu_seqlens=bounds, max_seqlen=6)
     assert distance(packed.view(x.shape), expected) < 1e-6
     own = x.clone()
-    assert apply_rotary_emb(own, cos, sin, inplace=True).data_ptr() == own.data_ptr()
+    assert rotary_layers.apply_rotary_emb(own, cos, sin, inplace=True).data_ptr() == own.data_ptr()
     assert torch.equal(own, expected)
-    beyond = apply_rotary_emb(x, cos, sin, seqlen_offsets=torch.tensor([8, 12], device="cuda"))
+    beyond = rotary_layers.apply_rotary_emb(x, cos, sin, seqlen_offsets=torch.tensor([8, 12], device="cuda"))
     assert torch.equal(beyond[1], x[1])
     assert torch.equal(beyond[0, 4:], x[0, 4:])
     assert not torch.equal(beyond[0, :4], x[0, :4])
@@ -65,9 +72,7 @@ def test_rotary_in_place_packed_and_past_the_last_position():
 
 @pytest.mark.parametrize("scale_base", [None, 16.0])
 def test_rotary_module(scale_base):
-    from flash_attn.layers.rotary import RotaryEmbedding
-
-    rotary = RotaryEmbedding(16, scale_base=scale_base, device="cuda")
+    rotary = rotary_layers.RotaryEmbedding(16, scale_base=scale_base, device="cuda")
     (qkv,) = (x.detach() for x in tensors(0, (2, 9, 3, 2, 32), dtype=torch.float32))
     turn = torch.outer(torch.arange(9.0), 10000.0 ** -(torch.arange(0, 16, 2) / 16)).double()
     grow = torch.ones(9, 8).double()
@@ -87,7 +92,9 @@ def test_rotary_module(scale_base):
     assert torch.equal(apart[0], qkv[:, :, 0])
     assert torch.equal(apart[1], qkv[:, :, 1:])
     grouped = torch.cat([expected[:, :, 0], expected[:, :, 1, :1], expected[:, :, 2, :1]], 2)
-    again = RotaryEmbedding(16, scale_base=scale_base, device="cuda")(rotary_input(), num_heads_q=2)
+    again = rotary_layers.RotaryEmbedding(16, scale_base=scale_base, device="cuda")(
+        rotary_input(), num_heads_q=2
+    )
     assert distance(again, grouped) < 1e-5
 
 
@@ -104,8 +111,6 @@ def normalized(x: Tensor, weight: Tensor, bias: Tensor | None, rms: bool, eps: f
 
 @pytest.mark.parametrize("rms", [False, True])
 def test_norms(rms):
-    from flash_attn.ops.triton.layer_norm import layer_norm_fn, rms_norm_fn
-
     function = rms_norm_fn if rms else layer_norm_fn
     for dtype, count in itertools.product((torch.float32, torch.bfloat16), (0, 1, 2)):
         inputs = tensors(0, (3, 5, 32), (32,), (32,), *[(3, 5, 32)] * count, dtype=dtype)
@@ -118,10 +123,6 @@ def test_norms(rms):
 
 
 def test_norms_return_what_they_are_asked_for():
-    from flash_attn.ops.layer_norm import DropoutAddLayerNorm, dropout_add_layer_norm
-    from flash_attn.ops.rms_norm import RMSNorm
-    from flash_attn.ops.triton.layer_norm import layer_norm_fn
-
     x, residual, w, b, w1 = tensors(0, (4, 6, 16), (4, 6, 16), (16,), (16,), (16,), dtype=torch.bfloat16)
     out, second, total = layer_norm_fn(x, w, b, residual.float(), weight1=w1, prenorm=True)
     assert (out.dtype, second.dtype, total.dtype) == (torch.bfloat16, torch.bfloat16, torch.float32)
@@ -131,12 +132,15 @@ def test_norms_return_what_they_are_asked_for():
     dropped = x.cpu().double() * kept.cpu() * 2
     assert 0.3 < kept.float().mean() < 0.7
     assert distance(out, normalized(dropped, w.cpu().double(), b.cpu().double(), False)) < 0.06
-    out, total = DropoutAddLayerNorm(16, prenorm=True, p=0.5, device="cuda").eval()(x, residual)
+    out, total = layer_norms.DropoutAddLayerNorm(16, prenorm=True, p=0.5, device="cuda").eval()(x, residual)
     assert distance(total, (x + residual)) < 0.02
     assert (
-        distance(RMSNorm(16, device="cuda")(x), functional.rms_norm(x.double().cpu(), (16,), eps=1e-5)) < 0.02
+        distance(
+            rms_norms.RMSNorm(16, device="cuda")(x), functional.rms_norm(x.double().cpu(), (16,), eps=1e-5)
+        )
+        < 0.02
     )
-    out, mask = dropout_add_layer_norm(x, residual, w, b, 0.5, 1e-6, return_dropout_mask=True)
+    out, mask = layer_norms.dropout_add_layer_norm(x, residual, w, b, 0.5, 1e-6, return_dropout_mask=True)
     assert mask.dtype == torch.uint8
     dropped = x.cpu().double() * mask.cpu() * 2 + residual.cpu().double()
     assert distance(out, normalized(dropped, w.cpu().double(), b.cpu().double(), False)) < 0.06
@@ -152,8 +156,6 @@ def entropy(logits: Tensor, labels: Tensor, smoothing: float, scale: float, z: f
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_cross_entropy(dtype):
-    from flash_attn.losses.cross_entropy import CrossEntropyLoss
-
     labels = torch.tensor([3, 0, -100, 16, 7], device="cuda")
     for smoothing, scale, z in itertools.product((0.0, 0.1), (1.0, 0.7), (0.0, 0.01)):
         (logits,) = tensors(0, (5, 17), dtype=dtype)
@@ -171,8 +173,6 @@ def test_cross_entropy(dtype):
 
 
 def test_cross_entropy_in_place_with_known_sums_and_z_loss():
-    from flash_attn.losses.cross_entropy import CrossEntropyLoss
-
     (logits,) = tensors(0, (4, 9), dtype=torch.float32)
     labels = torch.tensor([1, 2, 3, -100], device="cuda")
     memory = (logits * 1).detach().requires_grad_()
@@ -194,20 +194,16 @@ def test_cross_entropy_in_place_with_known_sums_and_z_loss():
 
 
 def test_activations():
-    from flash_attn.ops.activations import swiglu
-
     inputs = tensors(0, (6, 16), (6, 16), dtype=torch.float32)
     check(swiglu, lambda x, y, dtype: functional.silu(x) * y, inputs)
 
 
 @pytest.mark.parametrize("checkpoint_lvl", [0, 1, 2])
 def test_dense_layers(checkpoint_lvl):
-    from flash_attn.ops.fused_dense import FusedDense, FusedMLP, fused_dense_func
-
     torch.manual_seed(0)
     (x,) = tensors(0, (3, 4, 16), dtype=torch.float32)
     for activation in ("gelu_approx", "relu", "sqrelu"):
-        mlp = FusedMLP(16, 24, 8, activation=activation, checkpoint_lvl=checkpoint_lvl, device="cuda")
+        mlp = dense.FusedMLP(16, 24, 8, activation=activation, checkpoint_lvl=checkpoint_lvl, device="cuda")
         act = {"relu": functional.relu, "sqrelu": lambda y: functional.relu(y) ** 2}.get(
             activation, lambda y: functional.gelu(y, approximate="tanh")
         )
@@ -215,11 +211,11 @@ def test_dense_layers(checkpoint_lvl):
         parameters = x, *mlp.parameters()
         results = [torch.autograd.grad(layer(x).square().sum(), parameters) for layer in (mlp, plain)]
         assert all(distance(*pair) < 1e-4 for pair in zip(*results, strict=True))
-    out, residual = FusedDense(16, 8, return_residual=True, device="cuda")(x)
+    out, residual = dense.FusedDense(16, 8, return_residual=True, device="cuda")(x)
     assert out.shape == (3, 4, 8)
     assert residual is x
     with pytest.raises(NotImplementedError, match=r"process_group.*use torch\.distributed\.tensor"):
-        fused_dense_func(x, x[0], process_group=object())
+        dense.fused_dense_func(x, x[0], process_group=object())
 
 
 class Apply(nn.Module):

@@ -8,12 +8,15 @@ import pytest
 import torch
 
 from tests.flash_attn.reference import attention, distance, tensors
+from tests.later import Later, later
+
+flash_attn_func, flash_attn_varlen_func = later("flash_attn", "flash_attn_func", "flash_attn_varlen_func")
+_flash_attn_backward = Later("flash_attn.flash_attn_interface", "_flash_attn_backward")
+_flash_attn_forward = Later("flash_attn.flash_attn_interface", "_flash_attn_forward")
 
 
 def test_attention_over_parts_of_the_keys():
     """As in ring attention, parts merge by their log-sum-exp, and each gets the gradients of the whole."""
-    from flash_attn.flash_attn_interface import _flash_attn_backward, _flash_attn_forward
-
     q, k, v = (
         x.detach() for x in tensors(0, (2, 8, 4, 32), (2, 12, 2, 32), (2, 12, 2, 32), dtype=torch.bfloat16)
     )
@@ -109,8 +112,6 @@ def test_extension_module():
 @pytest.mark.platforms("cpu", "npu")
 def test_fused_kernels_are_used(platform_name):
     """The device's own kernels are used for what they compute exactly."""
-    from flash_attn import flash_attn_func, flash_attn_varlen_func
-
     q, k, v = tensors(0, (2, 16, 4, 32), (2, 24, 2, 32), (2, 24, 2, 32), dtype=torch.bfloat16)
     cu = torch.tensor([0, 4, 16], dtype=torch.int32, device="cuda")
     with torch.profiler.profile() as profile:

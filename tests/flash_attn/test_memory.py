@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 import torch
 
+from tests.later import Later
 from tests.platforms import ACCELERATORS
+
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+
 
 MIB = 1 << 20
 
@@ -22,8 +26,6 @@ def test_the_device_s_memory_grows_with_the_tokens_and_not_with_their_square(opt
 
 def _peak(tokens: int, options: dict[str, Any]) -> float:
     """Returns the peak MiB of both passes, without their inputs."""
-    from flash_attn import flash_attn_func
-
     shape = 1, tokens, 1, 64
     inputs = [torch.randn(shape, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
     torch.cuda.synchronize()

@@ -12,6 +12,12 @@ import torch
 from torch import nn
 
 from tests.flash_attn.reference import distance, tensors
+from tests.later import Later, later
+
+RotaryEmbedding = Later("flash_attn.layers.rotary", "RotaryEmbedding")
+CrossEntropyLoss = Later("flash_attn.losses.cross_entropy", "CrossEntropyLoss")
+MHA, get_alibi_slopes = later("flash_attn.modules.mha", "MHA", "get_alibi_slopes")
+RMSNorm = Later("flash_attn.ops.rms_norm", "RMSNorm")
 
 
 def same_weights(first: nn.Module, second: nn.Module) -> None:
@@ -19,8 +25,6 @@ def same_weights(first: nn.Module, second: nn.Module) -> None:
 
 
 def test_attention_with_and_without_flash_attn():
-    from flash_attn.modules.mha import MHA
-
     (x,) = (x.detach() for x in tensors(0, (2, 10, 64), dtype=torch.bfloat16))
     cases: tuple[dict[str, Any], ...] = (
         {},
@@ -42,8 +46,6 @@ def test_attention_with_and_without_flash_attn():
 
 
 def test_alibi_windows_and_sequences():
-    from flash_attn.modules.mha import MHA, get_alibi_slopes
-
     assert get_alibi_slopes(8) == [2.0**-n for n in range(1, 9)]
     assert len(get_alibi_slopes(6)) == 6
     shared = {"use_flash_attn": True, "device": "cuda", "dtype": torch.bfloat16, "causal": True}
@@ -58,8 +60,6 @@ def test_alibi_windows_and_sequences():
 
 
 def test_padding_without_flash_attn():
-    from flash_attn.modules.mha import MHA
-
     layer = MHA(32, 2, device="cuda")
     (x,) = (x.detach() for x in tensors(0, (2, 6, 32), dtype=torch.float32))
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2], device="cuda")
@@ -69,8 +69,6 @@ def test_padding_without_flash_attn():
 
 def test_caches():
     """Attending token by token with caches gives the same as attending at once."""
-    from flash_attn.modules.mha import MHA
-
     shared = {"causal": True, "layer_idx": 0, "device": "cuda", "dtype": torch.bfloat16}
     (x,) = (x.detach() for x in tensors(0, (2, 9, 32), dtype=torch.bfloat16))
     cases: tuple[dict[str, Any], ...] = (
@@ -98,11 +96,6 @@ def test_caches():
 
 
 def test_pickles_name_flash_attn_only():
-    from flash_attn.layers.rotary import RotaryEmbedding
-    from flash_attn.losses.cross_entropy import CrossEntropyLoss
-    from flash_attn.modules.mha import MHA
-    from flash_attn.ops.rms_norm import RMSNorm
-
     modules = (MHA(32, 2, use_flash_attn=True), RotaryEmbedding(8), CrossEntropyLoss(), RMSNorm(8))
     for module in modules:
         data = pickle.dumps(module)

@@ -9,6 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.later import Later
+
+flash_attn_interface = Later("flash_attn_interface")
+flash_attn_func = Later("flash_attn", "flash_attn_func")
+flash_attn_varlen_func = Later("flash_attn", "flash_attn_varlen_func")
+flash_attn_with_kvcache = Later("flash_attn", "flash_attn_with_kvcache")
+
 
 def tensor(*shape: int, dtype: torch.dtype = torch.float16) -> Tensor:
     return torch.zeros(*shape, dtype=dtype, device="cuda")
@@ -40,8 +47,6 @@ DENSE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("message", DENSE)
 def test_dense(message):
-    from flash_attn import flash_attn_func
-
     arguments = good()
     for name, value in DENSE[message].items():
         if isinstance(value, tuple):
@@ -53,8 +58,6 @@ def test_dense(message):
 
 
 def test_lengths_and_pages():
-    from flash_attn import flash_attn_varlen_func
-
     q, k, table = tensor(9, 4, 32), tensor(9, 2, 32), torch.zeros(2, 1, dtype=torch.int32, device="cuda")
     cu = torch.tensor([0, 4, 9], dtype=torch.int32, device="cuda")
     refused = {
@@ -75,44 +78,28 @@ def test_lengths_and_pages():
             flash_attn_varlen_func(*arguments, **options)
 
 
-def test_caches():
-    from flash_attn import flash_attn_with_kvcache
+def rotary(length: int, size: int) -> dict[str, Tensor]:
+    return {"rotary_cos": tensor(length, size), "rotary_sin": tensor(length, size)}
 
+
+def test_caches():
     q, cache, new = tensor(2, 1, 4, 32), tensor(2, 16, 2, 32), tensor(2, 1, 2, 32)
-    rotary = tensor(16, 8)
     table = torch.zeros(2, 1, dtype=torch.int32, device="cuda")
     pages = tensor(1, 256, 2, 32)
+    both, at_3 = {"k": new, "v": new}, {"k": new, "v": new, "cache_seqlens": 3}
+    paged = {"k_cache": pages, "v_cache": pages, "block_table": table}
     refused: dict[str, dict[str, Any]] = {
         "If key is supplied, value must also be passed in": {"k": new, "cache_seqlens": 3},
-        "If key is supplied, seqlens_k must also be passed in": {"k": new, "v": new},
-        "If rotary cos/sin are provided, new key / value": {"rotary_cos": rotary, "rotary_sin": rotary},
-        "Only rotary dimensions divisible by 16 are currently supported": {
-            "k": new,
-            "v": new,
-            "cache_seqlens": 3,
-            "rotary_cos": tensor(16, 4),
-            "rotary_sin": tensor(16, 4),
-        },
-        "cos/sin seqlen must be at least the seqlen of KV cache": {
-            "k": new,
-            "v": new,
-            "cache_seqlens": 3,
-            "rotary_cos": rotary[:9],
-            "rotary_sin": rotary[:9],
-        },
+        "If key is supplied, seqlens_k must also be passed in": both,
+        "If rotary cos/sin are provided, new key / value": rotary(16, 8),
+        "Only rotary dimensions divisible by 16 are currently supported": at_3 | rotary(16, 4),
+        "cos/sin seqlen must be at least the seqlen of KV cache": at_3 | rotary(9, 8),
         "seqlens_k must have dtype int32": {"cache_seqlens": torch.ones(2, device="cuda").long()},
         "Paged KVcache does not support cache_batch_idx": {
-            "k_cache": pages,
-            "v_cache": pages,
-            "block_table": table,
+            **paged,
             "cache_batch_idx": table[:, 0].contiguous(),
         },
-        "exceeds the capacity addressable by block_table": {
-            "k_cache": pages,
-            "v_cache": pages,
-            "block_table": table,
-            "cache_seqlens": 257,
-        },
+        "exceeds the capacity addressable by block_table": {**paged, "cache_seqlens": 257},
     }
     for message, options in refused.items():
         with pytest.raises(RuntimeError, match=re.escape(message)):
@@ -121,16 +108,12 @@ def test_caches():
 
 @pytest.mark.platforms("npu", "simulated-xpu")
 def test_a_host_tensor():
-    from flash_attn import flash_attn_func
-
     arguments = {name: value.cpu() for name, value in good().items()}
     with pytest.raises(RuntimeError, match="q must be on CUDA"):
         flash_attn_func(**arguments)
 
 
 def test_what_nobody_serves():
-    import flash_attn_interface
-
     q, k = tensor(2, 4, 4, 32), tensor(2, 6, 2, 32)
     with pytest.raises(RuntimeError, match="morph does not serve k_new together with cu_seqlens_k_new"):
         flash_attn_interface.flash_attn_with_kvcache(q, k, k, k, k, cu_seqlens_k_new=torch.zeros(3))

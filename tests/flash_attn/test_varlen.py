@@ -12,7 +12,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.flash_attn.reference import attention, check, check_options, distance, tensors
+from tests.later import Later, later
+
+flash_attn_varlen_func = Later("flash_attn", "flash_attn_varlen_func")
+pad_input, unpad_input = later("flash_attn.bert_padding", "pad_input", "unpad_input")
+
 
 LENGTHS = (([5, 0, 17, 1], [5, 3, 17, 1]), ([1, 1, 1], [9, 1, 30]), ([12, 7], [4, 0]))
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0})
@@ -46,40 +51,30 @@ def arguments(lengths: tuple[list[int], list[int]]) -> tuple[Tensor, Tensor, int
     return bounds(lengths[0]), bounds(lengths[1]), max(lengths[0]), max(lengths[1])
 
 
+def check_lengths(lengths: tuple[list[int], list[int]], inputs: list[Tensor], **options: Any) -> None:
+    """Compares attention to sequences together with attention to each alone."""
+    check_options(
+        lambda q, k, v, **options: flash_attn_varlen_func(q, k, v, *arguments(lengths), **options),
+        inputs,
+        lengths,
+        reference=lambda q, k, v, **options: by_sequence(q, k, v, lengths, **options),
+        **options,
+    )
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_output_and_gradients(dtype):
-    from flash_attn import flash_attn_varlen_func
-
     for lengths, options in itertools.product(LENGTHS, OPTIONS):
-        check(
-            lambda q, k, v, n=lengths, options=options: flash_attn_varlen_func(
-                q, k, v, *arguments(n), **options
-            ),
-            lambda q, k, v, dtype, n=lengths, options=options: by_sequence(
-                q, k, v, n, dtype=dtype, **options
-            )[0],
-            inputs_for(lengths, dtype),
-            (lengths, options),
-        )
+        check_lengths(lengths, inputs_for(lengths, dtype), **options)
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 4)])
 def test_alibi(shape):
-    from flash_attn import flash_attn_varlen_func
-
     slopes = torch.rand(*shape, generator=torch.Generator("cpu").manual_seed(2)).to("cuda")
-    options: dict[str, Any] = {"alibi_slopes": slopes, "causal": True}
-    lengths = LENGTHS[0]
-    check(
-        lambda q, k, v: flash_attn_varlen_func(q, k, v, *arguments(lengths), **options),
-        lambda q, k, v, dtype: by_sequence(q, k, v, lengths, dtype=dtype, **options)[0],
-        inputs_for(lengths, torch.float16),
-    )
+    check_lengths(LENGTHS[0], inputs_for(LENGTHS[0], torch.float16), alibi_slopes=slopes, causal=True)
 
 
 def test_logarithm_of_the_sums():
-    from flash_attn import flash_attn_varlen_func
-
     for lengths in LENGTHS:
         q, k, v = inputs_for(lengths, torch.float16)
         _, lse, _ = flash_attn_varlen_func(q, k, v, *arguments(lengths), causal=True, return_attn_probs=True)
@@ -91,34 +86,7 @@ def test_logarithm_of_the_sums():
         assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
 
 
-def test_packed_forms():
-    from flash_attn import (
-        flash_attn_varlen_func,
-        flash_attn_varlen_kvpacked_func,
-        flash_attn_varlen_qkvpacked_func,
-    )
-
-    lengths = [5, 0, 14]
-    (qkv,) = tensors(0, (19, 3, 4, 24), dtype=torch.bfloat16)
-    q, kv = qkv[:, 0].detach().requires_grad_(), qkv[:, 1:].detach().requires_grad_()
-    separate = [qkv[:, index].detach().requires_grad_() for index in range(3)]
-    cu = bounds(lengths)
-    expected = flash_attn_varlen_func(*separate, cu, cu, 14, 14, causal=True)
-    results = (
-        flash_attn_varlen_qkvpacked_func(qkv, cu, 14, causal=True),
-        flash_attn_varlen_kvpacked_func(q, kv, cu, cu, 14, 14, causal=True),
-    )
-    for each in (expected, *results):
-        each.float().square().sum().backward()
-        assert torch.equal(each, expected)
-    assert torch.equal(qkv.grad, torch.stack([each.grad for each in separate], 1))
-    assert torch.equal(q.grad, separate[0].grad)
-    assert torch.equal(kv.grad, torch.stack([each.grad for each in separate[1:]], 1))
-
-
 def test_dropout():
-    from flash_attn import flash_attn_varlen_func
-
     lengths = ([40, 3], [50, 20])
     q, k, v = inputs_for(lengths, torch.bfloat16)
     torch.cuda.manual_seed(3)
@@ -143,8 +111,6 @@ def test_dropout():
 
 
 def test_keys_in_pages():
-    from flash_attn import flash_attn_varlen_func
-
     lengths = ([3, 9], [300, 20])
     q, k, v = inputs_for(lengths, torch.float16)
     pages = torch.zeros(5, 256, 2, 32, dtype=q.dtype, device="cuda")
@@ -163,8 +129,6 @@ def test_keys_in_pages():
 
 def test_any_lengths():
     """Property: results agree with float64 for sequences of any lengths."""
-    from flash_attn import flash_attn_varlen_func
-
     length = st.integers(0, 24)
 
     @hypothesis.settings(
@@ -178,22 +142,13 @@ def test_any_lengths():
     def agree(pairs, causal, window):
         hypothesis.assume(sum(q for q, _ in pairs) > 0)
         lengths = [q for q, _ in pairs], [k for _, k in pairs]
-        options = {"causal": causal, "window_size": window}
-        check(
-            lambda q, k, v: flash_attn_varlen_func(q, k, v, *arguments(lengths), **options),
-            lambda q, k, v, dtype: by_sequence(q, k, v, lengths, dtype=dtype, **options)[0],
-            inputs_for(lengths, torch.float16, size=16),
-            (lengths, options),
-        )
+        check_lengths(lengths, inputs_for(lengths, torch.float16, size=16), causal=causal, window_size=window)
 
     agree()
 
 
 def test_unpadded_and_padded_again():
     """A padded batch unpadded by bert_padding gives the same as each sequence alone."""
-    from flash_attn import flash_attn_varlen_func
-    from flash_attn.bert_padding import pad_input, unpad_input
-
     mask = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]], device="cuda")
     q, k, v = tensors(0, *[(3, 5, 2, 32)] * 3, dtype=torch.bfloat16)
     tokens, indices, cu, longest, used = unpad_input(q, mask)

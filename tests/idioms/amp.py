@@ -7,7 +7,6 @@ import torch.nn as nn
 from torch import autocast as autocast_of_torch
 from torch.cuda.amp import GradScaler, autocast, custom_bwd, custom_fwd
 
-from idiom import run
 
 HALF = (torch.float16, torch.bfloat16)
 
@@ -253,7 +252,3 @@ EXPRESSIONS = {
         _step(GradScaler(init_scale=8.0), float("inf")).tolist() == [0.0, 0.0]
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -4,8 +4,6 @@ import torch
 import torch.backends.cudnn as cudnn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from idiom import run
-
 
 def _attend():
     q = torch.randn(1, 2, 4, 8, device="cuda")
@@ -113,7 +111,3 @@ EXPRESSIONS = {
     "cuda_is_compiled_in": lambda: torch.cuda._is_compiled(),
     "cpu_vectors": lambda: torch.backends.cpu.get_cpu_capability() != "",
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -4,8 +4,6 @@ import torch
 import torch.fx
 import torch.nn as nn
 
-from idiom import run
-
 
 def _compiled(function, backend="eager"):
     torch.compiler.reset()
@@ -180,7 +178,3 @@ EXPRESSIONS = {
         _compiled(lambda x: x + 1 if x.is_cuda else x)(torch.ones(1, device="cuda")).item() == 2
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -6,8 +6,6 @@ import pickle
 
 import torch
 
-from idiom import run
-
 
 def device_from_a_formatted_string():
     gpu = 0
@@ -198,7 +196,3 @@ EXPRESSIONS = {
     ),
     "accelerator_counts_devices": lambda: torch.accelerator.device_count() == torch.cuda.device_count(),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -9,8 +9,6 @@ import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
-from idiom import run
-
 
 def _world(backend="nccl", **arguments):
     store = dist.FileStore(tempfile.mktemp(), 1)
@@ -230,7 +228,3 @@ EXPRESSIONS = {
     "nccl_is_available": lambda: dist.is_nccl_available(),
     "nccl_has_a_version": lambda: torch.cuda.nccl.version() >= (2, 0),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -23,7 +23,6 @@ from torch.cuda.random import manual_seed as seed_of_the_file
 from torch.cuda.streams import Stream as StreamOfTheFile
 from torch.nn.parallel import DataParallel
 
-from idiom import run
 
 HAS_CUDA = torch.cuda.is_available()
 DEVICE = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
@@ -114,7 +113,3 @@ EXPRESSIONS = {
     ),
     "submodule_of_the_scaler": lambda: torch.cuda.amp.grad_scaler.GradScaler is GradScaler,
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -3,8 +3,6 @@
 import torch
 import torch.utils.cpp_extension
 
-from idiom import run
-
 
 def custom_operator_of_a_device_type():
     @torch.library.custom_op("idioms::double", mutates_args=(), device_types="cuda")
@@ -87,7 +85,3 @@ EXPRESSIONS = {
     "home_of_cuda_is_a_name": lambda: hasattr(torch.utils.cpp_extension, "CUDA_HOME"),
     "extension_that_needs_cuda_is_guarded": lambda: callable(torch.utils.cpp_extension.CUDAExtension),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -3,8 +3,6 @@
 import numpy
 import torch
 
-from idiom import run
-
 
 def out_on_the_device():
     out = torch.empty(2, device="cuda")
@@ -89,7 +87,3 @@ EXPRESSIONS = {
     ),
     "from_bytes": lambda: torch.frombuffer(bytearray(8), dtype=torch.float32).cuda().is_cuda,
 }
-
-
-if __name__ == "__main__":
-    run(globals())

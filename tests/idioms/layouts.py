@@ -3,8 +3,6 @@
 import torch
 import torch.nn as nn
 
-from idiom import run
-
 
 def sparse_moves():
     x = torch.eye(2).to_sparse().cuda()
@@ -81,7 +79,3 @@ EXPRESSIONS = {
     ),
     "tensor_tells_dlpack_its_device": lambda: torch.ones(2, device="cuda").__dlpack_device__()[1] == 0,
 }
-
-
-if __name__ == "__main__":
-    run(globals())

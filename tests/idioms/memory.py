@@ -4,7 +4,7 @@ import gc
 
 import torch
 
-from idiom import refusal, run
+from idiom import refusal
 
 
 def _allocate_64_terabytes():
@@ -158,7 +158,3 @@ EXPRESSIONS = {
         "out of memory" in refusal(_allocate_64_terabytes, RuntimeError)
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

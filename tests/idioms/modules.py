@@ -10,8 +10,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
-from idiom import run
-
 
 def _trained(optimizer_class, **arguments):
     model = nn.Linear(2, 1).cuda()
@@ -234,7 +232,3 @@ EXPRESSIONS = {
         torch.optim.swa_utils.AveragedModel(nn.Linear(2, 2).cuda(), device="cuda").module.weight.is_cuda
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

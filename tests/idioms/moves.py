@@ -6,7 +6,7 @@ import copy
 import torch
 import torch.nn as nn
 
-from idiom import refusal, run
+from idiom import refusal
 
 
 def cuda_of_what_is_there_is_itself():
@@ -151,7 +151,3 @@ EXPRESSIONS = {
         "device" in refusal(lambda: torch.zeros(2, device="cuda") + torch.zeros(2), RuntimeError)
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

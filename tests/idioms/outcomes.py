@@ -1,4 +1,4 @@
-"""Starts idiom files as programs on a platform and collects the outcome of each idiom."""
+"""Runs idiom files on a platform and collects the outcome of each idiom."""
 
 from __future__ import annotations
 
@@ -51,52 +51,42 @@ def idioms(subject: str) -> list[str]:
     ]
 
 
-def outcomes(platform: Platform, subject: str, command: list[str] | None = None) -> dict[str, str | None]:
-    """Runs the idioms of a file, all in one process unless one of them kills it.
-
-    Args:
-        platform: The platform to run them on.
-        subject: The file's name.
-        command: The command that runs a script, if not `python -m morph`.
-
-    Returns:
-        For each idiom None if it holds, or the end of its failure.
-    """
-    script = FOLDER / f"{subject}.py"
-    return collect(platform, command or platform.command(morph=True), script, idioms(subject))
-
-
-def outcomes_together(platform: Platform, subjects: Iterable[str] = SUBJECTS) -> dict[str, str | None]:
-    """Runs the idioms of several files in one process, which imports files that otherwise run as main.
+def outcomes_together(
+    platform: Platform, subjects: Iterable[str] = SUBJECTS, command: list[str] | None = None
+) -> dict[str, str | None]:
+    """Runs the idioms of several files, all in one process unless one of them kills it.
 
     Args:
         platform: The platform to run them on.
         subjects: The files' names.
+        command: The command that runs a script, if not `python -m morph`.
 
     Returns:
-        As `outcomes`, keyed by file and idiom: `"streams.pool_of_graphs"`.
+        For each file and idiom, `"streams.pool_of_graphs"`, None if it holds, or the end of its failure.
     """
     names = [f"{subject}.{idiom}" for subject in subjects for idiom in idioms(subject)]
-    return collect(platform, platform.command(morph=True), FOLDER / "together.py", names)
+    return collect(platform, command or platform.command(morph=True), FOLDER, names)
 
 
 def collect(
-    platform: Platform, command: list[str], script: pathlib.Path, waiting: list[str]
+    platform: Platform, command: list[str], folder: pathlib.Path, waiting: list[str]
 ) -> dict[str, str | None]:
-    """Runs idioms in one process, and those after one that kills it in another; returns as `outcomes`.
+    """Runs idioms in one process, and those after one that kills it in another.
+
+    Returns as `outcomes_together`.
 
     Args:
         platform: The platform to run them on.
         command: The command that runs a script.
-        script: The file that holds the idioms.
+        folder: That of the idioms' files.
         waiting: Their names.
     """
     known: dict[str, str | None] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as written:
         while waiting:
-            results = pathlib.Path(folder, "results.jsonl")
+            results = pathlib.Path(written, "results.jsonl")
             results.touch()
-            end = _run(platform, command, script, results, waiting)
+            end = _run(platform, [*command, str(folder / "together.py")], results, waiting)
             for line in results.read_text(encoding="utf-8").splitlines():
                 result = json.loads(line)
                 known[result["name"]] = result.get("failure", end)
@@ -107,11 +97,9 @@ def collect(
     return known
 
 
-def _run(
-    platform: Platform, command: list[str], script: pathlib.Path, results: pathlib.Path, names: list[str]
-) -> str:
+def _run(platform: Platform, command: list[str], results: pathlib.Path, names: list[str]) -> str:
     """Runs one process and returns how it ended, with the end of its output."""
-    whole = [*command, str(script), str(results), *names]
+    whole = [*command, str(results), *names]
     variables, output = dict(platform.environment), results.with_suffix(".txt")
     with output.open("w") as log:
         try:

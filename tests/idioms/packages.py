@@ -15,8 +15,6 @@ import types
 import torch
 import torch.cuda
 
-from idiom import run
-
 
 COUNT = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
 
@@ -178,7 +176,3 @@ EXPRESSIONS = {
         "is_available" in vars(torch.cuda) and callable(torch.cuda.__dict__["current_device"])
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

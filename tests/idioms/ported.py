@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import sys
 import tempfile
+from collections.abc import Iterable
 
 from tests.idioms.outcomes import FOLDER, collect, idioms
 from tests.platforms import Platform
@@ -20,12 +21,14 @@ def ported(text: str) -> str:
     return text.replace(TORCH, f"{TORCH}import torch_npu\n")
 
 
-def outcomes(platform: Platform, subject: str) -> dict[str, str | None]:
-    """Runs the idioms of a file in torch_npu's spelling under plain Python; returns as `outcomes`."""
-    names = {ported(name): name for name in idioms(subject)}
+def outcomes(platform: Platform, subjects: Iterable[str]) -> dict[str, str | None]:
+    """Runs the idioms of files in torch_npu's spelling under plain Python; returns as `outcomes_together`."""
+    names = {
+        f"{subject}.{ported(name)}": f"{subject}.{name}" for subject in subjects for name in idioms(subject)
+    }
     with tempfile.TemporaryDirectory() as written:
         folder = pathlib.Path(written)
         for file in FOLDER.glob("*.py"):
             (folder / file.name).write_text(ported(file.read_text(encoding="utf-8")), encoding="utf-8")
-        ended = collect(platform, [sys.executable], folder / f"{subject}.py", list(names))
+        ended = collect(platform, [sys.executable], folder, list(names))
     return {names[name]: failure for name, failure in ended.items()}

@@ -4,8 +4,6 @@ import torch
 import torch.utils.benchmark
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
-from idiom import run
-
 
 def _work():
     x = torch.ones(10, 10, device="cuda")
@@ -99,7 +97,3 @@ EXPRESSIONS = {
     "activity_has_a_name": lambda: ProfilerActivity.CUDA.name == "CUDA",
     "activities_are_supported": lambda: ProfilerActivity.CUDA in torch.profiler.supported_activities(),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -2,7 +2,7 @@
 
 import torch
 
-from idiom import refusal, run
+from idiom import refusal
 
 
 def _draw():
@@ -154,7 +154,3 @@ EXPRESSIONS = {
         in refusal(lambda: torch.rand(3, generator=torch.Generator(), device="cuda"), RuntimeError)
     ),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

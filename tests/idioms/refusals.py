@@ -2,7 +2,7 @@
 
 import torch
 
-from idiom import refusal, run
+from idiom import refusal
 
 
 def tensor_of_the_host_for_a_module_on_the_device():
@@ -39,7 +39,3 @@ EXPRESSIONS = {
     ),
     "autocast_to_a_wrong_device": lambda: refusal(lambda: torch.autocast("cudax").__enter__(), RuntimeError),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

@@ -9,12 +9,13 @@ import argparse
 import functools
 import os
 import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from tests import platforms
 from tests.ascend import build as soft_cann
 from tests.idioms import ported
-from tests.idioms.outcomes import SUBJECTS, outcomes
+from tests.idioms.outcomes import SUBJECTS, outcomes_together
 
 TRANSFER = """
 import runpy, sys
@@ -24,7 +25,7 @@ sys.argv[:] = sys.argv[1:]
 sys.path[0] = sys.argv[0].rpartition("/")[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-Outcomes = dict[tuple[str, str], str | None]
+Outcomes = dict[str, str | None]
 COMMANDS = {"python": [sys.executable], "transfer_to_npu": [sys.executable, "-c", TRANSFER], "morph": None}
 
 
@@ -33,20 +34,21 @@ def main() -> None:
     arguments = parsed()
     variables = soft_cann.environment(soft_cann.build(print)) if arguments.platform == "npu" else {}
     platform = platforms.platform(arguments.platform, variables)
-    seen, vendors = Outcomes(), Outcomes()
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # each subject is a process
-        run = functools.partial(outcomes, platform, command=COMMANDS[arguments.under])
-        for subject, results in zip(arguments.subject, threads.map(run, arguments.subject), strict=True):
-            show(subject, results, whole=arguments.full)
-            seen |= keyed(subject, results)
-        if arguments.against_ported:
-            run = functools.partial(ported.outcomes, platform)
-            for subject, results in zip(arguments.subject, threads.map(run, arguments.subject), strict=True):
-                vendors |= keyed(subject, results)
+    run = functools.partial(outcomes_together, platform, command=COMMANDS[arguments.under])
+    seen = of_each(run, arguments.subject)
+    show(seen, whole=arguments.full)
     print(f"{len(held(seen))} of {len(seen)} hold")
     if arguments.against_ported:
+        vendors = of_each(functools.partial(ported.outcomes, platform), arguments.subject)
         both = held(seen) & held(vendors)
         print(f"{len(both)} of the {len(held(vendors))} that hold in the vendor's spelling")
+
+
+def of_each(run: Callable[[list[str]], Outcomes], subjects: Iterable[str]) -> Outcomes:
+    """Runs the subjects, each in a process of its own."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        results = threads.map(run, ([subject] for subject in subjects))
+        return {name: failure for each in results for name, failure in each.items()}
 
 
 def parsed() -> argparse.Namespace:
@@ -60,21 +62,16 @@ def parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def show(subject: str, results: dict[str, str | None], *, whole: bool) -> None:
-    """Prints the idioms of a file that do not hold."""
+def show(results: Outcomes, *, whole: bool) -> None:
+    """Prints the idioms that do not hold."""
     for name, failure in results.items():
         if failure is not None:
             shown = failure if whole else failure.strip().splitlines()[-1][:160]
-            print(f"{subject}.{name}: {shown}", flush=True)
+            print(f"{name}: {shown}", flush=True)
 
 
-def keyed(subject: str, results: dict[str, str | None]) -> Outcomes:
-    """Returns the outcomes of a file's idioms by subject and name."""
-    return {(subject, name): failure for name, failure in results.items()}
-
-
-def held(seen: Outcomes) -> set[tuple[str, str]]:
-    """Returns the subjects and names of the idioms that hold."""
+def held(seen: Outcomes) -> set[str]:
+    """Returns the names of the idioms that hold."""
     return {idiom for idiom, failure in seen.items() if failure is None}
 
 

@@ -12,7 +12,6 @@ import zipfile
 import torch
 import torch.nn as nn
 
-from idiom import run
 
 # state saved by torch.save on a machine with two NVIDIA GPUs: "first" on cuda:0, "second" on cuda:1
 CUDA_CHECKPOINT = pathlib.Path(__file__).with_name("saved_on_cuda.pt")
@@ -186,7 +185,3 @@ EXPRESSIONS = {
     "pickled_module": lambda: pickle.loads(pickle.dumps(nn.Linear(2, 2).cuda())).weight.is_cuda,
     "pickled_parameter": lambda: isinstance(copy.deepcopy(nn.Parameter(torch.ones(1).cuda())), nn.Parameter),
 }
-
-
-if __name__ == "__main__":
-    run(globals())

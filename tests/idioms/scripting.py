@@ -5,8 +5,6 @@ from typing import Optional
 import torch
 import torch.nn as nn
 
-from idiom import run
-
 
 class Shift(nn.Module):
     def __init__(self):
@@ -91,7 +89,3 @@ EXPRESSIONS = {
     "scripted_module_moves": lambda: torch.jit.script(Shift()).cuda()(torch.ones(1, 2).cuda()).is_cuda,
     "scripting_is_seen": lambda: not torch.jit.is_scripting() and torch.jit.script(_branch).graph is not None,
 }
-
-
-if __name__ == "__main__":
-    run(globals())

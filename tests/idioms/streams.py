@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from idiom import refusal, run
+from idiom import refusal
 
 
 def stream_is_a_stream():
@@ -227,7 +227,3 @@ EXPRESSIONS = {
     "nothing_is_captured": lambda: torch.cuda.is_current_stream_capturing() is False,
     "pool_of_graphs": lambda: torch.cuda.graph_pool_handle() is not None,
 }
-
-
-if __name__ == "__main__":
-    run(globals())

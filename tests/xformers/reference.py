@@ -1,4 +1,4 @@
-"""Reference attention with the full score matrix in float64, and biases of every kind for it."""
+"""Biases of every kind, with the masks that they stand for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tests.later import Later
 
-def reference(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float | None = None
-) -> tuple[Tensor, Tensor]:
-    """Return output and log-sum-exp for tensors (batch, length, heads, size), with 0 where no key is seen."""
-    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if mask is not None:
-        scores = scores + mask
-    blind = (scores == -math.inf).all(-1, keepdim=True)
-    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
-    return (weights @ v).transpose(1, 2), scores.logsumexp(-1)
+of = Later("xformers.ops.fmha.attn_bias")
 
 
 def visible(queries: int, keys: int, left: float, right: float, from_start: bool = False) -> Tensor:
@@ -46,8 +37,6 @@ def packed(lengths: list[int], places: list[tuple[int, int]], keys: int, window:
 
 def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]:
     """Yield biases of a batch of sequences of one length, and what they should be."""
-    from xformers.ops.fmha import attn_bias as of
-
     inf = math.inf
     yield None, None
     yield of.LowerTriangularMask(), visible(queries, keys, inf, 0, from_start=True)
@@ -55,8 +44,6 @@ def plain_biases(queries: int, keys: int) -> Iterator[tuple[Any, Tensor | None]]
 
 def packed_biases() -> Iterator[tuple[Any, int, int, Tensor]]:
     """Yield biases of sequences of different lengths, their numbers of queries and keys, and their masks."""
-    from xformers.ops.fmha import attn_bias as of
-
     inf, queries, keys = math.inf, [3, 1, 6], [5, 4, 7]
     places, padded = [(0, 5), (5, 9), (9, 16)], [(0, 5), (8, 12), (16, 23)]
 

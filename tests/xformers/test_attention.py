@@ -9,35 +9,30 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import distance, tensors
-from tests.xformers.reference import packed_biases, plain_biases, reference
+from tests.flash_attn.reference import attention, check, distance, tensors
+from tests.later import Later, later
+from tests.xformers.reference import packed_biases, plain_biases
+
+of = Later("xformers.ops.fmha.attn_bias")
+Call, forward = later("xformers._morph.attention", "Call", "forward")
+memory_efficient_attention = Later("xformers.ops", "memory_efficient_attention")
+LowerTriangularMask = Later("xformers.ops.fmha.attn_bias", "LowerTriangularMask")
+
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def check(inputs: list[Tensor], bias: Any, mask: Tensor | None, matrix: Tensor | None = None) -> None:
-    """Compares the output and gradients with float64; they may be off by twice what the dtype is."""
-    from xformers.ops import memory_efficient_attention
+def check_bias(inputs: list[Tensor], bias: Any, mask: Tensor | None, matrix: Tensor | None = None) -> None:
+    """Compares the output and gradients, also of a matrix that is added to the scores, with float64."""
 
-    wanted = [*inputs, *([] if matrix is None else [matrix])]
-    out = memory_efficient_attention(*inputs, bias)
-    generator = torch.Generator("cpu").manual_seed(1)
-    grad = torch.randn(out.shape, generator=generator).to(out.dtype)
-    got = [out, *torch.autograd.grad(out, wanted, grad.to(out.device))]
-    exact, plain = (expected(wanted, mask, grad, dtype) for dtype in (torch.float64, inputs[0].dtype))
-    for index, result in enumerate(got):
-        assert result.dtype == inputs[0].dtype
-        error, allowed = distance(result, exact[index]), 3 * distance(plain[index], exact[index]) + 2e-5
-        assert error <= allowed, f"{type(bias).__name__}: result {index} is off by {error}, not {allowed}"
+    def actual(q: Tensor, k: Tensor, v: Tensor, *_: Tensor) -> Any:
+        return memory_efficient_attention(q, k, v, bias)
 
+    def expected(q: Tensor, k: Tensor, v: Tensor, *added: Tensor, dtype: torch.dtype) -> Tensor:
+        masks = [*added, *([] if mask is None else [mask.to(dtype)])]
+        return attention(q, k, v, dtype=dtype, mask=sum(masks) if masks else None)[0]
 
-def expected(inputs: list[Tensor], mask: Tensor | None, grad: Tensor, dtype: torch.dtype) -> list[Tensor]:
-    q, k, v, *matrix = (each.detach().cpu().to(dtype).requires_grad_() for each in inputs)
-    mask = None if mask is None else mask.to(dtype)
-    for each in matrix:
-        mask = each if mask is None else each + mask
-    out = reference(q, k, v, mask)[0]
-    return [out, *torch.autograd.grad(out, (q, k, v, *matrix), grad.to(dtype))]
+    check(actual, expected, [*inputs, *([] if matrix is None else [matrix])], type(bias).__name__)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -45,22 +40,18 @@ def test_sequences_of_one_length(dtype):
     for queries, keys, size in ((9, 9, 16), (5, 12, 8), (12, 5, 24)):
         for bias, mask in plain_biases(queries, keys):
             shapes = (2, queries, 3, size), (2, keys, 3, size), (2, keys, 3, size)
-            check(tensors(0, *shapes, dtype=dtype), bias, mask)
+            check_bias(tensors(0, *shapes, dtype=dtype), bias, mask)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_matrices(dtype):
-    from xformers.ops.fmha.attn_bias import LowerTriangularMask
-
     *inputs, matrix = tensors(2, (2, 7, 3, 8), *[(2, 9, 3, 8)] * 2, (2, 3, 7, 9), dtype=dtype)
-    check(inputs, matrix, None, matrix)
+    check_bias(inputs, matrix, None, matrix)
     mask = torch.full((7, 9), -torch.inf, dtype=torch.float64).triu(1)
-    check(inputs, LowerTriangularMask().add_bias(matrix), mask, matrix)
+    check_bias(inputs, LowerTriangularMask().add_bias(matrix), mask, matrix)
 
 
 def test_a_matrix_that_hides_all_keys_of_a_query():
-    from xformers.ops import memory_efficient_attention
-
     *inputs, matrix = tensors(2, (1, 4, 2, 8), *[(1, 5, 2, 8)] * 2, (1, 2, 4, 5), dtype=torch.float32)
     matrix.data[:, :, 1] = -torch.inf
     out = memory_efficient_attention(*inputs, matrix)
@@ -73,12 +64,10 @@ def test_a_matrix_that_hides_all_keys_of_a_query():
 def test_sequences_of_different_lengths(dtype):
     for bias, queries, keys, mask in packed_biases():
         shapes = (1, queries, 2, 16), (1, keys, 2, 16), (1, keys, 2, 16)
-        check(tensors(3, *shapes, dtype=dtype), bias, mask)
+        check_bias(tensors(3, *shapes, dtype=dtype), bias, mask)
 
 
 def test_caches_with_padding_and_pages():
-    from xformers.ops.fmha import attn_bias as of
-
     paged = {
         of.BlockDiagonalPaddedKeysMask: of.PagedBlockDiagonalPaddedKeysMask,
         of.BlockDiagonalCausalWithOffsetPaddedKeysMask: of.PagedBlockDiagonalCausalWithOffsetPaddedKeysMask,
@@ -87,7 +76,7 @@ def test_caches_with_padding_and_pages():
     for bias, queries, keys, mask in packed_biases():
         shapes = (1, queries, 2, 16), (1, keys, 2, 16), (1, keys, 2, 16)
         q, k, v = (each.detach() for each in tensors(3, *shapes, dtype=torch.float16))
-        exact = reference(*(each.cpu().double() for each in (q, k, v)), mask)[0]
+        exact = attention(q, k, v, mask=mask)[0]
         assert distance(blockwise((q, k, v), bias), exact) < 2e-3, bias
         if type(bias) not in paged:
             continue
@@ -102,8 +91,6 @@ def test_caches_with_padding_and_pages():
 
 def blockwise(inputs: Any, bias: Any) -> Tensor:
     """Compute attention also where the original's operators refuse a bias, or the size of its pages."""
-    from xformers._morph.attention import Call, forward
-
     return forward(Call(bias, inputs[0].shape[-1] ** -0.5), *inputs)[0]
 
 
@@ -116,22 +103,18 @@ def test_every_bias_is_the_matrix_that_it_says():
 
 
 def test_grouped_heads_and_shared_keys():
-    from xformers.ops import memory_efficient_attention
-
     (q,) = tensors(4, (2, 5, 2, 3, 16), dtype=torch.float16)
     k, v = tensors(5, *[(2, 8, 2, 1, 16)] * 2, dtype=torch.float16)
     k, v = (each.detach().expand(-1, -1, -1, 3, -1) for each in (k, v))
-    flat = [each.detach().cpu().double().flatten(2, 3) for each in (q, k, v)]
-    exact = reference(*flat)[0].unflatten(2, (2, 3))
+    flat = [each.detach().flatten(2, 3) for each in (q, k, v)]
+    exact = attention(*flat)[0].unflatten(2, (2, 3))
     assert distance(memory_efficient_attention(q.detach(), k, v), exact) < 2e-3
     shared = [k[:, :, 0], v[:, :, 0]]
-    exact = reference(q[:, :, 0].detach().cpu().double(), *(each.cpu().double() for each in shared))[0]
+    exact = attention(q[:, :, 0].detach(), *shared)[0]
     assert distance(memory_efficient_attention(q[:, :, 0].detach(), *shared), exact) < 2e-3
 
 
 def test_dropped_weights_have_the_gradients_of_the_output():
-    from xformers.ops import memory_efficient_attention
-
     q, k, v = tensors(6, *[(1, 40, 2, 16)] * 3, dtype=torch.float32)
 
     def run(value: Tensor) -> Tensor:

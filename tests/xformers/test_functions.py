@@ -8,13 +8,17 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.flash_attn.reference import distance, tensors
-from tests.xformers.reference import packed_biases, reference
+from tests.flash_attn.reference import attention, distance, tensors
+from tests.later import Later
+from tests.xformers.reference import packed_biases
+
+xops = Later("xformers.ops")
+fmha = Later("xformers.ops.fmha")
+attn_bias = Later("xformers.ops.fmha.attn_bias")
+Bias = Later("xformers.ops.fmha.attn_bias", "BlockDiagonalCausalWithOffsetPaddedKeysMask")
 
 
 def test_forward_and_backward_apart():
-    from xformers.ops import fmha
-
     for bias, queries, keys, mask in packed_biases():
         for operators in ((fmha.flash.FwOp, fmha.flash.BwOp), (fmha.cutlass.FwOp, fmha.cutlass.BwOp)):
             shapes = (1, queries, 2, 16), (1, keys, 2, 16), (1, keys, 2, 16)
@@ -24,7 +28,7 @@ def test_forward_and_backward_apart():
                 torch.ones_like(out), out, lse, *inputs, bias, op=operators[1]
             )
             exact = [each.cpu().double().requires_grad_() for each in inputs]
-            expected, sums = reference(*exact, mask)
+            expected, sums = attention(*exact, mask=mask)
             for got, wanted in zip(grads, torch.autograd.grad(expected.sum(), exact), strict=True):
                 assert distance(got, wanted) < 2e-2
             if lse.shape == sums.shape:
@@ -32,8 +36,6 @@ def test_forward_and_backward_apart():
 
 
 def test_only_one_function_is_autograds():
-    from xformers.ops import fmha
-
     (q,) = tensors(1, (1, 8, 2, 16), dtype=torch.float16)
     assert q.requires_grad
     out, lse = fmha.memory_efficient_attention_forward_requires_grad(q, q, q)
@@ -45,19 +47,15 @@ def test_only_one_function_is_autograds():
 
 
 def test_parts_of_the_keys_are_merged_to_all_of_them():
-    from xformers.ops import fmha
-
     q, k, v = tensors(2, *[(2, 12, 3, 16)] * 3, dtype=torch.float16)
     parts = [fmha.memory_efficient_attention_partial(q, x, y) for x, y in zip(k.split(5, 1), v.split(5, 1))]  # noqa: B905
     out, lse = fmha.merge_attentions(*zip(*parts, strict=True))
-    expected, sums = reference(*(each.detach().cpu().double() for each in (q, k, v)))
+    expected, sums = attention(q, k, v)
     assert distance(out, expected) < 1e-3
     assert distance(lse, sums) < 1e-3
 
 
 def test_what_no_operator_accepts_is_refused_with_reasons():
-    from xformers.ops import fmha
-
     q = torch.zeros(1, 4, 2, 16, device="cuda")
     with pytest.raises(NotImplementedError, match=r"cutlassF-pt.*\n.*dtype=torch.int32"):
         fmha.memory_efficient_attention(q.int(), q.int(), q.int())
@@ -71,9 +69,6 @@ def test_what_no_operator_accepts_is_refused_with_reasons():
 
 
 def test_operators_name_the_biases_that_they_compute():
-    from xformers.ops import fmha
-    from xformers.ops.fmha import attn_bias
-
     for operator in fmha.MemoryEfficientAttentionCutlassOp:  # as Colossal-AI asks before it adds a matrix
         assert attn_bias.LowerTriangularMaskWithTensorBias in operator.SUPPORTED_ATTN_BIAS_TYPES
     kinds = {type(bias) for bias, *_ in packed_biases()} | {type(None), torch.Tensor}
@@ -82,8 +77,6 @@ def test_operators_name_the_biases_that_they_compute():
 
 
 def test_biases_are_pickled_under_their_public_names():
-    from xformers.ops import fmha
-
     bias = fmha.BlockDiagonalMask.from_seqlens([2, 3]).make_causal()
     again = pickle.loads(pickle.dumps(bias))
     assert type(again).__module__ == "xformers.ops.fmha.attn_bias"
@@ -107,8 +100,6 @@ def test_compiled_without_a_break():
 
 
 def test_other_operators():
-    import xformers.ops as xops
-
     (x, source), (index, scaling) = tensors(3, (6, 4, 8), (3, 4, 8), dtype=torch.float32), (None, None)
     index, scaling = torch.tensor([4, 0, 3], device="cuda"), torch.rand(8, device="cuda")
     expected = torch.index_add(x, 0, index, source * scaling, alpha=0.5)
@@ -127,9 +118,6 @@ def test_other_operators():
 
 
 def test_rotated_keys_are_in_their_cache():
-    import xformers.ops as xops
-    from xformers.ops.fmha.attn_bias import BlockDiagonalCausalWithOffsetPaddedKeysMask as Bias
-
     q, k, v = (each.detach() for each in tensors(4, (1, 3, 4, 8), *[(1, 3, 2, 8)] * 2, dtype=torch.float32))
     caches = [torch.zeros(1, 12, 2, 8, device="cuda") for _ in range(2)]
     bias = Bias.from_seqlens([2, 1], 6, [5, 2])

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from tests.kernels.triton.fuzzing.files import of_each
+
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
-libdevice = pytest.importorskip("triton.language.extra.libdevice")
 
 N = 128
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -39,60 +40,37 @@ def test_masked_tail(count):
     assert out[count] == -7
 
 
-@triton.jit
-def arithmetic(x, y, out, N: tl.constexpr):
-    i = tl.arange(0, N)
-    a, b = tl.load(x + i), tl.load(y + i)
-    tl.store(out + i, a + b)
-    tl.store(out + N + i, a - b)
-    tl.store(out + 2 * N + i, a * b)
-    tl.store(out + 3 * N + i, tl.maximum(a, b))
-    tl.store(out + 4 * N + i, tl.minimum(a, b))
-    tl.store(out + 5 * N + i, tl.where(a < b, a, b))
-    tl.store(out + 6 * N + i, -a)
-    tl.store(out + 7 * N + i, (a == b) | (a >= b))
+ARITHMETIC = {
+    "a + b": torch.add,
+    "a - b": torch.sub,
+    "a * b": torch.mul,
+    "tl.maximum(a, b)": torch.maximum,
+    "tl.minimum(a, b)": torch.minimum,
+    "tl.where(a < b, a, b)": torch.minimum,
+    "-a": lambda a, b: -a,
+    "(a == b) | (a >= b)": lambda a, b: (a >= b).to(a.dtype),
+}
+OF_INTEGERS = {
+    "a // b": lambda a, b: torch.div(a, b, rounding_mode="trunc"),  # as in C
+    "a % b": torch.fmod,
+    "a & b": torch.bitwise_and,
+    "a | b": torch.bitwise_or,
+    "a ^ b": torch.bitwise_xor,
+    "~a": lambda a, b: ~a,
+    "a >> 1": lambda a, b: a >> 1,
+    "a << 1": lambda a, b: a << 1,
+}
+CONVERTED = ("a.to(out.dtype.element_ty)",)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-def test_arithmetic(dtype):
+def test_arithmetic(dtype, tmp_path):
     x, y = numbers(dtype), numbers(dtype, seed=1)
     y[:5] = x[:5]
-    out = torch.empty(8, N, dtype=dtype, device="cuda")
-    arithmetic[(1,)](x, y, out, N=N)
-    smaller = torch.minimum(x, y)
-    expected = [x + y, x - y, x * y, torch.maximum(x, y), smaller, smaller, -x, (x >= y).to(dtype)]
-    assert torch.equal(out, torch.stack(expected))
-
-
-@triton.jit
-def integral(x, y, out, N: tl.constexpr):
-    i = tl.arange(0, N)
-    a, b = tl.load(x + i), tl.load(y + i)
-    tl.store(out + i, a // b)
-    tl.store(out + N + i, a % b)
-    tl.store(out + 2 * N + i, a & b)
-    tl.store(out + 3 * N + i, a | b)
-    tl.store(out + 4 * N + i, a ^ b)
-    tl.store(out + 5 * N + i, ~a)
-    tl.store(out + 6 * N + i, a >> 1)
-    tl.store(out + 7 * N + i, a << 1)
-
-
-@pytest.mark.parametrize("dtype", INTEGERS)
-def test_integers(dtype):
-    x, y = numbers(dtype), numbers(dtype, seed=1)
     y[y == 0] = 3
-    out = torch.empty(8, N, dtype=dtype, device="cuda")
-    integral[(1,)](x, y, out, N=N)
-    quotient = torch.div(x, y, rounding_mode="trunc")  # as in C
-    expected = [quotient, x - quotient * y, x & y, x | y, x ^ y, ~x, x >> 1, x << 1]
-    assert torch.equal(out, torch.stack(expected))
-
-
-@triton.jit
-def copy(x, out, N: tl.constexpr):
-    i = tl.arange(0, N)
-    tl.store(out + i, tl.load(x + i).to(out.dtype.element_ty))
+    rows = ARITHMETIC if dtype.is_floating_point else ARITHMETIC | OF_INTEGERS
+    expected = [function(x, y) for function in rows.values()]
+    assert torch.equal(of_each(rows, (x, y), tmp_path), torch.stack(expected))
 
 
 @pytest.mark.parametrize(
@@ -112,106 +90,73 @@ def copy(x, out, N: tl.constexpr):
         (torch.int16, torch.bool),
     ],
 )
-def test_conversions(source, target):
+def test_conversions(source, target, tmp_path):
     x = (numbers(torch.float32) * 30).to(source)
-    out = torch.empty(N, dtype=target, device="cuda")
-    copy[(1,)](x, out, N=N)
-    expected = x.to(target)
-    assert torch.equal(out.cpu().view(torch.uint8), expected.cpu().view(torch.uint8))
+    (out,) = of_each(CONVERTED, (x,), tmp_path, dtype=target)
+    assert torch.equal(out.cpu().view(torch.uint8), x.to(target).cpu().view(torch.uint8))
 
 
-@triton.jit
-def functions(x, out, N: tl.constexpr):
-    i = tl.arange(0, N)
-    a = tl.load(x + i)
-    tl.store(out + i, tl.exp(a))
-    tl.store(out + N + i, tl.exp2(a))
-    tl.store(out + 2 * N + i, tl.log(a))
-    tl.store(out + 3 * N + i, tl.log2(a))
-    tl.store(out + 4 * N + i, tl.sin(a))
-    tl.store(out + 5 * N + i, tl.cos(a))
-    tl.store(out + 6 * N + i, tl.sqrt(a))
-    tl.store(out + 7 * N + i, tl.rsqrt(a))
-    tl.store(out + 8 * N + i, tl.erf(a))
-    tl.store(out + 9 * N + i, tl.sigmoid(a))
-    tl.store(out + 10 * N + i, tl.floor(a))
-    tl.store(out + 11 * N + i, tl.ceil(-a))
-    tl.store(out + 12 * N + i, tl.abs(-a))
-    tl.store(out + 13 * N + i, tl.fma(a, a, a))
-    tl.store(out + 14 * N + i, libdevice.tanh(a))
-    tl.store(out + 15 * N + i, libdevice.log1p(a))
-    tl.store(out + 16 * N + i, libdevice.pow(a, a))
-    tl.store(out + 17 * N + i, libdevice.atan2(a, a + 1))
-    tl.store(out + 18 * N + i, libdevice.rint(a))
-    tl.store(out + 19 * N + i, libdevice.erfinv(a / 10))
+FUNCTIONS = {
+    "tl.exp(a)": torch.exp,
+    "tl.exp2(a)": torch.exp2,
+    "tl.log(a)": torch.log,
+    "tl.log2(a)": torch.log2,
+    "tl.sin(a)": torch.sin,
+    "tl.cos(a)": torch.cos,
+    "tl.sqrt(a)": torch.sqrt,
+    "tl.rsqrt(a)": torch.rsqrt,
+    "tl.erf(a)": torch.erf,
+    "tl.sigmoid(a)": torch.sigmoid,
+    "tl.floor(a)": torch.floor,
+    "tl.ceil(-a)": lambda a: -a.floor(),
+    "tl.abs(-a)": torch.abs,
+    "tl.fma(a, a, a)": lambda a: a * a + a,
+    "libdevice.tanh(a)": torch.tanh,
+    "libdevice.log1p(a)": torch.log1p,
+    "libdevice.pow(a, a)": lambda a: a.pow(a),
+    "libdevice.atan2(a, a + 1)": lambda a: torch.atan2(a, a + 1),
+    "libdevice.rint(a)": torch.round,
+    "libdevice.erfinv(a / 10)": lambda a: (a / 10).erfinv(),
+}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_functions(dtype):
+def test_functions(dtype, tmp_path):
     x = torch.linspace(0.01, 9.7, N, dtype=dtype).cuda()
-    out = torch.empty(20, N, dtype=dtype, device="cuda")
-    functions[(1,)](x, out, N=N)
-    a = x.double()
-    expected = [
-        *(a.exp(), a.exp2(), a.log(), a.log2(), a.sin(), a.cos(), a.sqrt(), a.rsqrt(), a.erf(), a.sigmoid()),
-        *(
-            a.floor(),
-            -a.floor(),
-            a,
-            a * a + a,
-            a.tanh(),
-            a.log1p(),
-            a.pow(a),
-            torch.atan2(a, a + 1),
-            a.round(),
-        ),
-        (a / 10).erfinv(),
-    ]
+    expected = [function(x.double()) for function in FUNCTIONS.values()]
     close = {"rtol": 4e-7, "atol": 1e-7} if dtype == torch.float32 else {"rtol": 1e-13, "atol": 1e-14}
-    torch.testing.assert_close(out, torch.stack(expected).to(dtype), **close)
+    torch.testing.assert_close(of_each(FUNCTIONS, (x,), tmp_path), torch.stack(expected).to(dtype), **close)
 
 
 @pytest.mark.parametrize("target", [torch.float16, torch.bfloat16])
-def test_rounding_of_every_exponent(target):
+def test_rounding_of_every_exponent(target, tmp_path):
     words = torch.randint(-(2**31), 2**31, (1 << 16,), generator=torch.Generator().manual_seed(0))
     ties = torch.arange(1 << 16) * (1 << 16) + 0x1000  # between two halves, or two numbers of bfloat16
     x = torch.cat([words, ties]).to(torch.int32).view(torch.float32).cuda()
-    out = torch.empty(x.shape, dtype=target, device="cuda")
-    copy[(1,)](x, out, N=1 << 17)
+    (out,) = of_each(CONVERTED, (x,), tmp_path, dtype=target)
     torch.testing.assert_close(out, x.to(target), rtol=0, atol=0, equal_nan=True)
 
 
-def test_rounding_to_half_from_double():
+def test_rounding_to_half_from_double(tmp_path):
     x = torch.tensor([1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40], dtype=torch.float64, device="cuda")
-    out = torch.empty(2, dtype=torch.float16, device="cuda")
-    copy[(1,)](x, out, N=2)
-    assert out.tolist() == [1 + 2**-10, 1]
+    assert of_each(CONVERTED, (x,), tmp_path, dtype=torch.float16).tolist() == [[1 + 2**-10, 1]]
 
 
-@triton.jit
-def multiplied_and_added(x, out, N: tl.constexpr):
-    i = tl.arange(0, N)
-    a = tl.load(x + i)
-    tl.store(out + i, tl.fma(a, a, -1.0))
-    tl.store(out + N + i, a * a - 1.0)
-
-
-def test_fusion_of_products_and_sums():
+def test_fusion_of_products_and_sums(tmp_path):
     a = 1 + 2.0**-12
-    x, out = torch.full((8,), a, device="cuda"), torch.empty(2, 8, device="cuda")
-    multiplied_and_added[(1,)](x, out, N=8, enable_fp_fusion=False)
+    texts, x = ("tl.fma(a, a, -1.0)", "a * a - 1.0"), torch.full((8,), a, device="cuda")
+    out = of_each(texts, (x,), tmp_path, enable_fp_fusion=False)
     assert out[:, 0].tolist() == [a * a - 1, 2.0**-11]
 
 
-def test_limits_of_functions():
+def test_limits_of_functions(tmp_path):
     big = [float("inf"), float("-inf"), float("nan"), 100.0, -100.0, 0.0, -0.0, 1e-40]
     x = torch.tensor(big * (N // 8), device="cuda")
-    out = torch.empty(20, N, device="cuda")
-    functions[(1,)](x, out, N=N)
-    for row, function in enumerate([torch.exp, torch.exp2, torch.log, torch.log2]):
-        expected = function(x)
+    texts = list(FUNCTIONS)[:4]
+    for text, row in zip(texts, of_each(texts, (x,), tmp_path), strict=True):
+        expected = FUNCTIONS[text](x)
         expected[expected.abs() < 1e-37] = 0  # a GPU's are no subnormal numbers either
-        torch.testing.assert_close(out[row], expected, equal_nan=True)
+        torch.testing.assert_close(row, expected, equal_nan=True)
 
 
 @triton.jit

@@ -6,9 +6,9 @@ from tests.kernels.triton.fuzzing.numbers import (
     FLOATS,
     INTEGERS,
     NARROW,
+    NUMBERS,
     SIGNED,
     UNSIGNED,
-    combined,
     largest,
     storage,
 )
@@ -21,34 +21,45 @@ def of_product(result, arrays, errors):
     return abs(a) * d + abs(b) * c + c * d
 
 
-def arithmetic(program):
-    a = program.pick()
-    b = program.alike(a)
-    symbol, function, error = program.random.choice(
-        [("+", np.add, largest), ("-", np.subtract, largest), ("*", np.multiply, of_product)]
-    )
-    exact = a.is_exact and b.is_exact
-    program.define(
-        a.type, a.shape, f"{{}} {symbol} {{}}", combined(a.type, function, None if exact else error), [a, b]
-    )
+def binary(types, *rows):
+    """Return the operation on two values of a type that is drawn from rows: the text, function and error."""
+
+    def operation(program):
+        a = program.pick(types)
+        b = program.alike(a)
+        text, function, error = program.random.choice(rows)
+        program.define(text.replace("TYPE", a.type), function, a, b, error=error)
+
+    return operation
+
+
+arithmetic = binary(
+    NUMBERS,
+    ("{} + {}", np.add, largest),
+    ("{} - {}", np.subtract, largest),
+    ("{} * {}", np.multiply, of_product),
+)
+bitwise = binary(
+    (*INTEGERS, "int1"),
+    ("{} & {}", np.bitwise_and, None),
+    ("{} | {}", np.bitwise_or, None),
+    ("{} ^ {}", np.bitwise_xor, None),
+)
+extreme = binary(
+    NUMBERS,
+    ("tl.maximum({}, {}).to(tl.TYPE)", np.fmax, largest),
+    ("tl.minimum({}, {}).to(tl.TYPE)", np.fmin, largest),
+)
 
 
 def with_literal(program):
     a = program.pick()
-    literal = (
-        program.random.choice((1, 3, 5)) if a.type in INTEGERS else program.random.choice((0.5, 3.0, 1.25))
-    )
+    literal = program.random.choice((1, 3, 5) if a.type in INTEGERS else (0.5, 3.0, 1.25))
     symbol, function = program.random.choice([("+", np.add), ("*", np.multiply)])
     factor = literal if symbol == "*" else 1
     number = storage(a.type).type(literal)
-    error = None if a.is_exact else lambda r, arrays, errors: errors[0] * factor
-    program.define(
-        a.type,
-        a.shape,
-        f"{{}} {symbol} {literal}",
-        combined(a.type, lambda x: function(x, number), error),
-        [a],
-    )
+    text = f"{{}} {symbol} {literal}"
+    program.define(text, lambda x: function(x, number), a, error=lambda r, x, errors: errors[0] * factor)
 
 
 def quotient(a, b):
@@ -57,26 +68,18 @@ def quotient(a, b):
     return (whole + ((a % b != 0) & ((a < 0) != (b < 0))).astype(a.dtype)).astype(a.dtype)
 
 
+def without_zeros(function, instead):
+    """Return a function of two operands, the second of which is another number where it is zero."""
+    return lambda x, y, _: function(x, np.where(y == 0, y.dtype.type(instead), y))
+
+
 def division_of_integers(program):
     a = program.pick(INTEGERS)
     if a is None:
         return
     b = program.alike(a)
-
-    def divide(x, y):
-        return quotient(x, np.where(y == 0, y.dtype.type(3), y))
-
-    def remain(x, y):
-        return np.fmod(x, np.where(y == 0, y.dtype.type(3), y))
-
-    symbol, function = program.random.choice([("//", divide), ("%", remain)])
-    program.define(
-        a.type,
-        a.shape,
-        f"{{}} {symbol} tl.where({{}} == 0, 3, {{}})",
-        lambda x, y, z: combined(a.type, function)(x, y),
-        [a, b, b],
-    )
+    symbol, function = program.random.choice([("//", quotient), ("%", np.fmod)])
+    program.define(f"{{}} {symbol} tl.where({{}} == 0, 3, {{}})", without_zeros(function, 3), a, b, b)
 
 
 def division(program):
@@ -85,19 +88,11 @@ def division(program):
         return
     b = program.pick((a.type,), a.shape, is_exact=True)
     type = "float32" if a.type in NARROW else a.type
-
-    def divide(x, y):
-        return x / np.where(y == 0, y.dtype.type(2), y)
-
-    def remain(x, y):
-        return np.fmod(x, np.where(y == 0, y.dtype.type(2), y))
-
-    symbol, function = program.random.choice([("/", divide), ("%", remain)])
+    symbol, function = program.random.choice([("/", np.divide), ("%", np.fmod)])
+    text = f"{{}} {symbol} tl.where({{}} == 0, 2.0, {{}})"
     if symbol == "/" and type == "float32":  # a GPU's is off by two units of the last place
         text = "tl.div_rn({}.to(tl.float32), tl.where({} == 0, 2.0, {}).to(tl.float32))"
-    else:
-        text = f"{{}} {symbol} tl.where({{}} == 0, 2.0, {{}})"
-    program.define(type, a.shape, text, lambda x, y, z: combined(type, function)(x, y), [a, b, b])
+    program.define(text, without_zeros(function, 2), a, b, b, type=type)
 
 
 def shift(program):
@@ -105,27 +100,13 @@ def shift(program):
     if a is None:
         return
     b, width = program.alike(a), storage(a.type).itemsize * 8
-    if program.random.random() < 0.4:
-        places = program.random.randrange(width)
-        text, count, operands = f"{{}} SYMBOL {places}", None, [a]
-    else:
-        text, operands = f"{{}} SYMBOL ({{}} & {width - 1})", [a, b]
-        count, places = True, 0
+    places = program.random.randrange(width) if program.random.random() < 0.4 else None
     symbol, function = program.random.choice([("<<", np.left_shift), (">>", np.right_shift)])
-
-    def compute(x, y=None):
-        return function(x, (y & y.dtype.type(width - 1)) if count else x.dtype.type(places))
-
-    program.define(a.type, a.shape, text.replace("SYMBOL", symbol), combined(a.type, compute), operands)
-
-
-def bitwise(program):
-    a = program.pick((*INTEGERS, "int1"))
-    b = program.alike(a)
-    symbol, function = program.random.choice(
-        [("&", np.bitwise_and), ("|", np.bitwise_or), ("^", np.bitwise_xor)]
-    )
-    program.define(a.type, a.shape, f"{{}} {symbol} {{}}", combined(a.type, function), [a, b])
+    if places is not None:
+        program.define(f"{{}} {symbol} {places}", lambda x: function(x, x.dtype.type(places)), a)
+    else:
+        text = f"{{}} {symbol} ({{}} & {width - 1})"
+        program.define(text, lambda x, y: function(x, y & y.dtype.type(width - 1)), a, b)
 
 
 def unary(program):
@@ -137,8 +118,7 @@ def unary(program):
         choices += [("-{}", np.negative), ("tl.abs({})", np.abs)]
     if a.type in WIDE and a.is_exact:
         choices += [("tl.floor({})", np.floor), ("tl.ceil({})", np.ceil)]
-    text, function = program.random.choice(choices)
-    program.define(a.type, a.shape, text, combined(a.type, function), [a])
+    program.define(*program.random.choice(choices), a)
 
 
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
@@ -149,7 +129,7 @@ def comparison(program):
     a = program.pick(is_exact=True)
     b = program.pick((a.type,), a.shape, is_exact=True)
     symbol = program.random.choice(list(COMPARISONS))
-    program.define("int1", a.shape, f"{{}} {symbol} {{}}", combined("int1", COMPARISONS[symbol]), [a, b])
+    program.define(f"{{}} {symbol} {{}}", COMPARISONS[symbol], a, b, type="int1")
 
 
 def choice(program):
@@ -157,46 +137,24 @@ def choice(program):
     b, condition = program.alike(a), program.pick(("int1",), a.shape)
     if condition is None:
         return
-    exact = a.is_exact and b.is_exact
-    program.define(
-        a.type,
-        a.shape,
-        "tl.where({}, {}, {})",
-        combined(a.type, np.where, None if exact else lambda r, arrays, e: np.where(arrays[0], e[1], e[2])),
-        [condition, a, b],
-    )
 
+    def error(result, arrays, errors):
+        return np.where(arrays[0], errors[1], errors[2])
 
-def extreme(program):
-    a = program.pick()
-    b = program.alike(a)
-    name, function = program.random.choice([("maximum", np.fmax), ("minimum", np.fmin)])
-    program.define(
-        a.type,
-        a.shape,
-        f"tl.{name}({{}}, {{}}).to(tl.{a.type})",
-        combined(a.type, function, None if a.is_exact and b.is_exact else largest),
-        [a, b],
-    )
+    program.define("tl.where({}, {}, {})", np.where, condition, a, b, type=a.type, error=error)
 
 
 def mixed(program):
     """Arithmetic of two types of integers, or of an integer and a float."""
-    a, shape = program.pick(INTEGERS), None
+    a = program.pick(INTEGERS)
     if a is None:
         return
-    shape = a.shape
-    b = program.pick(INTEGERS if program.random.random() < 0.6 else WIDE, shape, is_exact=True)
-    if b is None or not shape:
+    b = program.pick(INTEGERS if program.random.random() < 0.6 else WIDE, a.shape, is_exact=True)
+    if b is None or not a.shape:
         return
     type = b.type if b.type in FLOATS else promoted(a.type, b.type)
-    program.define(
-        type,
-        shape,
-        "{} + {}",
-        combined(type, lambda x, y: np.add(x.astype(storage(type)), y.astype(storage(type)))),
-        [a, b],
-    )
+    wide = storage(type)
+    program.define("{} + {}", lambda x, y: np.add(x.astype(wide), y.astype(wide)), a, b, type=type)
 
 
 def promoted(first, second):

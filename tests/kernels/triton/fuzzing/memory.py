@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from tests.kernels.triton.fuzzing.numbers import FLOATS, INTEGERS, Numbers, Value, combined
+from tests.kernels.triton.fuzzing.numbers import NUMBERS, Numbers, Value
 from tests.kernels.triton.fuzzing.program import COLUMNS, ROWS
 
-ANY = (*INTEGERS, *FLOATS, "int1")
+ANY = (*NUMBERS, "int1")
 LENGTH = ROWS * COLUMNS
 
 
 def masked_load(program):
     """A load of a part of a row or matrix, at places that move with the instance."""
-    type = program.random.choice((*INTEGERS, *FLOATS))
+    type = program.random.choice(NUMBERS)
     name = program.add_input(type, 2 * LENGTH)
     buffer, pid, count = Value(name, type, (2 * LENGTH,)), program.values[0], program.values[1]
     other = program.random.choice((0, 1, 5))
@@ -35,21 +35,18 @@ def masked_load(program):
         return np.where(masks[mask](i, j, count), found, memory.dtype.type(other))
 
     text = f"tl.load({{0}} + {places}, mask={mask}, other={other})"
-    program.define(type, (ROWS, COLUMNS), text, combined(type, compute), [buffer, pid, count])
+    program.define(text, compute, buffer, pid, count, shape=(ROWS, COLUMNS))
 
 
 def gathered_load(program):
     places = program.pick(("int32", "int64", "uint8", "int16"))
     if places is None:
         return
-    type = program.random.choice((*INTEGERS, *FLOATS))
+    type = program.random.choice(NUMBERS)
     buffer = Value(program.add_input(type, 64), type, (64,))
+    text = "tl.load({} + ({} & 63).to(tl.int32))"
     program.define(
-        type,
-        places.shape,
-        "tl.load({} + ({} & 63).to(tl.int32))",
-        combined(type, lambda memory, i: memory[(i & 63).astype(np.int64)]),
-        [buffer, places],
+        text, lambda memory, i: memory[(i & 63).astype(np.int64)], buffer, places, shape=places.shape
     )
 
 

@@ -10,6 +10,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 NARROW = ("float16", "bfloat16")
 FLOATS = (*NARROW, "float32", "float64")
+NUMBERS = INTEGERS + FLOATS
 EIGHT_BITS = ("float8e5", "float8e4nv")
 TORCH = {"int1": torch.bool, "float8e5": torch.float8_e5m2, "float8e4nv": torch.float8_e4m3fn}
 DIGITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-22, "float64": 2.0**-51}
@@ -69,23 +70,19 @@ def rounding(array, type):
     return np.abs(array.astype(np.float64)) * DIGITS[type] + SMALLEST[type]
 
 
-def combined(type, function, propagate=None):
-    """Return what computes a value from others.
-
-    Args:
-        type: The type of the result.
-        function: Computes the numbers.
-        propagate: Computes the error, given the result, the operands, and their errors.
-    """
+def combined(type, function, propagate, is_exact, moves):
+    """Return what computes a value from others; see `Program.define`."""
 
     def compute(*operands):
         arrays = [each.array for each in operands]
         with np.errstate(all="ignore"):
             result = rounded(function(*arrays), type)
             errors = [each.error for each in operands]
-            if propagate is None and all(error is None for error in errors):
+            if is_exact and all(error is None for error in errors):
                 return Numbers(result)
             errors = [np.zeros(a.shape) if e is None else e for a, e in zip(arrays, errors, strict=True)]
+            if moves:
+                return Numbers(result, function(*errors))
             wide = [array.astype(np.float64) for array in arrays]
             propagated = (propagate or largest)(result, wide, errors)
         own = rounding(result, type) if type in DIGITS else 0

@@ -6,8 +6,8 @@ import random
 import numpy as np
 
 from tests.kernels.triton.fuzzing.numbers import (
-    FLOATS,
     INTEGERS,
+    NUMBERS,
     Numbers,
     Value,
     combined,
@@ -54,24 +54,40 @@ class Program:
         if step is not None:
             self._steps.append(step)
 
-    def define(self, type, shape, text, compute, operands=(), is_exact=True, keep=True):
-        """Write an assignment; ``text`` has braces for the operands, whose numbers ``compute`` is given."""
-        name = self.new_name()
-        self.write(f"{name} = {text.format(*(each.name for each in operands))}")
+    def define(
+        self, text, function, *of, type=None, shape=None, error=None, is_exact=True, moves=False, keep=True
+    ):
+        """Write an assignment of a new value, by default of the first operand's type and shape.
+
+        Args:
+            text: The expression, with braces for the operands.
+            function: Computes the numbers from those of the operands.
+            of: The operands.
+            type: The type.
+            shape: The shape.
+            error: Computes the error, given the result, the operands' numbers, and their errors.
+            is_exact: Whether it has no error if the operands have none.
+            moves: Whether the function only puts elements at other places.
+            keep: Whether other operations may use the value.
+        """
+        name, type = self.new_name(), type or of[0].type
+        shape = tuple(of[0].shape if shape is None else shape)
+        compute = combined(type, function, error, is_exact, moves)
+        self.write(f"{name} = {text.format(*(each.name for each in of))}")
 
         def step(environment):
-            numbers = compute(*(environment[each.name] for each in operands))
-            assert numbers.array.shape == tuple(shape), (text, numbers.array.shape, shape)
+            numbers = compute(*(environment[each.name] for each in of))
+            assert numbers.array.shape == shape, (text, numbers.array.shape, shape)
             environment[name] = numbers
 
         self._steps.append(step)
-        self._used |= {each.name for each in operands}
-        value = Value(name, type, tuple(shape), is_exact and all(each.is_exact for each in operands))
+        self._used |= {each.name for each in of}
+        value = Value(name, type, shape, is_exact and all(each.is_exact for each in of))
         if keep:
             self.values.append(value)
         return value
 
-    def pick(self, types=INTEGERS + FLOATS, shape=None, rank=None, is_exact=False):
+    def pick(self, types=NUMBERS, shape=None, rank=None, is_exact=False):
         """Return a value, one of the latest rather than an early one, or None if there is none."""
         found = [
             each
@@ -204,6 +220,4 @@ def load(program, type, shape):
     if type == "int1":
         text += ".to(tl.int1)"
     operand = Value(name, type, (size,))
-    return program.define(
-        type, shape, text.replace(name, "{}"), combined(type, lambda a: a.reshape(shape)), [operand]
-    )
+    return program.define(text.replace(name, "{}"), lambda a: a.reshape(shape), operand, shape=shape)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from tests.kernels.triton.fuzzing.numbers import DIGITS, FLOATS, INTEGERS, combined, rounding
+from tests.kernels.triton.fuzzing.numbers import DIGITS, FLOATS, NUMBERS, rounding
 
-ANY = (*INTEGERS, *FLOATS)
 # functions of two elements, or of two pairs, that may be grouped in any way
 COMBINERS = """
 @triton.jit
@@ -28,6 +27,21 @@ def last_of_larger(a, i, b, j):
     wins = (b > a) | ((b == a) & (j > i))
     return tl.where(wins, b, a), tl.where(wins, j, i)
 """
+REDUCTIONS = {
+    "tl.sum({{}}, {})": np.add,
+    "tl.max({{}}, {})": np.maximum,
+    "tl.min({{}}, {})": np.minimum,
+    "tl.xor_sum({{}}, {})": np.bitwise_xor,
+    "tl.reduce({{}}, {}, added)": np.add,
+    "tl.reduce({{}}, {}, exclusive)": np.bitwise_xor,
+    "tl.reduce({{}}, {}, larger)": np.maximum,
+}
+SCANS = {
+    "tl.cumsum({{}}, {}, reverse={})": np.add,
+    "tl.cumprod({{}}, {}, reverse={})": np.multiply,
+    "tl.associative_scan({{}}, {}, larger, reverse={})": np.maximum,
+    "tl.associative_scan({{}}, {}, exclusive, reverse={})": np.bitwise_xor,
+}
 
 
 def _reduced_shape(shape, axis):
@@ -35,78 +49,47 @@ def _reduced_shape(shape, axis):
 
 
 def reduction(program):
-    a = program.pick(ANY)
+    a = program.pick(NUMBERS)
     if not a.shape:
         return
     axis = program.random.randrange(len(a.shape))
-    shape = _reduced_shape(a.shape, axis)
-    if a.type in FLOATS:
+    shape, error, is_exact = _reduced_shape(a.shape, axis), None, True
+    if a.type not in FLOATS:
+        text = program.random.choice(list(REDUCTIONS))
+        function = REDUCTIONS[text]
+        compute = lambda x: function.reduce(x, axis, x.dtype)  # noqa: E731
+        text = text.format(axis)
+    else:
         kind = program.random.choice(("sum", "max", "min"))
+        text = f"tl.{kind}({{}}, {axis})"
         if kind == "sum":
-            summed(program, a, axis, shape)
-            return
-        function = {"max": np.fmax, "min": np.fmin}[kind].reduce
-        program.define(
-            a.type,
-            shape,
-            f"tl.{kind}({{}}, {axis}).to(tl.{a.type})",
-            combined(
-                a.type, lambda x: function(x, axis), None if a.is_exact else lambda r, x, e: e[0].max(axis)
-            ),
-            [a],
-        )
-        return
-    text, function = program.random.choice(
-        [
-            (f"tl.sum({{}}, {axis})", np.add),
-            (f"tl.max({{}}, {axis})", np.maximum),
-            (f"tl.min({{}}, {axis})", np.minimum),
-            (f"tl.xor_sum({{}}, {axis})", np.bitwise_xor),
-            (f"tl.reduce({{}}, {axis}, added)", np.add),
-            (f"tl.reduce({{}}, {axis}, exclusive)", np.bitwise_xor),
-            (f"tl.reduce({{}}, {axis}, larger)", np.maximum),
-        ]
-    )
-    program.define(
-        a.type,
-        shape,
-        f"{text}.to(tl.{a.type})",
-        combined(a.type, lambda x: function.reduce(x, axis, x.dtype)),
-        [a],
-    )
+            compute, error, is_exact = lambda x: x.sum(axis, np.float64), _error_of_sum(a, axis), False
+        else:
+            function = {"max": np.fmax, "min": np.fmin}[kind].reduce
+            compute, error = lambda x: function(x, axis), lambda r, x, e: e[0].max(axis)
+    program.define(f"{text}.to(tl.{a.type})", compute, a, shape=shape, error=error, is_exact=is_exact)
 
 
-def summed(program, a, axis, shape):
+def _error_of_sum(a, axis):
     def error(result, arrays, errors):
         total = np.abs(arrays[0]).sum(axis)
         return errors[0].sum(axis) + arrays[0].shape[axis] * total * DIGITS[a.type] + 1e-37
 
-    text = f"tl.sum({{}}, {axis}).to(tl.{a.type})"
-    program.define(
-        a.type, shape, text, combined(a.type, lambda x: x.sum(axis, np.float64), error), [a], is_exact=False
-    )
+    return error
 
 
 def place_of_extreme(program):
-    a = program.pick(ANY, is_exact=True)
+    a = program.pick(NUMBERS, is_exact=True)
     if not a.shape:
         return
     axis = program.random.randrange(len(a.shape))
     name, function = program.random.choice([("argmax", np.argmax), ("argmin", np.argmin)])
+    numbers = program.define(
+        "tl.where({} != {}, 0, {})", lambda x, *_: np.where(x != x, x.dtype.type(0), x), a, a, a
+    )
+    shape = _reduced_shape(a.shape, axis)
     program.define(
-        "int32",
-        _reduced_shape(a.shape, axis),
-        f"tl.{name}({{}}, {axis})",
-        combined("int32", lambda x: function(np.where(x != x, 0, x), axis)),
-        [
-            program.define(
-                a.type,
-                a.shape,
-                "tl.where({} != {}, 0, {})",
-                combined(a.type, lambda x, y, z: np.where(x != x, x.dtype.type(0), x)),
-                [a, a, a],
-            )
-        ],
+        f"tl.{name}({{}}, {axis})", lambda x: function(x, axis), numbers, type="int32", shape=shape
     )
 
 
@@ -128,14 +111,14 @@ def pair(program):
     if not scan:
         call = f"tl.reduce(({a.name}, {b.name}), {axis}, {combiner})"
     program.write(f"{', '.join(names)} = {call}")
+    shape = a.shape if scan else _reduced_shape(a.shape, axis)
     for number, value in enumerate((a, b)):
 
         def chosen(x, y, number=number):
             found = _scanned(compute, x, y, axis, reverse)
             return found[number] if scan else found[number].take(-1, axis)
 
-        shape = a.shape if scan else _reduced_shape(a.shape, axis)
-        program.define(value.type, shape, names[number], combined(value.type, chosen), [a, b])
+        program.define(names[number], chosen, a, b, type=value.type, shape=shape)
 
 
 def _composed(a, b, c, d):
@@ -161,21 +144,14 @@ def scan(program):
     if a is None or not a.shape:
         return
     axis, reverse = program.random.randrange(len(a.shape)), program.random.random() < 0.4
-    text, function = program.random.choice(
-        [
-            (f"tl.cumsum({{}}, {axis}, reverse={reverse})", np.add),
-            (f"tl.cumprod({{}}, {axis}, reverse={reverse})", np.multiply),
-            (f"tl.associative_scan({{}}, {axis}, larger, reverse={reverse})", np.maximum),
-            (f"tl.associative_scan({{}}, {axis}, exclusive, reverse={reverse})", np.bitwise_xor),
-        ]
-    )
+    text = program.random.choice(list(SCANS))
 
     def compute(x):
         x = np.flip(x, axis) if reverse else x
-        found = function.accumulate(x, axis)
+        found = SCANS[text].accumulate(x, axis)
         return np.flip(found, axis) if reverse else found
 
-    program.define(a.type, a.shape, text, combined(a.type, compute), [a])
+    program.define(text.format(axis, reverse), compute, a)
 
 
 def product(program):
@@ -205,15 +181,8 @@ def product(program):
 
     operands = [a, b] if first is None else [a, b, first]
     text = "tl.dot({}, {}" + (", {}" if first else "") + f', input_precision="ieee", out_dtype=tl.{type})'
-    is_float = type == "float32"
-    program.define(
-        type,
-        shape,
-        text,
-        combined(type, multiply, error if is_float else None),
-        operands,
-        is_exact=not is_float,
-    )
+    exact = type == "int32"
+    program.define(text, multiply, *operands, type=type, shape=shape, error=error, is_exact=exact)
 
 
 OPERATIONS = [*(reduction, reduction, reduction, place_of_extreme, pair, pair, scan, product, product)]

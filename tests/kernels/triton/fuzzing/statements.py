@@ -3,18 +3,10 @@
 import numpy as np
 
 from tests.kernels.triton.fuzzing import elementwise, functions, memory, reductions, shapes
-from tests.kernels.triton.fuzzing.numbers import (
-    EIGHT_BITS,
-    FLOATS,
-    INTEGERS,
-    Numbers,
-    Value,
-    combined,
-    largest,
-)
+from tests.kernels.triton.fuzzing.numbers import EIGHT_BITS, FLOATS, INTEGERS, NUMBERS, Numbers, Value
 from tests.kernels.triton.fuzzing.program import COLUMNS, ROWS, SHAPES, Program, Return, load, run, store_all
 
-ANY = (*INTEGERS, *FLOATS, "int1")
+ANY = (*NUMBERS, "int1")
 
 
 def _yielded(program, value, begin):
@@ -26,22 +18,19 @@ def _yielded(program, value, begin):
         if each.shape == value.shape
         and (each.is_exact or not exact)
         and (each.type in INTEGERS) == (value.type in INTEGERS)
-        and each.type in INTEGERS + FLOATS
+        and each.type in NUMBERS
     ]
     if not found or program.random.random() < 0.1:
         return value
     last = program.random.choice(found[-3:])
     if last.type != value.type:
-        compute = combined(value.type, functions.to(last.type, value.type))
-        last = program.define(value.type, value.shape, f"{{}}.to(tl.{value.type})", compute, [last])
-    error = None if exact else largest
-    return program.define(
-        value.type, value.shape, "{} + {}", combined(value.type, np.add, error), [value, last]
-    )
+        text = f"{{}}.to(tl.{value.type})"
+        last = program.define(text, functions.to(last.type, value.type), last, type=value.type)
+    return program.define("{} + {}", np.add, value, last, is_exact=exact)
 
 
 def _carried(program, count):
-    values = [program.pick((*INTEGERS, *FLOATS)) for _ in range(count)]
+    values = [program.pick(NUMBERS) for _ in range(count)]
     return [(Value(program.new_name("c"), v.type, v.shape, v.is_exact), v) for v in dict.fromkeys(values)]
 
 
