@@ -22,7 +22,8 @@ def command(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long_on("npu", "simulated-npu")
+@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-xpu")
+@pytest.mark.long_on("npu", "simulated-npu", "simulated-xpu")
 def test_what_the_device_computes(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     done = command(platform, "verify", "--json")
     found = json.loads(done.stdout)
