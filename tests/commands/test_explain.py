@@ -85,11 +85,6 @@ def test_longer_names_with_the_same_end_are_listed(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.startswith("morph: there is no UDAGraph")
 
 
-def test_an_unknown_backend(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.run(["explain", "torch.cuda.Stream", "--backend", "tpu"]) == 2
-    assert "tpu" in capsys.readouterr().err
-
-
 def test_neither_torch_nor_a_vendor_is_imported() -> None:
     """Explaining imports neither, with and without a row, for morph's classes and for the vendors'."""
     asked = """

@@ -13,7 +13,7 @@ import pytest
 from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from morph.evidence.surfaces.recording import record
-from morph.running.launcher.command import main
+from tests.commands import status
 from tests.platforms import Platform, describe
 
 SHIPPED = importlib.resources.files("morph.aliases.surfaces")
@@ -26,9 +26,7 @@ def shipped(name: str) -> str:
 @pytest.mark.parametrize("module", ["torch.cuda", "torch.xpu"])
 def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path) -> None:
     name = f"{module.replace('.', '_')}-2.13.0"
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "record", module, "--output", str(tmp_path / "recorded.json")])
-    assert ended.value.code == 0
+    assert status("surface", "record", module, "--output", str(tmp_path / "recorded.json")) == 0
     recorded = (tmp_path / "recorded.json").read_text(encoding="utf-8")
     found = compare(surfaces.load(name), surfaces.parse(recorded, "recorded.json"))
     assert (found.added, found.removed, found.changed) == ((), (), {})
@@ -121,22 +119,3 @@ def test_what_is_recorded_of_a_module(specimen: str) -> None:
         "size": "property",
     }
     assert surfaces.parse(surfaces.dumps(surface), "specimen.json") == surface
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["torch_nowhere"], "no table lists the modules of torch_nowhere; name them with --module"),
-        (["torch_mlu"], "no installed distribution has the package torch_mlu"),
-        (["torch", "--module", "torch.nowhere"], "there is no torch.nowhere to record: "),
-        (["torch", "--module", "torch.ones"], "torch.ones is no module"),
-    ],
-)
-def test_what_cannot_be_recorded_is_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "record", *words])
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"morph: {said}")
