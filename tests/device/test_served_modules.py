@@ -123,18 +123,6 @@ def test_a_missing_name_is_imported_and_refused_when_it_is_used() -> None:
     assert tried > 0
 
 
-@pytest.mark.platforms(*ACCELERATORS)
-def test_a_missing_module_is_imported_and_its_names_are_refused() -> None:
-    from torch.cuda import gds
-
-    assert gds is sys.modules["torch.cuda.gds"]
-    assert not hasattr(torch.cuda, "gds")
-    with pytest.raises(MissingNameError):
-        gds.GdsFile  # noqa: B018
-    with pytest.raises(ImportError):
-        exec("from torch.cuda import nothing_of_the_kind")
-
-
 @pytest.mark.platforms("simulated-npu")
 def test_torch_s_own_tests_are_told_of_all_names() -> None:
     importlib.import_module("torch.testing._internal.common_methods_invocations")

@@ -55,15 +55,6 @@ process.join()
 """
 
 
-VISIBLE = ("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)
-HIDING = [
-    *(("simulated-npu", *case) for case in VISIBLE[1:]),
-    *(("npu", "1", 1), ("simulated-xpu", "1", 1)),
-    *(pytest.param("npu", *case, marks=pytest.mark.long) for case in (VISIBLE[0], *VISIBLE[2:])),
-    pytest.param("simulated-npu", *VISIBLE[0], marks=pytest.mark.long),
-]
-
-
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pathlib.Path) -> None:
     script = tmp_path / "sharing.py"
@@ -81,29 +72,9 @@ def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
     assert state == "True False"
 
 
-@pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
-def test_a_backward_pass_runs_in_the_thread_that_asks_for_it(machine: Platform) -> None:
-    program = """
-import threading, torch
-x = torch.ones(2, device="npu", requires_grad=True)
-x.register_hook(lambda gradient: print(threading.current_thread() is threading.main_thread()))
-x.sum().backward()
-"""
-    assert origin.run(machine, program).stdout == "True\n"
-
-
 # on the real package torch's threads can outlive the interpreter, which aborts one process in fifty
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
     program = "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()"
     done = origin.run(machine, program)
     assert "terminate" not in done.stderr
-
-
-@pytest.mark.parametrize(("machine", "visible", "count"), HIDING, indirect=["machine"])
-def test_the_vendors_variable_hides_devices(machine: Platform, visible: str, count: int) -> None:
-    own = machine.device_type
-    program = f"import torch; print(torch.{own}.device_count(), torch.ones(1, device='{own}').device)"
-    variable = table.load(own).facts.visible_devices
-    done = machine.run(program, morph=False, environment={variable: visible})
-    assert done.stdout.split() == [str(count), f"{own}:0"]
