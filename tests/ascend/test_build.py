@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.ascend import build, symbols
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 
 @pytest.fixture(autouse=True)
@@ -115,12 +115,5 @@ def test_the_command_prints_an_environment_in_which_torch_sees_devices(cann):
     program = f'eval "$({sys.executable} -m tests.ascend.build)" && exec {sys.executable} -c "$1"'
     question = "import torch; print(torch.npu.device_count())"
     variables = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_")}
-    done = subprocess.run(
-        ["bash", "-c", program, "bash", question],
-        cwd=REPOSITORY,
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = complete(["bash", "-c", program, "bash", question], env=variables, cwd=REPOSITORY)
     assert done.stdout == "2\n", describe(done)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from morph.backends.tables import table
 from morph.running import commands
+from tests.platforms import complete
 
 
 def test_every_backend_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ names = "is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.St
 for name in names:
     assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0
 """
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    done = complete([sys.executable, "-c", asked])
     assert (done.returncode, done.stderr) == (0, "")
     initialised, priority, scale, handle, _ = _documents(done.stdout)
     assert initialised["cpu"]["target"] == "torch.cuda"

@@ -16,17 +16,11 @@ from morph.running.commands import info
 from morph.running.diagnosis import Activation, Device, Package, Presence, Survey, processes
 from morph.running.diagnosis.findings import Severity, findings
 from tests.commands import screens, terminal
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 
 def command(platform: Platform, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "morph", *words],
-        env={**platform.environment, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return complete([sys.executable, "-m", "morph", *words], env={**platform.environment, **variables})
 
 
 @pytest.mark.platforms("npu")

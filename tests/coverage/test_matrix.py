@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
 import sys
 
 import pytest
@@ -16,6 +15,7 @@ from morph.evidence.coverage.evidence import Evidence, Rung, Seen, parse
 from morph.evidence.coverage.matrix import Matrix, build
 from tests import platforms
 from tests.commands import status
+from tests.platforms import complete
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_vendor_whose_package_is_broken_is_no_matter(tmp_path: pathlib.Path) -
     environment = {**platforms.platform("npu", {}).environment}
     environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
     command = [sys.executable, "-m", "morph", "coverage"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = complete(command, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "npu (Huawei Ascend)" in done.stdout
 

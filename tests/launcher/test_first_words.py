@@ -11,7 +11,7 @@ import pytest
 
 from morph import __version__
 from tests.commands import status
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'], check=True)"
@@ -22,7 +22,7 @@ def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MORPH_")}
     environment = {**inherited, "PYTHONPATH": str(REPOSITORY), "MORPH_BACKEND": "cpu", **variables}
     words = [sys.executable, *map(str, command)]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    return complete(words, env=environment)
 
 
 def test_morph_alone_says_what_it_is_for_in_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 OWN = re.compile(r"OWNER/morph/(\.github/actions/\w+)@\w+")
 
@@ -73,18 +73,15 @@ class Runner:
         output.write_text("")
         own = {name: _text(value, values) for name, value in step.get("env", {}).items()}
         self.done.append(
-            subprocess.run(
+            complete(
                 ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-                cwd=self.workspace,
                 env={
                     **self.variables,
                     "GITHUB_OUTPUT": str(output),
                     "GITHUB_STEP_SUMMARY": str(summary),
                     **own,
                 },
-                capture_output=True,
-                text=True,
-                check=False,
+                cwd=self.workspace,
             )
         )
         for line in output.read_text().splitlines():

@@ -18,7 +18,7 @@ from morph.source.scan.report import DIFFERENT, MISSING
 from morph.source.scan.rules import rules
 from tests.commands import screens
 from tests.packaging.runner import Runner
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 NEEDED = {"importlib_metadata", "lazy_importer", "platformdirs", "rich", "zipp"}
 ALONE = f"""
@@ -51,7 +51,7 @@ fi
 def run(*words: object, cwd: pathlib.Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [str(word) for word in words]
     environment = {**ENVIRONMENT, **variables}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return complete(command, env=environment, cwd=cwd)
 
 
 def test_the_hook_is_a_command_that_does_without_torch(tmp_path: pathlib.Path) -> None:

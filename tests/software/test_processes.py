@@ -6,7 +6,6 @@ import pathlib
 
 import pytest
 
-from morph.backends.tables import table
 from tests import origin
 from tests.platforms import Platform, describe
 

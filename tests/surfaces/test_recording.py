@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 import pathlib
-import subprocess
 import textwrap
 
 import pytest
@@ -14,7 +13,7 @@ from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from morph.evidence.surfaces.recording import record
 from tests.commands import status
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 SHIPPED = importlib.resources.files("morph.aliases.surfaces")
 
@@ -36,9 +35,7 @@ def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path)
 @pytest.mark.platforms("npu")
 def test_the_installed_vendor_is_as_recorded(platform: Platform) -> None:
     command = [*platform.command(morph=False), "-m", "morph", "surface", "record", "torch_npu"]
-    done = subprocess.run(
-        command, env=dict(platform.environment), capture_output=True, text=True, timeout=120, check=False
-    )
+    done = complete(command, env=dict(platform.environment))
     assert done.returncode == 0, describe(done)
     version = json.loads(done.stdout)["version"]
     found = compare(surfaces.load("torch_npu-2.13.0"), surfaces.parse(done.stdout, "recorded.json"))
