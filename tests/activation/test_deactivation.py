@@ -116,6 +116,44 @@ def test_torch_asks_the_software_device_again_when_morph_is_activated_again(plat
     )
 
 
+@pytest.mark.platforms("simulated-npu")  # its device stays once started; the others: test_traces.py
+def test_deactivation_restores_every_object_by_identity(platform: Platform) -> None:
+    late(
+        platform,
+        """
+        import os, sys, types
+        import torch, morph
+        import torch.distributed, torch.utils.data, torch.profiler
+
+        def snapshot():
+            seen = {}
+            for name, module in list(sys.modules.items()):
+                if name.partition(".")[0] == "torch" and module is not None:
+                    seen[name] = module
+                    for attribute, value in list(vars(module).items()):
+                        seen[name, attribute] = value
+                        if isinstance(value, type) and getattr(value, "__module__", "").startswith("torch"):
+                            for member, held in list(vars(value).items()):
+                                seen[name, attribute, member] = held
+            return seen
+
+        morph.activate(BACKEND)  # whatever is imported or initialised by the first activation stays
+        torch.ones(1, device="cuda")
+        morph.deactivate()
+        before, path, environment = snapshot(), list(sys.meta_path), dict(os.environ)
+        for _ in range(3):
+            morph.activate(BACKEND)
+            torch.ones(1, device="cuda")
+            morph.deactivate()
+        after = snapshot()
+        ignored = {"__warningregistry__", "_cached_device_count"}  # Python's and the vendor's own memory
+        changed = [key for key in before if after.get(key) is not before[key] and not ignored & {key[-1]}]
+        assert not changed, changed[:20]
+        assert sys.meta_path == path and dict(os.environ) == environment
+        """,
+    )
+
+
 @pytest.mark.platforms("cpu")
 @ways_to_wait(main=WAYS_TO_WAIT[0])
 def test_deactivated_before_torch_is_imported(platform: Platform, waits: str) -> None:

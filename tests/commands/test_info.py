@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -94,9 +95,11 @@ def _survey(found: dict[str, Any]) -> Survey:
 @pytest.mark.platforms("cpu")
 def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
     shown, _, severity = terminal.run("doctor", environment={**platform.environment, **screens.BROKEN})
-    problems = screens.recorded("doctor").partition("\nproblems\n")[2]
-    assert (shown.partition("\nproblems\n")[2], severity) == (problems, Severity.WARNING)
+    assert (shown.partition("\nproblems\n")[2], severity) == (screens.recorded("doctor"), Severity.WARNING)
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
+    assert shown.startswith("environment\nmorph ")
+    assert re.search(rf"^torch +{re.escape(torch.__version__)}$", shown, re.MULTILINE)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
 
 
 NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)

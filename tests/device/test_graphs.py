@@ -281,6 +281,8 @@ def test_a_graph_without_a_capture_is_refused() -> None:
         graph.replay()
     with pytest.raises(RuntimeError, match="without capture_begin"):
         graph.capture_end()
+    with pytest.raises(RuntimeError, match="must be captured on a non-default stream"):
+        graph.capture_begin()
 
 
 @pytest.mark.platforms("cpu")  # vendors instantiate automatically

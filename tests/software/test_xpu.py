@@ -132,6 +132,26 @@ def test_pools_keep_their_memory_apart() -> None:
 
 @on_xpu
 @here
+@alone
+def test_a_graph_runs_again_what_it_captured() -> None:
+    graph, source = xpu().XPUGraph(keep_graph=True), torch.ones(2, device="xpu")
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        graph.replay()
+    with xpu().graph(graph):
+        assert xpu().is_current_stream_capturing()
+        result = source * 2
+    graph.instantiate()
+    source.fill_(3)
+    graph.replay()
+    assert result.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match="already owns a captured graph"):
+        graph.capture_begin()
+    with pytest.warns(UserWarning, match="The XPU Graph is empty"), xpu().graph(xpu().XPUGraph()):
+        pass
+
+
+@on_xpu
+@here
 def test_memory_is_not_shared_with_other_processes_as_on_the_real_device() -> None:
     with pytest.raises(RuntimeError, match="only available on CPU"):
         ForkingPickler.dumps(torch.ones(1, device="xpu"))
