@@ -9,7 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 REPOSITORY = pathlib.Path(__file__).parent.parent
 NAMES = ("cpu", "npu", "simulated-npu")
@@ -101,7 +101,11 @@ class Platform:
 
 
 def complete(
-    command: list[str], *, env: Mapping[str, str], cwd: pathlib.Path | None = None, timeout: float
+    command: Sequence[str | pathlib.Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: pathlib.Path | None = None,
+    timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to completion and captures its output as text."""
     return subprocess.run(

@@ -6,12 +6,11 @@ then waits forever for a thread that waits for that lock.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 PROGRAM = """
 import faulthandler, importlib, sys, threading, time
@@ -66,11 +65,7 @@ print("imported")
     ],
 )
 def test_a_module_that_another_thread_is_importing(held: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, held],
-        env={"PYTHONPATH": str(REPOSITORY), "MORPH_BACKEND": "npu"},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = complete(
+        [sys.executable, "-c", PROGRAM, held], env={"PYTHONPATH": str(REPOSITORY), "MORPH_BACKEND": "npu"}
     )
     assert (done.returncode, done.stdout) == (0, "imported\n"), describe(done)

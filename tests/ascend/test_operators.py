@@ -16,7 +16,9 @@ def twins(*sizes: int) -> tuple[Tensor, Tensor]:
     return host, host.detach().npu().requires_grad_()
 
 
-def assert_gradients_equal(pairs, expected, result, tolerance=1e-3):
+def assert_equal(pairs, expected, result, tolerance=1e-3):
+    """Checks a result, and the gradients of what it is computed from."""
+    assert_close(result.detach().cpu(), expected.detach())
     expected.pow(3).sum().backward()
     result.pow(3).sum().backward()
     for host, device in pairs:
@@ -49,8 +51,7 @@ def test_losses_with_kernels_of_their_own(name, reduction):
     loss = getattr(functional, name)
     expected = loss(host, goals, reduction=reduction)
     result = loss(device, goals.npu(), reduction=reduction)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device)], expected, result)
+    assert_equal([(host, device)], expected, result)
 
 
 def test_rms_norm():
@@ -59,67 +60,7 @@ def test_rms_norm():
     (host, device), (scale, device_scale) = twins(3, 5, 8), twins(8)
     expected = functional.rms_norm(host, (8,), scale, 1e-6)
     result = torch_npu.npu_rms_norm(device, device_scale, 1e-6)[0]
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device), (scale, device_scale)], expected, result)
-
-
-def test_rms_norm_of_a_sum():
-    import torch_npu
-
-    (host, device), (scale, device_scale) = twins(3, 5, 8), twins(8)
-    expected = functional.rms_norm(2 * host, (8,), scale, 1e-6).detach()
-    result = torch_npu.npu_add_rms_norm(device.detach(), device.detach(), device_scale.detach(), 1e-6)
-    assert_close(result[0].cpu(), expected)
-    assert_close(result[2].cpu(), 2 * host.detach())
-
-
-def test_swiglu():
-    import torch_npu
-
-    host, device = twins(4, 6)
-    expected, result = functional.silu(host[:, :3]) * host[:, 3:], torch_npu.npu_swiglu(device, dim=-1)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device)], expected, result)
-
-
-@pytest.mark.parametrize("left", [False, True])
-@pytest.mark.parametrize(("number", "name"), [(0, "none"), (1, "tanh")])
-def test_geglu(left, number, name):
-    import torch_npu
-
-    host, device = twins(4, 6)
-    gate, other = (host[:, :3], host[:, 3:]) if left else (host[:, 3:], host[:, :3])
-    expected = functional.gelu(gate, approximate=name) * other
-    result, _ = torch_npu.npu_geglu(device, dim=-1, approximate=number, activate_left=left)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device)], expected, result)
-
-
-def test_fast_gelu():
-    import torch_npu
-
-    host, device = twins(4, 6)
-    expected, result = host * torch.sigmoid(1.702 * host), torch_npu.npu_fast_gelu(device)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device)], expected, result)
-
-
-@pytest.mark.parametrize("mode", ["half", "interleave"])
-def test_rotary_position_embedding(mode):
-    import torch_npu
-
-    host, device = twins(2, 5, 3, 8)
-    half = torch.randn(1, 5, 1, 4)
-    if mode == "half":
-        angles = torch.cat([half, half], -1)
-        rotated = torch.cat([-host[..., 4:], host[..., :4]], -1)
-    else:
-        angles = half.repeat_interleave(2, -1)
-        rotated = torch.stack([-host[..., 1::2], host[..., ::2]], -1).flatten(-2)
-    expected = host * angles.cos() + rotated * angles.sin()
-    result = torch_npu.npu_rotary_mul(device, angles.cos().npu(), angles.sin().npu(), mode)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal([(host, device)], expected, result)
+    assert_equal([(host, device), (scale, device_scale)], expected, result)
 
 
 LAYOUTS = {
@@ -174,8 +115,7 @@ def test_scaled_dot_product_attention(options):
     on_device = {name: value.npu() if isinstance(value, Tensor) else value for name, value in options.items()}
     expected = functional.scaled_dot_product_attention(*(host for host, _ in pairs), **options)
     result = functional.scaled_dot_product_attention(*(device for _, device in pairs), **on_device)
-    assert_close(result.detach().cpu(), expected.detach())
-    assert_gradients_equal(pairs, expected, result)
+    assert_equal(pairs, expected, result)
 
 
 def test_dropout_in_attention_is_reproducible():

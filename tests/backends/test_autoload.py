@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import pathlib
-import subprocess
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from morph.backends.autoload import VARIABLE, Autoload
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 
 @pytest.fixture
@@ -71,7 +70,5 @@ def test_what_torch_is_built_for_is_known_without_importing_it(
         "print(Backend(table.load('rocm')).installed)\n"
     )
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
-    )
+    done = complete([sys.executable, "-c", program], env=variables)
     assert (done.stdout, done.stderr) == (f"{installed}\n", "")

@@ -125,13 +125,6 @@ def test_visible_devices_are_carried_to_the_vendor(
     assert done.stdout.strip() == expected
 
 
-@pytest.mark.platforms("npu")
-def test_devices_that_only_nvidia_has_are_said_to_be_ignored(platform: Platform) -> None:
-    done = origin.run(platform, ACTIVATE, environment={"CUDA_VISIBLE_DEVICES": "GPU-8932f937"})
-    assert done.stdout.split() == ["npu"]
-    assert "GPU-8932f937 names no Huawei Ascend devices and is ignored" in done.stderr
-
-
 def test_only_the_chosen_backend_says_what_it_ignores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "is_installed", lambda facts: True)
     monkeypatch.setattr(choice, "why_absent", lambda backend: None if backend.name == "mlu" else "absent")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import textwrap
 from collections.abc import Iterator, Mapping
 from unittest import mock
 
@@ -15,7 +14,6 @@ from morph.backends.tables import table
 from morph.base import announcement, variables
 from morph.base.errors import TableError
 from morph.base.journal import Journal
-from tests.platforms import Platform, describe
 
 BACKEND = """[backend]
 name = "specimen"
@@ -145,37 +143,6 @@ def test_variables_are_called_what_cuda_calls_them(name: str) -> None:
 
 def _without(words: tuple[str, ...], variable: str) -> list[str]:
     return [part for part in variable.split("_") if part not in words]
-
-
-PROGRAM = """
-    from morph import activation
-
-    activation.arm("npu")
-    import os, subprocess, sys
-    import morph, torch
-    assert torch.ones(2, device="cuda").sum().item() == 2  # the vendor refuses settings that it does not know
-    ALLOCATOR = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF")
-    NAMES = (*ALLOCATOR, "ASCEND_MODULE_LOG_LEVEL", "HCCL_SOCKET_IFNAME")
-    code = f"import os; print(*(os.environ.get(name) for name in {NAMES}))"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    morph.deactivate()
-    print(*(os.environ.get(name) for name in NAMES))
-"""
-
-
-@pytest.mark.platforms("npu")
-def test_the_real_vendor_and_children_see_the_vendors_variables(platform: Platform) -> None:
-    variables = {
-        "PYTORCH_CUDA_ALLOC_CONF": "backend:native,max_split_size_mb:64",
-        "NCCL_DEBUG": "INFO",
-        "NCCL_SOCKET_IFNAME": "lo",
-    }
-    done = platform.run(textwrap.dedent(PROGRAM), morph=False, environment=variables)
-    in_child, after = done.stdout.splitlines()
-    assert in_child == "max_split_size_mb:64 max_split_size_mb:64 HCCL=1 lo", describe(done)
-    assert after == "backend:native,max_split_size_mb:64 None None None"
-    lines = [line for line in done.stderr.splitlines() if line.startswith("morph: ")]
-    assert lines[0] == "morph: PYTORCH_CUDA_ALLOC_CONF=backend:native has no effect on Huawei Ascend"
 
 
 @pytest.mark.parametrize(("own", "carried"), [(None, "1"), ("", "1"), ("0", "0")])

@@ -15,7 +15,7 @@ import pytest
 
 from tests import installation, platforms
 from tests.installation import FreshEnvironment
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 SPECIMEN = pathlib.Path(__file__).with_name("madeup")
 TABLE = (SPECIMEN / "morph_madeup" / "madeup.toml").read_text()
@@ -187,7 +187,7 @@ def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
     """
     command = [sys.executable, "-m", "morph", "--rehearse", "madeup", "-c", textwrap.dedent(code)]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = complete(command, env=environment)
     assert done.stdout == "morph_madeup.pools the vendor's snapshot\n", platforms.describe(done)
     assert "torch.cuda.MemPool.use_count does not exist on backend 'madeup': nobody counts" in done.stderr
 

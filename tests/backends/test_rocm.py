@@ -1,4 +1,4 @@
-"""ROCm keeps torch's own torch.cuda; what morph reads of a torch built for ROCm is set by hand here."""
+"""What morph reads of a torch that is built for ROCm, or for XPU, is set by hand here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,23 @@ sys.modules["torch_npu"] = None  # as where no vendor's package is installed
 import morph
 """
 
+XPU = """
+import sys, torch
+torch.version.xpu = "20250302"
+torch.xpu.device_count = lambda: 2
+sys.modules["torch_npu"] = None
+import morph
+assert morph.activate().backend == "xpu"
+assert torch.cuda.device_count() == 2 and torch.cuda.CUDAGraph is torch.xpu.XPUGraph
+assert torch.cuda.ExternalStream.__mro__[1] is torch.xpu.Stream
+"""
+
 pytestmark = pytest.mark.platforms("cpu")
+
+
+def test_a_stand_in_for_intels_gpus_is_chosen(platform: Platform) -> None:
+    done = origin.run(platform, XPU, environment={"MORPH_SEAM": "python"})
+    assert "morph: cuda is xpu (Intel GPU, 2 devices, without the native seam)" in done.stderr
 
 
 def test_a_stand_in_for_rocm_is_chosen_and_not_taken_for_nvidia(platform: Platform) -> None:

@@ -12,10 +12,9 @@ import pytest
 
 from morph.running import commands
 from morph.running.commands import bench
-from morph.running.launcher.command import main
 from morph.verification.measurement import Figure
 from morph.verification.measurement.timing import summarised
-from tests.commands import screens, terminal
+from tests.commands import screens, status, terminal
 from tests.platforms import REPOSITORY
 
 
@@ -29,30 +28,63 @@ def test_every_module_of_a_command_is_registered() -> None:
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
 def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == 0
+    assert status(name, "--help") == 0
     said = capsys.readouterr().out
     assert said.startswith(f"usage: python -m morph {name} ")
     assert f"Example: python -m morph {name}" in " ".join(said.split())
-    with pytest.raises(SystemExit):
-        main(["--help"])
+    status("--help")
     assert f"\n  {name} " in capsys.readouterr().out
 
 
-def test_words_that_a_command_cannot_understand(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "compare", "torch_npu-2.13.0"])
-    assert ended.value.code == 2
-    assert "the following arguments are required: NEW" in capsys.readouterr().err
+NO_BACKEND = "there is no backend 'tpu'; the backends are "
+NO_FILE = "there is no file or folder 'absent.py' to scan"
 
 
-def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "compare", "torch_npu-1", "torch_npu-2.13.0"])
-    assert ended.value.code == 2
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("check absent.py", NO_FILE),
+        ("check -p no_such_package", "there is no package 'no_such_package' to scan"),
+        ("check --backend tpu .", NO_BACKEND),
+        ("check --sarif no/such/folder.sarif .", "cannot write no/such/folder.sarif: No such "),
+        ("coverage --backend tpu", NO_BACKEND),
+        ("coverage transformer_engine", "morph serves no 'transformer_engine'; it serves torch.cuda, "),
+        ("explain torch.cuda.Stream --backend tpu", NO_BACKEND),
+        ("port absent.py", NO_FILE),
+        ("surface compare torch_npu-1 torch_npu-2.13.0", "there is no recorded surface 'torch_npu-1'; there"),
+        ("surface record torch_nowhere", "no table lists the modules of torch_nowhere; name them"),
+        ("surface record torch_mlu", "no installed distribution has the package torch_mlu"),
+        ("surface record torch --module torch.nowhere", "there is no torch.nowhere to record: "),
+        ("surface record torch --module torch.ones", "torch.ones is no module"),
+    ],
+)
+def test_what_a_command_cannot_do_is_one_line(
+    words: str,
+    said: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert status(*words.split()) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("morph: there is no recorded surface 'torch_npu-1'; there are torch_")
+    assert line.startswith(f"morph: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("check --no-such-option .", "unrecognized arguments: --no-such-option"),
+        ("port", "the following arguments are required: "),
+        ("port --diff --write .", "not allowed with argument"),
+        ("surface compare torch_npu-2.13.0", "the following arguments are required: NEW"),
+    ],
+)
+def test_words_that_a_command_cannot_understand(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(*words.split()) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_program_that_is_called_like_a_command(tmp_path: pathlib.Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from morph.backends.tables import table
 from morph.running import commands
+from tests.platforms import complete
 
 
 def test_every_backend_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,11 +85,6 @@ def test_longer_names_with_the_same_end_are_listed(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.startswith("morph: there is no UDAGraph")
 
 
-def test_an_unknown_backend(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.run(["explain", "torch.cuda.Stream", "--backend", "tpu"]) == 2
-    assert "tpu" in capsys.readouterr().err
-
-
 def test_neither_torch_nor_a_vendor_is_imported() -> None:
     """Explaining imports neither, with and without a row, for morph's classes and for the vendors'."""
     asked = """
@@ -101,7 +96,7 @@ names = "is_initialized", "Stream.priority", "amp.GradScaler.scale", "streams.St
 for name in names:
     assert commands.run(["explain", f"torch.cuda.{name}", "--json"]) == 0
 """
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    done = complete([sys.executable, "-c", asked])
     assert (done.returncode, done.stderr) == (0, "")
     initialised, priority, scale, handle, _ = _documents(done.stdout)
     assert initialised["cpu"]["target"] == "torch.cuda"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -16,17 +17,11 @@ from morph.running.commands import info
 from morph.running.diagnosis import Activation, Device, Package, Presence, Survey, processes
 from morph.running.diagnosis.findings import Severity, findings
 from tests.commands import screens, terminal
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 
 def command(platform: Platform, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "morph", *words],
-        env={**platform.environment, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return complete([sys.executable, "-m", "morph", *words], env={**platform.environment, **variables})
 
 
 @pytest.mark.platforms("npu")
@@ -101,9 +96,12 @@ def _survey(found: dict[str, Any]) -> Survey:
 def test_a_broken_vendor_is_told_in_a_line_and_with_a_remedy(platform: Platform) -> None:
     shown, _, severity = terminal.run("doctor", environment={**platform.environment, **screens.BROKEN})
     problems = screens.steady(shown).partition("\nproblems\n")[2]
-    assert problems == screens.recorded("doctor").partition("\nproblems\n")[2]
+    assert problems == screens.recorded("doctor")
     assert severity == Severity.WARNING
     assert max(map(len, shown.splitlines())) <= terminal.WIDTH
+    assert shown.startswith("environment\nmorph ")
+    assert re.search(rf"^torch +{re.escape(torch.__version__)}$", shown, re.MULTILINE)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown
 
 
 NPU = Presence("npu", "Huawei Ascend", "torch-npu", "2.13.0", "2.13.0", True, 2, None)

@@ -12,6 +12,7 @@ import pytest
 
 from morph.running import commands
 from morph.running.commands import BROKEN_PIPE, INTERRUPTED
+from tests.platforms import complete
 
 EXPLAIN = ("explain", "torch.cuda.CUDAGraph")
 
@@ -61,5 +62,5 @@ def test_torch_is_not_there() -> None:
     ask = "import sys; sys.modules['torch'] = None; from morph.running import commands; commands.run"
     for name in ("verify", "bench"):
         command = [sys.executable, "-c", f"{ask}([{name!r}])"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = complete(command)
         assert (done.stdout, done.stderr) == ("", "morph: torch is not installed\n")

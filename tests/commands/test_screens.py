@@ -7,7 +7,6 @@ import pathlib
 import pytest
 
 from tests.commands import screens
-from tests.commands.screens import machine
 from tests.platforms import build_native_parts
 
 
@@ -23,11 +22,6 @@ def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None
 def test_a_build_on_a_terminal(name: str, tmp_path: pathlib.Path) -> None:
     shown = screens.built(tmp_path, screens.width(name))
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
-
-
-@pytest.mark.parametrize("name", ["doctor", "doctor-120"])
-def test_doctor_on_a_machine_that_stays_the_same(name: str) -> None:
-    assert machine.doctor_shown(screens.width(name)) == screens.recorded(name)
 
 
 def test_every_recorded_screen_fits_a_terminal() -> None:

@@ -14,15 +14,16 @@ from morph.running.commands import verify as command_of_verify
 from morph.verification import Outcome, Result, checks, ensure_device, verify
 from morph.verification.checks import Check
 from tests.commands import screens
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 
 
 def command(platform: Platform, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-m", "morph", *words, *platform.options]
-    return subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+    return complete(command, env=platform.environment)
 
 
-@pytest.mark.long_on("npu", "simulated-npu")
+@pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-xpu")
+@pytest.mark.long_on("npu", "simulated-npu", "simulated-xpu")
 def test_what_the_device_computes(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     done = command(platform, "verify", "--json")
     found = json.loads(done.stdout)

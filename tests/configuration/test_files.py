@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ from morph.activation import configuration
 from morph.activation.configuration import files
 from morph.activation.configuration.files import Source
 from morph.base.errors import ConfigurationError
+from tests.platforms import complete
 
 WHOLE = """
 backend = "npu"
@@ -121,7 +121,7 @@ def test_dotted_keys_of_many_parts(tmp_path: pathlib.Path) -> None:
 def test_a_program_under_a_file_that_nests_too_deeply_is_told_in_one_line(tmp_path: pathlib.Path) -> None:
     path = written(tmp_path, f"x = {'[' * 100_000}")
     command = [sys.executable, "-m", "morph", "-c", "1"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = complete(command, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"morph: {path}:1: not TOML: arrays or tables nest too deeply\n"
 

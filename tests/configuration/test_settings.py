@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 OURS = ("MORPH_BACKEND", "MORPH_PACKAGES", "MORPH_SCOPE", "MORPH_ANNOUNCED")
 SETTINGS = """
@@ -48,14 +48,8 @@ class Home:
         kept = {name: value for name, value in os.environ.items() if name not in OURS}
         path = os.pathsep.join(map(str, [REPOSITORY, self.folder / "installed"]))
         own = {"PYTHONPATH": path, "XDG_CONFIG_HOME": str(self.folder / "config")}
-        return subprocess.run(
-            [sys.executable, *words],
-            cwd=self.project,
-            env={**kept, **own, **(environment or {})},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        return complete(
+            [sys.executable, *words], env={**kept, **own, **(environment or {})}, cwd=self.project
         )
 
     def listed(self, *arguments: str, **environment: str) -> dict[str, tuple[Any, str]]:

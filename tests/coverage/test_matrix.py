@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
 import sys
 
 import pytest
@@ -14,8 +13,9 @@ from morph.backends.tables.decisions import decide
 from morph.backends.tables.table import Status
 from morph.evidence.coverage.evidence import Evidence, Rung, Seen, parse
 from morph.evidence.coverage.matrix import Matrix, build
-from morph.running.launcher.command import main
 from tests import platforms
+from tests.commands import status
+from tests.platforms import complete
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +102,7 @@ def test_evidence_stands_on_the_highest_rung_that_was_seen() -> None:
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
     for words in ([], ["--backend", "npu"], ["--backend", "npu", "--json"]):
-        with pytest.raises(SystemExit) as ended:
-            main(["coverage", *words])
-        assert ended.value.code == 0
+        assert status("coverage", *words) == 0
         said = capsys.readouterr().out
         if "--json" in words:
             cuda, *packages = json.loads(said)["interfaces"]
@@ -130,8 +128,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
             expected = ["backend", *table.backend_names()]
             assert [line.split()[0] for line in lines[1 : 1 + len(expected)]] == expected
             assert any(line.startswith("flash_attn, flash_attn 2.8") for line in lines)
-    with pytest.raises(SystemExit):
-        main(["coverage", "--html", str(tmp_path / "coverage.html")])
+    status("coverage", "--html", str(tmp_path / "coverage.html"))
     assert (tmp_path / "coverage.html").read_text().startswith("<!doctype html>")
 
 
@@ -141,24 +138,9 @@ def test_a_vendor_whose_package_is_broken_is_no_matter(tmp_path: pathlib.Path) -
     environment = {**platforms.platform("npu", {}).environment}
     environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
     command = [sys.executable, "-m", "morph", "coverage"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = complete(command, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "npu (Huawei Ascend)" in done.stdout
-
-
-def test_a_backend_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["coverage", "--backend", "tpu"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("morph: there is no backend 'tpu'; the backends are ")
-
-
-def test_an_interface_that_does_not_exist_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["coverage", "transformer_engine"])
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said == f"morph: morph serves no 'transformer_engine'; it serves {', '.join(interfaces.names())}\n"
 
 
 def test_attributes_of_values_are_served_as_the_values_are() -> None:

@@ -15,10 +15,6 @@ class Subclass(torch.autocast):
         super().__init__("cuda")
 
 
-def default() -> torch.dtype:
-    return torch.bfloat16 if torch.device("cuda").type == "cpu" else torch.float16
-
-
 def product() -> torch.dtype:
     matrix = torch.ones(4, 4, device="cuda")
     return (matrix @ matrix).dtype
@@ -31,12 +27,12 @@ def under(context: Any) -> torch.dtype:
 
 def test_every_spelling_casts() -> None:
     for make in (torch.autocast, torch.amp.autocast, early_bound):
-        assert under(make("cuda")) is default()
+        assert under(make("cuda")) is torch.float16
         assert under(make(device_type="cuda", dtype=torch.bfloat16)) is torch.bfloat16
         assert under(make("cuda", enabled=False)) is torch.float32
-        assert under(make("cuda:0")) is default()
-    assert under(Subclass()) is default()
-    assert torch.autocast("cuda")(product)() is default()
+        assert under(make("cuda:0")) is torch.float16
+    assert under(Subclass()) is torch.float16
+    assert torch.autocast("cuda")(product)() is torch.float16
     assert product() is torch.float32
 
 
@@ -48,7 +44,7 @@ def test_a_wrong_device_type_is_still_refused() -> None:
 
 def test_the_state_is_the_devices() -> None:
     assert not torch.is_autocast_enabled("cuda")
-    assert torch.get_autocast_dtype("cuda") is default()
+    assert torch.get_autocast_dtype("cuda") is torch.float16
     assert torch.amp.is_autocast_available("cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):
         assert torch.is_autocast_enabled("cuda")
@@ -61,14 +57,14 @@ def test_the_state_is_set_by_every_form() -> None:
     for form in (("cuda", True), (True,)):
         torch.set_autocast_enabled(*form)
         try:
-            assert product() is default()
+            assert product() is torch.float16
         finally:
             torch.set_autocast_enabled("cuda", False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.set_autocast_gpu_dtype(torch.bfloat16)
         assert torch.get_autocast_gpu_dtype() is torch.get_autocast_dtype("cuda") is torch.bfloat16
-    torch.set_autocast_dtype("cuda", default())
+    torch.set_autocast_dtype("cuda", torch.float16)
 
 
 def train_once(scaler: torch.amp.GradScaler, value: float) -> tuple[torch.Tensor, torch.Tensor]:

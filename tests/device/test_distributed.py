@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.platforms import Platform
+from tests.platforms import SIMULATED, Platform
+
+on_platforms = pytest.mark.platforms("cpu", "npu", "simulated-npu", "simulated-xpu")
 
 BEGINNING = """
 import os
@@ -28,6 +30,13 @@ total = torch.full((2,), rank + 1.0, device="cuda")
 dist.all_reduce(total)
 assert total.tolist() == [3, 3]
 dist.barrier(device_ids=[index])
+parts = [torch.empty(1, device="cuda") for _ in range(2)]
+dist.all_gather(parts, torch.full((1,), float(rank), device="cuda"))
+assert [part.item() for part in parts] == [0, 1]
+message = torch.full((2,), float(rank), device="cuda")
+work = dist.isend(message, 1) if rank == 0 else dist.irecv(message, 0)
+work.wait()
+assert message.tolist() == [0, 0]
 sent = [{"rank": rank}]
 dist.broadcast_object_list(sent, src=0, device="cuda")
 assert sent == [{"rank": 0}]
@@ -142,14 +151,15 @@ def on_two_ranks(platform: Platform, program: str) -> None:
     assert ["rank 0 is done" in outputs[0], "rank 1 is done" in outputs[1]] == [True, True]
 
 
-@pytest.mark.platforms("cpu", "npu")
+@on_platforms
+@pytest.mark.long_on(*SIMULATED)
 @pytest.mark.parametrize("backend", ['"nccl"', pytest.param('"cpu:gloo,cuda:nccl"', marks=pytest.mark.long)])
 def test_collectives(platform: Platform, backend: str) -> None:
     on_two_ranks(platform, COLLECTIVES.replace("BACKEND", backend))
 
 
 @pytest.mark.long
-@pytest.mark.platforms("cpu", "npu")
+@on_platforms
 def test_meshes_and_parallel_modules(platform: Platform) -> None:
     on_two_ranks(platform, MESHES)
 

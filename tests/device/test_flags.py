@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import pytest
 import torch
 
-from tests.platforms import ACCELERATORS
+from tests.platforms import ACCELERATORS, Platform
 
 FLAGS = [
     ("cuda.matmul", "allow_tf32"),
@@ -28,75 +27,40 @@ def test_a_flag_is_read_as_it_was_set(owner: str, flag: str) -> None:
         assert getattr(holder, flag) is value
 
 
-@pytest.mark.platforms("npu")
-def test_tf32_is_hf32() -> None:
-    torch.backends.cuda.matmul.allow_tf32 = True
-    assert torch.npu.matmul.allow_hf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    assert not torch.npu.matmul.allow_hf32
-    torch.backends.cudnn.allow_tf32 = False
-    assert not torch.npu.conv.allow_hf32
-    torch.backends.cudnn.allow_tf32 = True
-    assert torch.npu.conv.allow_hf32
+# with each platform: its switches for products and for convolutions, which some vendors have as one
+SWITCHES = {
+    "npu": ("torch.npu.matmul.allow_hf32", "torch.npu.conv.allow_hf32"),
+    "simulated-mlu": ("torch.backends.mlu.matmul.allow_tf32", "torch.backends.cnnl.allow_tf32"),
+    "simulated-musa": ("torch.backends.musa.matmul.allow_tf32", "torch.backends.mudnn.allow_tf32"),
+    "simulated-xpu": ("torch.backends.mkldnn.allow_tf32",) * 2,
+}
 
 
-@pytest.mark.platforms("simulated-mlu")
-def test_tf32_is_that_of_cambricons_libraries() -> None:
-    own: Any = torch.backends
-    torch.backends.cuda.matmul.allow_tf32 = True
-    assert own.mlu.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    assert not own.mlu.matmul.allow_tf32
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        assert not own.cnnl.allow_tf32
-    assert own.cnnl.allow_tf32
+@pytest.mark.platforms(*SWITCHES)
+def test_tf32_is_that_of_the_vendors_libraries(platform: Platform) -> None:
+    products, convolutions = SWITCHES[platform.name]
+    if platform.name == "simulated-musa" and not hasattr(torch.backends, "musa"):  # torch_musa 2.7 has one
+        products = convolutions
+    is_one = products == convolutions
+    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
 
+    def switches() -> tuple[bool, bool]:
+        return eval(products, {"torch": torch}), eval(convolutions, {"torch": torch})
 
-@pytest.mark.platforms("simulated-musa")
-def test_tf32_of_moore_threads_is_that_of_its_libraries() -> None:
-    own: Any = torch.backends
-    is_one = not hasattr(own, "musa")  # torch_musa 2.7
-    products = own.mudnn if is_one else own.musa.matmul
-    torch.backends.cuda.matmul.allow_tf32 = True
-    assert (products.allow_tf32, own.mudnn.allow_tf32) == (True, True)
-    torch.backends.cudnn.allow_tf32 = False
-    assert (products.allow_tf32, own.mudnn.allow_tf32) == (not is_one, False)
-    torch.backends.cudnn.allow_tf32 = True
-    assert (products.allow_tf32, own.mudnn.allow_tf32) == (True, True)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    assert (products.allow_tf32, own.mudnn.allow_tf32) == (False, not is_one)
-
-
-@pytest.mark.platforms("simulated-xpu")
-def test_tf32_of_intel_is_one_switch() -> None:
-    onednn: Any = torch.backends.mkldnn
-    torch.backends.cuda.matmul.allow_tf32 = True
-    assert onednn.allow_tf32
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        assert not onednn.allow_tf32
-    assert onednn.allow_tf32
-    torch.backends.cudnn.conv.fp32_precision = "ieee"
-    assert not onednn.allow_tf32
-    torch.backends.cudnn.conv.fp32_precision = "tf32"
-    torch.backends.cuda.matmul.allow_tf32 = False
-    assert not onednn.allow_tf32
-
-
-@pytest.mark.platforms("npu")
-def test_the_newer_spelling_of_tf32_is_hf32_too() -> None:
-    torch.backends.cudnn.conv.fp32_precision = "ieee"
-    assert not torch.npu.conv.allow_hf32
-    torch.backends.cudnn.conv.fp32_precision = "tf32"
-    assert torch.npu.conv.allow_hf32
-
-
-@pytest.mark.platforms("npu")
-def test_flags_for_a_block_switch_hf32_for_a_block() -> None:
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        assert not torch.npu.conv.allow_hf32
-    assert torch.npu.conv.allow_hf32
-    torch.backends.cudnn.set_flags(_allow_tf32=True)
-    assert torch.npu.conv.allow_hf32
+    cuda.allow_tf32 = cudnn.allow_tf32 = True
+    assert switches() == (True, True)
+    with cudnn.flags(enabled=True, allow_tf32=False):
+        assert switches() == (not is_one, False)
+    assert switches() == (True, True)
+    cudnn.set_flags(_allow_tf32=False)
+    assert switches() == (not is_one, False)
+    cudnn.allow_tf32 = True
+    cuda.allow_tf32 = False
+    assert switches() == (False, not is_one)
+    cudnn.conv.fp32_precision = "ieee"
+    assert switches() == (False, False)
+    cudnn.conv.fp32_precision = "tf32"
+    assert switches() == (False, not is_one)
 
 
 def test_a_flag_that_there_is_not_is_refused() -> None:

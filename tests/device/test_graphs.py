@@ -9,9 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from morph.base.errors import MissingNameError
+from tests.platforms import EVERYWHERE, SIMULATED
 
-# the software runtime of the real torch_npu captures nothing, and torch.xpu has its own messages and warnings
-pytestmark = pytest.mark.platforms("cpu", "simulated-npu", "simulated-mlu", "simulated-musa")
+pytestmark = pytest.mark.platforms(*EVERYWHERE)
+# the software runtime of the real torch_npu records what is called, and refuses nothing
+refusing = pytest.mark.platforms("cpu", *SIMULATED)
+as_torch_cuda = pytest.mark.platforms("cpu", "simulated-npu", "simulated-mlu", "simulated-musa")
 
 
 def _doubled() -> tuple[torch.cuda.CUDAGraph, Tensor, Tensor]:
@@ -56,6 +59,7 @@ def _step(model: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Tens
     return loss
 
 
+@refusing
 def test_training_by_replays_is_training() -> None:
     batches = [(torch.randn(32, 8, device="cuda"), torch.randn(32, 1, device="cuda")) for _ in range(6)]
     x, y = (torch.zeros_like(tensor) for tensor in batches[0])
@@ -190,6 +194,7 @@ def test_indexing_by_integers_is_captured(indexed: str, inference: bool) -> None
     assert torch.equal(result, eval(indexed, names))
 
 
+@refusing
 def test_what_is_written_in_a_capture_is_neither_computed_nor_copied() -> None:
     free, _ = torch.cuda.mem_get_info()
     cache = torch.empty(int(free * 0.9), dtype=torch.uint8, device="cuda")
@@ -206,6 +211,7 @@ def test_what_is_written_in_a_capture_is_neither_computed_nor_copied() -> None:
 WRONG = "x + x[:2]", "x.add_(torch.ones(3))", "x @ torch.ones(2, device='cuda')"
 
 
+@refusing
 @pytest.mark.parametrize("wrong", WRONG)
 def test_arguments_that_do_not_fit_are_refused_in_a_capture(wrong: str) -> None:
     warnings.filterwarnings("ignore", "The .* Graph is empty")
@@ -242,6 +248,7 @@ QUESTIONS = (
 )
 
 
+@refusing
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_to_the_device_is_refused_in_a_capture(question: str) -> None:
     x, current = torch.ones(3, device="cuda"), torch.cuda.current_stream()
@@ -253,6 +260,7 @@ def test_a_question_to_the_device_is_refused_in_a_capture(question: str) -> None
     assert not torch.cuda.is_current_stream_capturing()
 
 
+@refusing
 def test_a_capture_is_known_while_it_lasts() -> None:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, pool=(pool := torch.cuda.graph_pool_handle())):
@@ -265,6 +273,7 @@ def test_a_capture_is_known_while_it_lasts() -> None:
     assert not torch.cuda.is_current_stream_capturing()
 
 
+@as_torch_cuda
 def test_a_graph_without_a_capture_is_refused() -> None:
     graph, _, _ = _doubled()
     graph.reset()
@@ -272,6 +281,8 @@ def test_a_graph_without_a_capture_is_refused() -> None:
         graph.replay()
     with pytest.raises(RuntimeError, match="without capture_begin"):
         graph.capture_end()
+    with pytest.raises(RuntimeError, match="must be captured on a non-default stream"):
+        graph.capture_begin()
 
 
 @pytest.mark.platforms("cpu")  # vendors instantiate automatically

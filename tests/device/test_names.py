@@ -41,6 +41,8 @@ def test_a_submodule_that_the_vendor_lacks_is_imported_and_has_no_names(name: st
     module = importlib.import_module(f"torch.cuda.{name}")
     assert not hasattr(torch.cuda, name)
     assert [each for each in module.__all__ if hasattr(module, each)] == []
+    with pytest.raises(ImportError):
+        exec(f"from torch.cuda.{name} import nothing_of_the_kind")
 
 
 @pytest.mark.platforms(*ACCELERATORS)

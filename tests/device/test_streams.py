@@ -8,6 +8,8 @@ import time
 import pytest
 import torch
 
+from tests.platforms import SIMULATED
+
 
 def test_streams_are_torchs_and_told_apart() -> None:
     one, other = torch.cuda.Stream(), torch.cuda.Stream(device="cuda:1")
@@ -105,6 +107,15 @@ def test_the_accelerator_is_the_device() -> None:
     finally:
         torch.accelerator.set_device_index(0)
     torch.accelerator.synchronize()
+
+
+# torch_npu runs it in a thread of the device's
+@pytest.mark.platforms("cpu", *SIMULATED)
+def test_a_backward_pass_runs_in_the_thread_that_asks_for_it() -> None:
+    leaf, threads = torch.ones(2, device="cuda", requires_grad=True), []
+    leaf.register_hook(lambda gradient: threads.append(threading.current_thread()))
+    (leaf * 2).sum().backward()
+    assert threads == [threading.current_thread()]
 
 
 def test_threads_train_at_once() -> None:

@@ -28,7 +28,8 @@ def test_streams_events_and_devices_stay_in_the_graph() -> None:
 
     def devices(tensor: torch.Tensor) -> torch.Tensor:
         with torch.cuda.device(0):
-            return tensor.to(torch.device("cuda:0")) + torch.ones(1, device="cuda")
+            moved = tensor.to(torch.device("cuda:0")) + torch.cuda.current_device()
+            return moved + torch.ones(1, device="cuda")
 
     assert traced(streams) == 2
     assert traced(devices) == 2

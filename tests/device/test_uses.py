@@ -42,6 +42,11 @@ def test_torch_the_vendor_and_packages_that_support_it_see_its_device(platform: 
         asked = function("def f(d): return d.type, str(d), repr(d)", f"{name}.inner")(d)
         own = platform.device_type
         assert asked == (own, f"{own}:0", f"device(type='{own}', index=0)"), name
+        assert function("def f(d): return eval('str(d)', {'d': d})", name)(d) == f"{own}:0", (
+            "as its caller sees it"
+        )
+        dumped = function("import json\ndef f(d): return json.dumps([d], default=str)", name)(d)
+        assert dumped == f'["{own}:0"]', "as who calls Python's own library sees it"
         assert function("def f(x): return x.type()", name)(torch.ones(1).cuda()).startswith(f"torch.{own}.")
         assert f"device='{own}:0'" in function("def f(x): return repr(x)", name)(torch.ones(1).cuda())
 

@@ -67,34 +67,6 @@ print({FINDERS}[:3])
     ]
 
 
-def test_packages_are_served(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
-    enable(environment)
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import importlib.metadata, pynvml\nprint(importlib.metadata.version('flash_attn'), pynvml.__file__)"
-    )
-    done = environment.run(program, environment={"MORPH_BACKEND": "npu"})
-    own = environment.packages / "morph" / "aliases" / "packages" / "pynvml" / "__init__.py"
-    assert done.stdout.endswith(f"{own}\n")
-    assert environment.run("-m", "morph", "--backend", "cpu", program).stdout == done.stdout
-
-
-CELLS = """
-import sys
-from IPython.core.interactiveshell import InteractiveShell
-for cell in sys.argv[1:]:
-    InteractiveShell.instance().run_cell(cell).raise_error()
-"""
-
-
-def test_the_cells_of_a_notebook(environment: FreshEnvironment, tmp_path: pathlib.Path) -> None:
-    enable(environment)
-    run = ["-W", "ignore", "-c", CELLS]
-    run += ["import torch", "torch.cuda.is_available(), torch.ones(2).cuda().is_cuda"]
-    done = environment.run(*run, environment={"IPYTHONDIR": str(tmp_path), "MORPH_BACKEND": "cpu"})
-    assert done.stdout == "Out[0]: (True, True)\n"
-
-
 def spoil(packages: pathlib.Path, content: str) -> None:
     (packages / "morph" / "__init__.py").write_text(content)
 

@@ -10,7 +10,7 @@ import textwrap
 import zipfile
 from dataclasses import dataclass, field
 
-from tests.platforms import describe
+from tests.platforms import complete, describe
 
 OURS = ("MORPH_BACKEND", "MORPH_REPLACED", "MORPH_SCOPE")
 
@@ -31,15 +31,7 @@ class Checkout:
         launcher = ["-m", "morph", "--backend", "cpu"] if morph else []
         command = [sys.executable, *launcher, "-c", textwrap.dedent(code)]
         environment = {**kept, "PYTHONPATH": path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **variables}
-        done = subprocess.run(
-            command,
-            env=environment,
-            cwd=self.folder.parent,
-            timeout=120,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = complete(command, env=environment, cwd=self.folder.parent)
         assert not check or done.returncode == 0, describe(done)
         return done
 
@@ -63,6 +55,6 @@ def install(folder: pathlib.Path, distribution: str, files: dict[str, str]) -> p
         archive.writestr(f"{name}.dist-info/RECORD", listed)
     target = folder / "installed"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target]
-    done = subprocess.run([*map(str, pip), str(wheel)], capture_output=True, text=True, check=False)
+    done = complete([*map(str, pip), str(wheel)])
     assert done.returncode == 0, describe(done)
     return target

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
-from tests.platforms import Platform
+from tests.platforms import Platform, complete
 
 
 def run(platform: Platform, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [*platform.command(morph=False), "-m", "morph", *map(str, arguments)]
     variables = {**platform.environment, **environment}
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    return complete(command, env=variables)
 
 
 @pytest.mark.platforms("cpu")

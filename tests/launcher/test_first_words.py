@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from morph import __version__
-from morph.running.launcher.command import main
-from tests.platforms import REPOSITORY
+from tests.commands import status
+from tests.platforms import REPOSITORY, complete
 
 CONSOLE_SCRIPT = "import sys; from morph.running.launcher.command import main; sys.exit(main())"
 CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'], check=True)"
@@ -22,17 +22,11 @@ def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MORPH_")}
     environment = {**inherited, "PYTHONPATH": str(REPOSITORY), "MORPH_BACKEND": "cpu", **variables}
     words = [sys.executable, *map(str, command)]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-
-
-def ended(words: list[str]) -> object:
-    with pytest.raises(SystemExit) as end:
-        main(words)
-    return end.value.code
+    return complete(words, env=environment)
 
 
 def test_morph_alone_says_what_it_is_for_in_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended([]) == 2
+    assert status() == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("usage: python -m morph [options] program.py")
@@ -41,20 +35,20 @@ def test_morph_alone_says_what_it_is_for_in_a_few_lines(capsys: pytest.CaptureFi
 
 
 def test_help_of_morph_and_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["help"]) == 0
+    assert status("help") == 0
     whole = capsys.readouterr().out
-    assert ended(["--help"]) == ended(["-h"]) == 0
+    assert status("--help") == status("-h") == 0
     assert capsys.readouterr().out == whole * 2
-    assert ended(["help", "check"]) == 0
+    assert status("help", "check") == 0
     of_command = capsys.readouterr().out
-    assert ended(["check", "--help"]) == 0
+    assert status("check", "--help") == 0
     assert capsys.readouterr().out == of_command
-    assert ended(["help", "chek"]) == 2
+    assert status("help", "chek") == 2
     assert capsys.readouterr().err == "morph: there is no command 'chek'; did you mean check?\n"
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["-V"]) == ended(["--version"]) == 0
+    assert status("-V") == status("--version") == 0
     assert capsys.readouterr().out == f"morph {__version__}\n" * 2
 
 
@@ -70,7 +64,7 @@ def test_quiet(program: str) -> None:
 
 
 def test_quiet_takes_no_value_and_hides_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(["--quiet=1", "-c", ""]) == 2
+    assert status("--quiet=1", "-c", "") == 2
     assert "error: --quiet takes no value" in capsys.readouterr().err
     done = run("-m", "morph", "-q", "-c", "import torch", MORPH_BACKEND="mlu")
     assert (done.returncode, done.stderr.count("morph: backend 'mlu' cannot be used")) == (2, 1)

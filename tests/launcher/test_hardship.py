@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import pathlib
 import shlex
-import subprocess
 import sys
 
 import pytest
 
 from tests.launcher.conftest import Folder, Outcome
-from tests.platforms import Platform
+from tests.platforms import Platform, complete
 
 pytestmark = pytest.mark.platforms("cpu")
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can mount")
@@ -29,9 +28,7 @@ def shell(platform: Platform, script: str, **variables: str) -> tuple[int, str, 
     environment = {key: value for key, value in platform.environment.items() if key != "MORPH_ANNOUNCED"}
     environment |= {"MORPH": shlex.join(platform.command(morph=True)), "PROGRAM": PROGRAM, "CHILD": CHILD}
     environment |= {"PYTHON": sys.executable, **variables}
-    done = subprocess.run(
-        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = complete(["bash", "-c", script], env=environment)
     return done.returncode, done.stdout, done.stderr
 
 

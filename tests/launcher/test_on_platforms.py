@@ -37,20 +37,6 @@ if __name__ == "__main__":
         loader = DataLoader(Answers(), batch_size=2, num_workers=2, multiprocessing_context=method)
         print(next(iter(loader)).tolist())
 """
-RANK = """
-import os
-import torch
-import torch.distributed as dist
-dist.init_process_group("nccl")
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
-x = torch.ones(2, device="cuda")
-dist.all_reduce(x)
-with open(f"rank{dist.get_rank()}.txt", "w") as file:  # what both print may come in one line
-    print(x.tolist(), x.device.type == "cuda", dist.get_backend() == "nccl", file=file)
-dist.destroy_process_group()
-"""
-
-
 MODEL = """
 import torch
 from inner.layers import kind
@@ -86,14 +72,3 @@ def test_eager_compiled_and_in_workers(platform: Platform, tmp_path: pathlib.Pat
     answers = [[0, 1], [1, 1]]
     lines = platform.run(program).stdout.splitlines()
     assert lines == ["[1.0, 1.0] [1.0, 1.0] True", str(answers), str(answers)]
-
-
-@pytest.mark.long
-def test_torchrun(platform: Platform, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "rank.py").write_text(RANK)
-    run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "rank.py"]
-    launcher = tmp_path / "launcher.py"
-    launcher.write_text(f"import subprocess, sys\nsys.exit(subprocess.call([sys.executable, *{run!r}]))\n")
-    platform.run(launcher, cwd=tmp_path, timeout=300)
-    said = [(tmp_path / f"rank{rank}.txt").read_text().strip() for rank in range(2)]
-    assert said == ["[2.0, 2.0] True True"] * 2

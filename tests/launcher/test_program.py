@@ -202,15 +202,6 @@ def test_folder_without_main(folder: Folder) -> None:
     assert folder.assert_same("empty").status == 1
 
 
-def test_missing_script(folder: Folder) -> None:
-    outcome = folder.morph("nowhere.py")
-    assert outcome.status == 2
-    assert (
-        outcome.errors
-        == "python -m morph: can't open file 'nowhere.py': [Errno 2] No such file or directory\n"
-    )
-
-
 def test_interrupt_ends_with_the_signal(folder: Folder) -> None:
     folder.write("program.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "morph", "--backend", "cpu", "program.py"]

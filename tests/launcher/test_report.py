@@ -155,7 +155,7 @@ def test_a_page(platform: Platform, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("options", [["--report", "report.txt"], ["--report", "r.html", "--rehearse", "npu"]])
 def test_what_cannot_be_reported_is_refused(platform: Platform, options: list[str]) -> None:
     command = [sys.executable, "-m", "morph", *options, "program.py"]
-    done = subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+    done = complete(command, env=platform.environment)
     assert done.returncode == 2
     assert "--report cannot go with --rehearse, and needs a file that ends in .html or .json" in done.stderr
 

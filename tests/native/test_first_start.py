@@ -16,7 +16,7 @@ import pytest
 
 from morph.kernels.triton.registration import OLDEST
 from tests.native.test_building import folders
-from tests.platforms import REPOSITORY, Platform
+from tests.platforms import REPOSITORY, Platform, complete
 
 pytestmark = [pytest.mark.long, pytest.mark.platforms("cpu")]
 PROGRAMS = REPOSITORY / "tests" / "programs"
@@ -58,7 +58,7 @@ assert x.sum() == 32
 
 def morph(*words: object, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "morph", *map(str, words)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    return complete(command, env=environment, timeout=600)
 
 
 def test_nothing_is_compiled_after_the_first_start(platform: Platform, tmp_path: pathlib.Path) -> None:
@@ -108,14 +108,14 @@ def test_a_first_start_that_is_killed_again_and_again(platform: Platform, tmp_pa
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert compilers(tmp_path) == []
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    done = complete(command, env=environment, timeout=600)
     assert done.stdout == "started\n", done.stderr
 
 
 def compilers(folder: pathlib.Path) -> list[str]:
     """Return the command lines of compilers that work below a folder, a moment after their parent's end."""
     for _ in range(100):
-        found = subprocess.run(["pgrep", "-af", f"cc1plus.*{folder}"], capture_output=True, text=True).stdout
+        found = complete(["pgrep", "-af", f"cc1plus.*{folder}"]).stdout
         if not found:
             break
         time.sleep(0.1)

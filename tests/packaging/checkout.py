@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import subprocess
 
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 AUTHOR = ["-c", "user.name=a stranger", "-c", "user.email=stranger@example.org", "-c", "commit.gpgsign=false"]
 
@@ -15,7 +14,7 @@ AUTHOR = ["-c", "user.name=a stranger", "-c", "user.email=stranger@example.org",
 def git(*words: object, cwd: pathlib.Path = REPOSITORY) -> str:
     """Runs git and returns what it prints."""
     command = ["git", *AUTHOR, *map(str, words)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    done = complete(command, cwd=cwd)
     assert done.returncode == 0, describe(done)
     return done.stdout
 

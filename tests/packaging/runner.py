@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 OWN = re.compile(r"OWNER/morph/(\.github/actions/\w+)@\w+")
 
@@ -25,6 +25,7 @@ class Runner:
         workspace: Where the steps are run.
         folder: Takes the runner's own files.
         variables: All environment variables of the steps.
+        known: What `${{ name }}` stands for in every action.
         used: The actions of others that the job named, with their inputs; they are not run.
         done: The commands that were run, each with its exit status and output.
     """
@@ -32,6 +33,7 @@ class Runner:
     workspace: pathlib.Path
     folder: pathlib.Path
     variables: Mapping[str, str]
+    known: Mapping[str, str] = dataclasses.field(default_factory=dict)
     used: list[tuple[str, dict[str, str]]] = dataclasses.field(default_factory=list)
     done: list[subprocess.CompletedProcess[str]] = dataclasses.field(default_factory=list)
 
@@ -46,34 +48,40 @@ class Runner:
         return all(self._step(step, values) for step in steps)
 
     def _step(self, step: dict[str, Any], values: dict[str, str]) -> bool:
+        if "if" in step and not _holds(step["if"], values):
+            return True
         given = {name: _text(str(value), values) for name, value in step.get("with", {}).items()}
         if "run" in step:
             return self._execute(step, values)
         if own := OWN.fullmatch(step["uses"]):
-            return self._action(REPOSITORY / own[1], given)
+            return self.action(REPOSITORY / own[1], given)
         self.used.append((step["uses"], given))
         return True
 
-    def _action(self, place: pathlib.Path, given: Mapping[str, str]) -> bool:
+    def action(self, place: pathlib.Path, given: Mapping[str, str]) -> bool:
+        """Runs the action in a folder, with these inputs, and returns whether all of its steps passed."""
         action = yaml.safe_load((place / "action.yml").read_text(encoding="utf-8"))
         inputs = {**{name: each["default"] for name, each in action["inputs"].items()}, **given}
         values = {f"inputs.{name}": value for name, value in inputs.items()}
-        return self.run(action["runs"]["steps"], {**values, "github.action_path": str(place)})
+        return self.run(action["runs"]["steps"], {**self.known, **values, "github.action_path": str(place)})
 
     def _execute(self, step: dict[str, Any], values: dict[str, str]) -> bool:
+        assert step.get("shell", "bash") == "bash"
         assert "${{" not in step["run"]  # a user's input must not become shell code
-        script, output = self.folder / "step.sh", self.folder / "output"
+        script, output, summary = (self.folder / name for name in ("step.sh", "output", "summary"))
         script.write_text(step["run"])
         output.write_text("")
         own = {name: _text(value, values) for name, value in step.get("env", {}).items()}
         self.done.append(
-            subprocess.run(
+            complete(
                 ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+                env={
+                    **self.variables,
+                    "GITHUB_OUTPUT": str(output),
+                    "GITHUB_STEP_SUMMARY": str(summary),
+                    **own,
+                },
                 cwd=self.workspace,
-                env={**self.variables, "GITHUB_OUTPUT": str(output), **own},
-                capture_output=True,
-                text=True,
-                check=False,
             )
         )
         for line in output.read_text().splitlines():
@@ -92,3 +100,9 @@ def variables(python: pathlib.Path, **more: str) -> dict[str, str]:
 
 def _text(text: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: values[found[1]], text)
+
+
+def _holds(condition: str, values: Mapping[str, str]) -> bool:
+    found = re.fullmatch(r"\$\{\{ ([\w.]+) == '(\w+)' \}\}", condition)
+    assert found
+    return values[found[1]] == found[2]

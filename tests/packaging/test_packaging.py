@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import tarfile
 import zipfile
 
 import pytest
 
 from tests.installation import FreshEnvironment, build, copy_sources, create
-from tests.platforms import REPOSITORY, Platform, describe
+from tests.platforms import REPOSITORY, Platform, complete, describe
 
 PROGRAM = "import torch; x = torch.ones(3).cuda(); assert x.is_cuda; print(int(x.sum()), torch.cuda.__name__)"
 SUFFIXES = (".py", ".toml", ".json", ".cpp", ".h", ".md", ".html", ".css", ".js", ".typed")
@@ -41,9 +40,7 @@ def test_an_installed_wheel_runs_a_program(fresh_environment: FreshEnvironment) 
 
 def test_the_console_script_is_the_same_command(fresh_environment: FreshEnvironment) -> None:
     script = fresh_environment.folder / "bin" / "morph"
-    done = subprocess.run(
-        [script, "--backend", "cpu", "-c", PROGRAM], capture_output=True, text=True, check=False
-    )
+    done = complete([script, "--backend", "cpu", "-c", PROGRAM])
     assert done.returncode == 0, describe(done)
     assert done.stdout.split() == ["3", "torch.cuda"]
 

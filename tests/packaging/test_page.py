@@ -5,12 +5,11 @@ from __future__ import annotations
 import email
 import pathlib
 import re
-import subprocess
 import sys
 import zipfile
 
 import morph
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 URL = "https://github.com/OWNER/morph"
 
@@ -27,7 +26,7 @@ def test_the_version_is_that_of_the_package(built_wheel: pathlib.Path) -> None:
 
 def test_the_index_accepts_the_wheel(built_wheel: pathlib.Path) -> None:
     command = [sys.executable, "-m", "twine", "check", "--strict", str(built_wheel)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = complete(command)
     assert done.returncode == 0, describe(done)
 
 

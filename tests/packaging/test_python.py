@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 
 import pytest
 
 import morph
 from morph.base import toml
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 # the older Python is played by this one: what is read before the check must be grammar of that Python
 OLD = """
@@ -37,13 +36,7 @@ SAID = "morph needs Python 3.10 or newer, and this is Python 3.9"
     ids=["run", "import"],
 )
 def test_one_line_says_which_python_is_needed(start: str, line: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", OLD.format(start=start)],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = complete([sys.executable, "-c", OLD.format(start=start)], cwd=REPOSITORY)
     assert done.stderr.splitlines()[-1] == line
     assert done.stdout == "['morph']\n"  # nothing else was read, which an old Python might not understand
     assert done.returncode == (2 if start == RUN else 1)

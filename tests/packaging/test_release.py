@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tests.packaging.checkout import clone, git
-from tests.platforms import REPOSITORY, describe
+from tests.platforms import REPOSITORY, complete, describe
 
 NOTES = re.findall(r"^- .*", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -26,7 +26,7 @@ def repository(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def command(repository: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
     words = (sys.executable, ".ci/release.py", *words)
-    return subprocess.run(words, cwd=repository, capture_output=True, text=True, check=False)
+    return complete(words, cwd=repository)
 
 
 def test_a_release_has_a_version_a_section_a_note_and_a_tag(repository: pathlib.Path) -> None:

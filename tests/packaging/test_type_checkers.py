@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
 
 from tests.installation import FreshEnvironment
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 from tests.type_check import PACKAGE, lay_out, write_stubs
 
 README = REPOSITORY / "aliases" / "README.md"
@@ -54,7 +53,7 @@ def check(program: str, python: pathlib.Path, folder: pathlib.Path, *more: pathl
     variables = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
     variables["PYTHONPATH"] = ":".join(map(str, more))
     script = ["bash", "-ec", commands + mypy]
-    done = subprocess.run(script, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    done = complete(script, env=variables, cwd=folder)
     assert not done.stderr
     return done.stdout.splitlines()
 

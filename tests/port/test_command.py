@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from morph.running.launcher.command import main
+from tests import commands
 
 BEFORE = "import torch\n\nx = torch.ones(2).cuda()  # here\n"
 DEVICE = 'device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")'
@@ -26,10 +26,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
 
 
 def status(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["port", *words])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+    return commands.status("port", *words)
 
 
 def test_a_diff_is_printed_that_patch_takes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,9 +106,3 @@ def test_a_file_that_cannot_be_written_stays(
     assert capsys.readouterr().err == "morph: cannot write package/model.py: Read-only file system\n"
     assert sorted(file.name for file in (folder / "package").iterdir()) == ["model.py", "plain.py"]
     assert (folder / "package" / "model.py").read_text() == BEFORE
-
-
-def test_usage(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in ([], ["absent.py"], ["--diff", "--write", "package"]):
-        assert status(*words) == 2
-    assert "morph: there is no file or folder 'absent.py' to scan" in capsys.readouterr().err

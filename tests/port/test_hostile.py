@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from morph.running.launcher.command import main
+from tests.commands import status
 
 BEFORE = "import torch\n\nx = torch.ones(2).cuda()\n"
 NAMES = ["e\x1b]0;title\x07\x1b[31m.py", os.fsdecode(b"\xff.py"), 'q"\\.py', "plain.py", "tab\t.py"]
@@ -27,10 +27,8 @@ def test_a_bad_file_is_one_line(folder: pathlib.Path, capsys: pytest.CaptureFixt
     (folder / "tall.py").write_text("y = " + "-" * 1_000 + "1  # cuda")
     (folder / "null.py").write_bytes(b"cuda = 1\0")
     (folder / "z.py").write_text(BEFORE)
-    with pytest.raises(SystemExit) as ended:
-        main(["port", "--write", "."])
+    assert status("port", "--write", ".") == 1
     output = capsys.readouterr()
-    assert ended.value.code == 1
     assert output.out == "z.py\n"
     lines = output.err.splitlines()
     assert [line.partition(":")[0] for line in lines[:-1]] == [
@@ -45,14 +43,12 @@ def test_names_are_printed_as_one_plain_line(
     name: str, folder: pathlib.Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (folder / name).write_text(f"{BEFORE}torch.cuda.gds.GdsFile\n")
-    with pytest.raises(SystemExit):
-        main(["port", "."])
+    status("port", ".")
     output = capfdbinary.readouterr()
     assert not {b"\x1b", b"\x07", b"\xff", b"\t"} & {bytes([byte]) for byte in output.out + output.err}
     assert len(output.err.splitlines()) == 2
     subprocess.run(["git", "apply", "-p1"], input=output.out, check=True)
     assert ".to(device)" in (folder / name).read_text()
     (folder / name).write_text(BEFORE)
-    with pytest.raises(SystemExit):
-        main(["port", "--write", "."])
+    status("port", "--write", ".")
     assert len(capfdbinary.readouterr().out.splitlines()) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from morph.backends import torch_release
 from morph.base import toml
-from tests.platforms import REPOSITORY
+from tests.platforms import REPOSITORY, complete
 
 SAID = "torch 2.6.0+cpu is too old: morph needs torch 2.7 or newer"
 
@@ -37,7 +37,7 @@ def old_torch(tmp_path: pathlib.Path) -> dict[str, str]:
 
 def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return complete(command, env=environment)
 
 
 def test_the_launcher(old_torch: dict[str, str]) -> None:

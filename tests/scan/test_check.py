@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from morph.backends.tables import table
-from morph.running.launcher.command import main
+from tests import commands
 from tests.commands import terminal
 
 SERVED = "import torch\ntorch.cuda.synchronize()\nx = torch.ones(2).cuda()\n"
@@ -26,28 +26,16 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
 
 
 def status(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["check", *words])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+    return commands.status("check", *words)
 
 
-def test_exit_status(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_status(folder: pathlib.Path) -> None:
     assert status("served.py") == 0
     assert status("look.py") == status("broken.py") == status(".") == 1
     assert status("--backend", "rocm", "served.py") == 0
     (folder / "gds.py").write_text("import torch\ntorch.cuda.gds\n")
     assert status("--backend", "npu", "gds.py") == 1
     assert status("--backend", "rocm", "gds.py") == 0
-    capsys.readouterr()
-    for words in (("absent.py",), ("-p", "no_such_package"), ("--backend", "abacus", "served.py")):
-        assert status(*words) == 2
-    assert status("--no-such-option", "served.py") == 2
-    assert status("--sarif", "no/such/folder.sarif", "served.py") == 2
-    errors = capsys.readouterr().err
-    assert "morph: there is no file or folder 'absent.py' to scan\n" in errors
-    assert "morph: cannot write no/such/folder.sarif: No such file or directory\n" in errors
-    assert "morph: there is no package 'no_such_package' to scan\n" in errors
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:

@@ -8,7 +8,6 @@ import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +17,8 @@ from morph.base import toml
 from morph.source.scan.report import DIFFERENT, MISSING
 from morph.source.scan.rules import rules
 from tests.commands import screens
-from tests.platforms import REPOSITORY, describe
+from tests.packaging.runner import Runner
+from tests.platforms import REPOSITORY, complete, describe
 
 NEEDED = {"importlib_metadata", "lazy_importer", "platformdirs", "rich", "zipp"}
 ALONE = f"""
@@ -51,7 +51,7 @@ fi
 def run(*words: object, cwd: pathlib.Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [str(word) for word in words]
     environment = {**ENVIRONMENT, **variables}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return complete(command, env=environment, cwd=cwd)
 
 
 def test_the_hook_is_a_command_that_does_without_torch(tmp_path: pathlib.Path) -> None:
@@ -81,77 +81,34 @@ def project() -> dict[str, Any]:
     return found
 
 
-class Job:
-    """Runs the action's steps as GitHub's runner does, except that it only records other actions."""
+def checked(folder: pathlib.Path, *files: str, **inputs: str) -> Runner:
+    """Runs the action in a workspace with these files, in each of which there is one name to look at."""
+    for name in files:
+        (folder / "workspace" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "workspace" / name).write_text(SOURCE)
+    (folder / "python").write_text(PYTHON)
+    (folder / "python").chmod(0o755)
+    variables = {**ENVIRONMENT, "RUNNER_TEMP": str(folder), "LOG": str(folder / "log")}
+    known = {"steps.python.outputs.python-path": str(folder / "python")}
+    runner = Runner(folder / "workspace", folder, variables, known)
+    runner.action(ACTION, inputs)
+    return runner
 
-    def __init__(self, folder: pathlib.Path, **inputs: str) -> None:
-        self.action = self.read()
-        defaults = {name: each["default"] for name, each in self.action["inputs"].items()}
-        self.values = {f"inputs.{name}": value for name, value in {**defaults, **inputs}.items()}
-        self.values["github.action_path"] = str(ACTION)
-        self.values["steps.python.outputs.python-path"] = str(folder / "python")
-        self.workspace, self.folder = folder / "workspace", folder
-        self.used: list[tuple[str, Mapping[str, str]]] = []
-        self.workspace.mkdir(exist_ok=True)
-        (folder / "python").write_text(PYTHON)
-        (folder / "python").chmod(0o755)
 
-    @staticmethod
-    def read() -> dict[str, Any]:
-        """Returns the action's description."""
-        found: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
-        return found
-
-    def run(self) -> list[tuple[str, int]]:
-        """Runs the steps with commands, up to one that fails, and returns them with their exit status."""
-        done: list[tuple[str, int]] = []
-        for step in self.action["runs"]["steps"]:
-            if "if" in step and not self._holds(step["if"]):
-                continue
-            if "uses" in step:
-                self.used.append((step["uses"], {k: self._text(str(v)) for k, v in step["with"].items()}))
-                continue
-            done.append((step["id"], self._execute(step)))
-            if done[-1][1]:
-                break
-        return done
-
-    def _holds(self, condition: str) -> bool:
-        found = re.fullmatch(r"\$\{\{ ([\w.]+) == '(\w+)' \}\}", condition)
-        assert found
-        return self.values[found[1]] == found[2]
-
-    def _text(self, text: str) -> str:
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: self.values[found[1]], text)
-
-    def _execute(self, step: Mapping[str, Any]) -> int:
-        assert step["shell"] == "bash"
-        assert "${{" not in step["run"]  # a user's input must not become shell code
-        (self.folder / "step.sh").write_text(step["run"])
-        files = {name: str(self.folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        variables = {name: self._text(value) for name, value in step.get("env", {}).items()}
-        own = {"RUNNER_TEMP": str(self.folder), "LOG": str(self.folder / "log"), **files, **variables}
-        bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", self.folder / "step.sh"]
-        done = run(*bash, cwd=self.workspace, **own)
-        self.shown = done.stdout
-        output = self.folder / "github_output"
-        for line in output.read_text().splitlines() if output.exists() else ():
-            name, _, value = line.partition("=")
-            self.values[f"steps.{step['id']}.outputs.{name}"] = value
-        return done.returncode
+def statuses(runner: Runner) -> list[int]:
+    """Returns the exit status of each step that was run: the installation, the check, and the end."""
+    return [done.returncode for done in runner.done]
 
 
 def test_the_action_checks_uploads_and_fails(tmp_path: pathlib.Path) -> None:
-    job = Job(tmp_path)
-    (job.workspace / "train.py").write_text(SOURCE)
-    assert job.run() == [("install", 0), ("check", 0), ("fail", 1)]
+    job = checked(tmp_path, "train.py")
+    assert statuses(job) == [0, 0, 1]
     (setup, _), (upload, words) = job.used
     assert setup.startswith("actions/setup-python@v")
     assert upload.startswith("github/codeql-action/upload-sarif@v")
     log = json.loads((job.workspace / words["sarif_file"]).read_text())
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["missing-name"]
-    summary = (tmp_path / "github_step_summary").read_text()
-    assert "torch.cuda.gds.GdsFile (missing-name): 1 place in 1 file" in summary
+    assert "torch.cuda.gds.GdsFile (missing-name): 1 place in 1 file" in (tmp_path / "summary").read_text()
     installed = (tmp_path / "log").read_text().splitlines()
     assert installed[0] == f"-m venv {tmp_path}/morph"
     assert {re.split(r"[~=<>]", name)[0] for name in installed[1].split()[4:]} <= {
@@ -162,29 +119,25 @@ def test_the_action_checks_uploads_and_fails(tmp_path: pathlib.Path) -> None:
 
 def test_the_inputs_of_the_action(tmp_path: pathlib.Path) -> None:
     places = {"paths": "a folder\nother", "backends": "npu\n", "exclude": "c*.py", "sarif": "found it.sarif"}
-    job = Job(tmp_path, upload="false", ignore="torch.cuda.gds.*\nunparsed", **places)
-    for name in ("a folder/a.py", "other/b.py", "other/c.py", "not/d.py"):
-        (job.workspace / name).parent.mkdir(exist_ok=True)
-        (job.workspace / name).write_text(SOURCE)
-    assert job.run() == [("install", 0), ("check", 0), ("fail", 0)]
-    assert "1 use" not in (tmp_path / "github_step_summary").read_text()
-    assert "2 ignored" in (tmp_path / "github_step_summary").read_text()
+    files = ("a folder/a.py", "other/b.py", "other/c.py", "not/d.py")
+    job = checked(tmp_path, *files, upload="false", ignore="torch.cuda.gds.*\nunparsed", **places)
+    assert statuses(job) == [0, 0, 0]
+    assert "1 use" not in (tmp_path / "summary").read_text()
+    assert "2 ignored" in (tmp_path / "summary").read_text()
     assert [used for used, _ in job.used if "upload" in used] == []
     assert (job.workspace / "found it.sarif").exists()
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
 def test_a_mistake_ends_the_action(tmp_path: pathlib.Path, fail: str) -> None:
-    job = Job(tmp_path, paths="$(touch hacked); absent", fail=fail)
-    assert job.run() == [("install", 0), ("check", 2)]
+    job = checked(tmp_path, "train.py", paths="$(touch hacked); absent", fail=fail)
+    assert statuses(job) == [0, 2]
     assert not (job.workspace / "hacked").exists()
 
 
 def test_what_there_is_to_look_at_need_not_fail(tmp_path: pathlib.Path) -> None:
-    job = Job(tmp_path, fail="false")
-    (job.workspace / "train.py").write_text(SOURCE)
-    assert job.run() == [("install", 0), ("check", 0)]
-    assert job.values["steps.check.outputs.status"] == "1"
+    assert statuses(checked(tmp_path, "train.py", fail="false")) == [0, 0]
+    assert "status=1" in (tmp_path / "output").read_text()
 
 
 def test_the_readme_names_every_rule() -> None:
@@ -204,6 +157,6 @@ def test_the_workflow_of_the_readme_takes_inputs_of_the_action() -> None:
     shown = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     workflow, hooks = map(yaml.safe_load, shown)
     _, step = workflow["jobs"]["check"]["steps"]
-    assert set(step["with"]) <= set(Job.read()["inputs"])
+    assert set(step["with"]) <= set(yaml.safe_load((ACTION / "action.yml").read_text())["inputs"])
     [hook] = hooks["repos"][0]["hooks"]
     assert hook["id"] == yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())[0]["id"]

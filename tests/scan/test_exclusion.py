@@ -8,8 +8,8 @@ import pathlib
 import pytest
 
 from morph.activation import configuration
-from morph.running.launcher.command import main
 from morph.source.scan.exclusion import Pattern
+from tests.commands import status
 
 SOURCE = "import torch\ntorch.cuda.gds.GdsFile\n"
 FILES = (
@@ -39,11 +39,9 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     return tmp_path / "project"
 
 
-def ended(*words: str) -> object:
+def ended(*words: str) -> int:
     configuration._effective.cache_clear()
-    with pytest.raises(SystemExit) as caught:
-        main(["check", *words])
-    return caught.value.code
+    return status("check", *words)
 
 
 def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
@@ -133,8 +131,7 @@ def test_a_file_says_the_same(folder: pathlib.Path, capsys: pytest.CaptureFixtur
     assert read(capsys, ".", "--exclude", "a.py") == {"src/b.py", "tools/build/g.py"}
     assert read(capsys, "src") == {"src/b.py"}
     assert report(capsys, ".", "--backend", "cpu")["backends"] == ["cpu"]
-    with pytest.raises(SystemExit):
-        main(["config"])
+    status("config")
     assert "check.exclude" in capsys.readouterr().out
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from morph.base.display import printable
-from morph.running.launcher.command import main
 from morph.source.scan import files
 from morph.source.scan.scanning import scan
-from tests.commands import terminal
+from tests.commands import status, terminal
 
 GOOD = "import torch\ntorch.cuda.init()\n"
 ESCAPES = "e\x1b]0;title\x07\x1b[31m.py"
@@ -99,14 +98,13 @@ def test_names_are_printed_as_one_plain_line(
     for each, text in ((name, f"{GOOD}import cupy\n"), (f"x{name}", "x = (\n")):
         (folder / each).parent.mkdir(exist_ok=True)
         (folder / each).write_text(text)
-    with pytest.raises(SystemExit):
-        main(["check", "."])
+    status("check", ".")
     output = capsys.readouterr().out
     assert printable(output, keep="\n") == output
     assert f"\n    {printable(name)}:3\n" in output
     assert f"\nx{printable(name)}:1: '(' was never closed\n" in output
-    shown, progress, status = terminal.run("check", ".", cwd=folder)
-    assert status == 1
+    shown, progress, ended = terminal.run("check", ".", cwd=folder)
+    assert ended == 1
     assert printable(name) in shown.replace("\n", "")
     assert "\x07" not in shown + progress
 
@@ -114,8 +112,7 @@ def test_names_are_printed_as_one_plain_line(
 def test_names_in_sarif_are_addresses(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / os.fsdecode(b"a \xff%.py")).write_text("x = (\n")
     os.symlink("loop.py", "loop.py")
-    with pytest.raises(SystemExit):
-        main(["check", "--sarif", "-", "."])
+    status("check", "--sarif", "-", ".")
     results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results]
     assert places == ["a%20%FF%25.py", "loop.py"]

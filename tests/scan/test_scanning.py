@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import json
 import pathlib
-import subprocess
 import textwrap
 import time
 
@@ -20,7 +19,7 @@ from morph.source.scan.report import Report
 from morph.source.scan.rules import rules
 from morph.source.scan.scanning import EVERYTHING, mentions_any, scan, uses_of, uses_of_file
 from morph.source.scan.uses import Use
-from tests.platforms import Platform, describe
+from tests.platforms import Platform, complete, describe
 from tests.scan import samples
 
 TORCH = pathlib.Path(next(iter(importlib.util.find_spec("torch").submodule_search_locations)))  # type: ignore
@@ -115,7 +114,7 @@ def test_every_name_that_a_run_asks_for_is_found_where_it_asks(
 ) -> None:
     program, recorded = samples.FOLDER / "rehearsed.py", tmp_path / "recorded.json"
     command = [*platform.command(morph=True), "--json", str(recorded), str(program)]
-    done = subprocess.run(command, env=platform.environment, capture_output=True, text=True, check=False)
+    done = complete(command, env=platform.environment)
     assert done.returncode == 0, describe(done)
     asked = [
         (each["line"], each["name"])

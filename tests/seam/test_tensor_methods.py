@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -108,18 +108,33 @@ def check(result: torch.Tensor, device_type: str) -> None:
     assert result.cpu().tolist() == [2, 2]
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compiles_as_one_graph(backend: str, device_type: str) -> None:
+class Module(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return program(x)
+
+
+def loaded_trace(x: torch.Tensor) -> torch.Tensor:
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.trace(lambda x: x.cuda() + x.to("cuda"), x), file)
+    file.seek(0)
+    return torch.jit.load(file)(x)
+
+
+TRACED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "eager": lambda x: torch.compile(program, backend="eager", fullgraph=True)(x),
+    "aot_eager": lambda x: torch.compile(program, backend="aot_eager", fullgraph=True)(x),
+    "export": lambda x: torch.export.export(Module(), (x,)).module()(x),
+    "symbolic_trace": lambda x: torch.fx.symbolic_trace(lambda x: x.to("cuda") + x.cuda(0))(x),
+    "script": lambda x: torch.jit.script(program)(x),
+    "a trace from a file": loaded_trace,
+}
+
+
+@pytest.mark.parametrize("how", TRACED)
+def test_traced_code(how: str, device_type: str) -> None:
     torch._dynamo.reset()
-    check(torch.compile(program, backend=backend, fullgraph=True)(torch.ones(2)), device_type)
-
-
-def test_exports(device_type: str) -> None:
-    class Module(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return program(x)
-
-    check(torch.export.export(Module(), (torch.ones(2),)).module()(torch.ones(2)), device_type)
+    with old_ways():
+        check(TRACED[how](torch.ones(2)), device_type)
 
 
 @pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
@@ -127,10 +142,6 @@ def test_make_fx(mode: str, device_type: str) -> None:
     graph = make_fx(program, tracing_mode=mode)(torch.ones(2))
     assert "cuda" not in graph.code
     check(graph(torch.ones(2)), device_type)
-
-
-def test_symbolic_trace(device_type: str) -> None:
-    check(torch.fx.symbolic_trace(lambda x: x.to("cuda") + x.cuda(0))(torch.ones(2)), device_type)
 
 
 def test_fake_tensors(device_type: str) -> None:
@@ -149,18 +160,3 @@ def test_fake_tensors(device_type: str) -> None:
             assert (fake + torch.ones(2, device="cuda")).device.type == device_type
     real = torch.ones(2, device="cuda")
     assert FakeTensorMode().from_tensor(real).is_cuda
-
-
-def test_torchscript(device_type: str) -> None:
-    with old_ways():
-        scripted = torch.jit.script(program)
-    check(scripted(torch.ones(2)), device_type)
-
-
-def test_a_trace_comes_back_from_a_file(device_type: str) -> None:
-    file = io.BytesIO()
-    with old_ways():
-        torch.jit.save(torch.jit.trace(lambda x: x.cuda() + x.to("cuda"), torch.ones(2)), file)
-        file.seek(0)
-        loaded = torch.jit.load(file)
-    check(loaded(torch.ones(2)), device_type)

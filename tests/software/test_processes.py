@@ -1,65 +1,13 @@
-"""Several processes: collectives, tensors passed between processes, and the limits of a fork."""
+"""Several processes: tensors passed between processes, and the limits of a fork."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import pathlib
 
 import pytest
 
-from morph.backends.tables import table
 from tests import origin
 from tests.platforms import Platform, describe
-
-COLLECTIVES = """
-import json, sys
-import torch
-import torch.distributed as dist
-import torch.multiprocessing as multiprocessing
-from torch.distributed.fsdp import fully_shard
-
-device, vendor = torch.accelerator.current_accelerator().type, torch.get_device_module()
-
-def worker(rank, store, queue):
-    vendor.set_device(rank)
-    dist.init_process_group(sys.argv[1], init_method=store, rank=rank, world_size=2)
-    seen = {}
-    tensor = torch.full((2,), rank + 1.0, device=device)
-    dist.all_reduce(tensor)
-    seen["reduced"] = tensor.tolist()
-    parts = [torch.empty(1, device=device) for _ in range(2)]
-    dist.all_gather(parts, torch.full((1,), float(rank), device=device))
-    seen["gathered"] = [part.item() for part in parts]
-    dist.broadcast(tensor.fill_(rank), src=1)
-    seen["broadcast"] = tensor.tolist()
-    objects = [None, None]
-    dist.all_gather_object(objects, {"rank": rank})
-    seen["objects"] = objects
-    work = dist.isend(tensor, 1) if rank == 0 else dist.irecv(tensor, 0)
-    work.wait()
-    torch.manual_seed(0)
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1).to(device), device_ids=[rank])
-    model(torch.full((1, 2), float(rank), device=device)).sum().backward()
-    seen["gradient"] = model.module.weight.grad.flatten().tolist()
-    sharded = fully_shard(torch.nn.Linear(4, 4).to(device))
-    sharded(torch.ones(1, 4, device=device)).sum().backward()
-    seen["sharded"] = sharded.weight.grad.full_tensor().sum().item()
-    seen["backend"] = dist.get_backend()
-    dist.barrier()
-    dist.destroy_process_group()
-    queue.put(seen)
-
-if __name__ == "__main__":
-    context = multiprocessing.get_context("fork")
-    queue, store = context.SimpleQueue(), "file://" + sys.argv[2]
-    processes = [context.Process(target=worker, args=(rank, store, queue)) for rank in range(2)]
-    for process in processes:
-        process.start()
-    print(json.dumps([queue.get() for _ in processes]))
-    for process in processes:
-        process.join()
-"""
 
 SHARING = """
 import torch
@@ -106,37 +54,6 @@ process.join()
 """
 
 
-# the simulated npu, the real package, and the simulated device on Intel's dispatch key
-MACHINES = "simulated-npu", "npu"
-BACKENDS = "hccl", "cpu:gloo,npu:hccl"
-XCCL = ("simulated-xpu", "xccl")
-VISIBLE = ("0", 1), ("1", 1), ("0,1", 2), ("0,5", 1)
-HIDING = [
-    *(("simulated-npu", *case) for case in VISIBLE[1:]),
-    *(("npu", "1", 1), ("simulated-xpu", "1", 1)),
-    *(pytest.param("npu", *case, marks=pytest.mark.long) for case in (VISIBLE[0], *VISIBLE[2:])),
-    pytest.param("simulated-npu", *VISIBLE[0], marks=pytest.mark.long),
-]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("machine", "backend"),
-    [*itertools.product(MACHINES, BACKENDS), XCCL],
-    indirect=["machine"],
-)
-def test_collectives_on_two_processes(machine: Platform, backend: str, tmp_path: pathlib.Path) -> None:
-    done = machine.run(COLLECTIVES, backend, f"{tmp_path}/store", morph=False, timeout=300)
-    for seen in json.loads(done.stdout.splitlines()[-1]):
-        assert seen["reduced"] == [3, 3], describe(done)
-        assert seen["gathered"] == [0, 1]
-        assert seen["broadcast"] == [1, 1]
-        assert seen["objects"] == [{"rank": 0}, {"rank": 1}]
-        assert seen["gradient"] == [0.5, 0.5]
-        assert seen["sharded"] == 16
-        assert seen["backend"] == backend
-
-
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_tensors_are_handed_over_without_a_copy(machine: Platform, tmp_path: pathlib.Path) -> None:
     script = tmp_path / "sharing.py"
@@ -154,29 +71,9 @@ def test_a_fork_of_a_process_with_a_device_has_none(machine: Platform) -> None:
     assert state == "True False"
 
 
-@pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
-def test_a_backward_pass_runs_in_the_thread_that_asks_for_it(machine: Platform) -> None:
-    program = """
-import threading, torch
-x = torch.ones(2, device="npu", requires_grad=True)
-x.register_hook(lambda gradient: print(threading.current_thread() is threading.main_thread()))
-x.sum().backward()
-"""
-    assert origin.run(machine, program).stdout == "True\n"
-
-
 # on the real package torch's threads can outlive the interpreter, which aborts one process in fifty
 @pytest.mark.parametrize("machine", ["simulated-npu"], indirect=True)
 def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Platform) -> None:
     program = "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()"
     done = origin.run(machine, program)
     assert "terminate" not in done.stderr
-
-
-@pytest.mark.parametrize(("machine", "visible", "count"), HIDING, indirect=["machine"])
-def test_the_vendors_variable_hides_devices(machine: Platform, visible: str, count: int) -> None:
-    own = machine.device_type
-    program = f"import torch; print(torch.{own}.device_count(), torch.ones(1, device='{own}').device)"
-    variable = table.load(own).facts.visible_devices
-    done = machine.run(program, morph=False, environment={variable: visible})
-    assert done.stdout.split() == [str(count), f"{own}:0"]

@@ -16,7 +16,7 @@ from morph.backends.tables import table
 from morph.evidence.rehearsal import Ending, Result, ending, records, result
 from morph.evidence.rehearsal.printing import print_result, print_results
 from tests import platforms
-from tests.platforms import describe
+from tests.platforms import complete, describe
 
 PROGRAM = """
 import torch
@@ -68,9 +68,7 @@ def rehearse(*arguments: object, vendor: str = "npu", cwd: pathlib.Path) -> subp
     environment = platforms.platform("cpu", {}).environment
     command = [sys.executable, "-m", "morph", "--rehearse", vendor, *map(str, arguments)]
     platforms.build_native_parts()
-    return subprocess.run(
-        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
-    )
+    return complete(command, env=environment, cwd=cwd)
 
 
 def test_a_program_is_rehearsed(tmp_path: pathlib.Path) -> None:
@@ -156,7 +154,7 @@ def test_on_every_vendor(tmp_path: pathlib.Path) -> None:
 def test_options_that_make_no_sense(arguments: list[str], said: str, tmp_path: pathlib.Path) -> None:
     command = [sys.executable, "-m", "morph", *arguments]
     environment = platforms.platform("cpu", {}).environment
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = complete(command, env=environment, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
 

@@ -137,18 +137,14 @@ def test_a_graph_runs_again_what_it_captured() -> None:
     with xpu().graph(graph):
         assert xpu().is_current_stream_capturing()
         result = source * 2
-        noise = torch.rand(2, device="xpu")
     graph.instantiate()
     source.fill_(3)
-    draws = [graph.replay() or noise.clone() for _ in range(2)]
+    graph.replay()
     assert result.tolist() == [6, 6]
-    assert not torch.equal(*draws)
     with pytest.raises(RuntimeError, match="already owns a captured graph"):
         graph.capture_begin()
     with pytest.warns(UserWarning, match="The XPU Graph is empty"), xpu().graph(xpu().XPUGraph()):
         pass
-    twice = xpu().make_graphed_callables(lambda tensor: tensor * 2, (torch.ones(2, device="xpu"),))
-    assert twice(torch.full((2,), 4.0, device="xpu")).tolist() == [8, 8]
 
 
 @on_xpu

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 import pathlib
-import subprocess
 import textwrap
 from importlib.metadata import version
 
@@ -15,8 +14,8 @@ import torch
 from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from morph.evidence.surfaces.recording import record
-from morph.running.launcher.command import main
-from tests.platforms import Platform, describe
+from tests.commands import status
+from tests.platforms import Platform, complete, describe
 
 SHIPPED = importlib.resources.files("morph.aliases.surfaces")
 
@@ -28,9 +27,7 @@ def shipped(name: str) -> str:
 @pytest.mark.parametrize("module", ["torch.cuda", "torch.xpu"])
 def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path) -> None:
     name = f"{module.replace('.', '_')}-2.13.0"
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "record", module, "--output", str(tmp_path / "recorded.json")])
-    assert ended.value.code == 0
+    assert status("surface", "record", module, "--output", str(tmp_path / "recorded.json")) == 0
     recorded = (tmp_path / "recorded.json").read_text(encoding="utf-8")
     found = compare(surfaces.load(name), surfaces.parse(recorded, "recorded.json"))
     assert found.removed == ()
@@ -43,9 +40,7 @@ def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path)
 @pytest.mark.platforms("npu")
 def test_the_installed_vendor_is_as_recorded(platform: Platform) -> None:
     command = [*platform.command(morph=False), "-m", "morph", "surface", "record", "torch_npu"]
-    done = subprocess.run(
-        command, env=dict(platform.environment), capture_output=True, text=True, timeout=120, check=False
-    )
+    done = complete(command, env=dict(platform.environment))
     assert done.returncode == 0, describe(done)
     recorded = json.loads(done.stdout)["version"]
     found = compare(surfaces.load("torch_npu-2.13.0"), surfaces.parse(done.stdout, "recorded.json"))
@@ -126,22 +121,3 @@ def test_what_is_recorded_of_a_module(specimen: str) -> None:
         "size": "property",
     }
     assert surfaces.parse(surfaces.dumps(surface), "specimen.json") == surface
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["torch_nowhere"], "no table lists the modules of torch_nowhere; name them with --module"),
-        (["torch_mlu"], "no installed distribution has the package torch_mlu"),
-        (["torch", "--module", "torch.nowhere"], "there is no torch.nowhere to record: "),
-        (["torch", "--module", "torch.ones"], "torch.ones is no module"),
-    ],
-)
-def test_what_cannot_be_recorded_is_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["surface", "record", *words])
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"morph: {said}")

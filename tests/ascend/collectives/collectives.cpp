@@ -193,14 +193,3 @@ EXPORT HcclResult HcclAlltoAll(const void *send, uint64_t send_count, HcclDataTy
   }
   return group.transfer(transfers);
 }
-
-EXPORT HcclResult HcclBarrier(HcclComm comm, aclrtStream) {
-  auto &group = *as_communicator(comm);
-  std::vector<char> own(1), others(group.size);
-  std::vector<Transfer> transfers;
-  for (int peer = 0; peer < group.size; peer++) {
-    transfers.push_back({peer, true, own.data(), 1});
-    transfers.push_back({peer, false, &others[peer], 1});
-  }
-  return group.transfer(transfers);
-}

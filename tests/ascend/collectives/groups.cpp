@@ -44,16 +44,6 @@ EXPORT HcclResult HcclCommDestroy(HcclComm comm) {
   return HCCL_SUCCESS;
 }
 
-EXPORT HcclResult HcclGetRankSize(HcclComm comm, uint32_t *size) {
-  *size = uint32_t(as_communicator(comm)->size);
-  return HCCL_SUCCESS;
-}
-
-EXPORT HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank) {
-  *rank = uint32_t(as_communicator(comm)->rank);
-  return HCCL_SUCCESS;
-}
-
 EXPORT HcclResult HcclGetCommName(HcclComm comm, char *name) {
   std::snprintf(name, COMM_NAME_MAX_LENGTH, "%s", as_communicator(comm)->name.c_str());
   return HCCL_SUCCESS;
@@ -64,7 +54,6 @@ EXPORT HcclResult HcclGetCommAsyncError(HcclComm, HcclResult *error) {
   return HCCL_SUCCESS;
 }
 
-EXPORT const char *HcclGetErrorString(HcclResult) { return aclGetRecentErrMsg(); }
 EXPORT uint32_t HcclGetCommConfigCapability() { return HCCL_COMM_CONFIG_COMM_NAME + 1; }
 EXPORT HcclResult HcclSetConfig(HcclConfig, HcclConfigValue) { return HCCL_SUCCESS; }
 EXPORT HcclResult HcclCommResume(HcclComm) { return HCCL_SUCCESS; }

@@ -19,9 +19,6 @@ struct aclScalar {
 struct aclIntArray {
   std::vector<int64_t> values;
 };
-struct aclFloatArray {
-  std::vector<float> values;
-};
 struct aclBoolArray {
   std::vector<uint8_t> values;
 };
@@ -45,7 +42,6 @@ using IntsArgument = const aclIntArray *;
 using TensorsArgument = const aclTensorList *;
 
 constexpr int kInvalidTensor = 161001;
-constexpr int kNotRepeatable = 161002;
 constexpr int kKernelFailed = 361001;
 
 at::ScalarType scalar_type(int acl_type);

@@ -32,17 +32,6 @@ OPERATOR(aclnnRmsNorm,
            put(rstd, r);
          })
 
-OPERATOR(aclnnAddRmsNorm,
-         (TensorArgument input, TensorArgument residual, TensorArgument scale, double epsilon, TensorArgument out,
-          TensorArgument rstd, TensorArgument sum),
-         {
-           Tensor x = as_float(input) + as_float(residual);
-           Tensor r = inverse_root_mean_square(x, scale->value, epsilon);
-           put(sum, x);
-           put(out, x * r * as_float(scale));
-           put(rstd, r);
-         })
-
 OPERATOR(aclnnRmsNormGrad,
          (TensorArgument gradient, TensorArgument input, TensorArgument rstd, TensorArgument scale,
           TensorArgument input_gradient, TensorArgument scale_gradient),

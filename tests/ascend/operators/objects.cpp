@@ -101,10 +101,6 @@ EXPORT aclIntArray *aclCreateIntArray(const int64_t *values, uint64_t count) {
   return new aclIntArray{{values, values + count}};
 }
 
-EXPORT aclFloatArray *aclCreateFloatArray(const float *values, uint64_t count) {
-  return new aclFloatArray{{values, values + count}};
-}
-
 EXPORT aclBoolArray *aclCreateBoolArray(const bool *values, uint64_t count) {
   return new aclBoolArray{{values, values + count}};
 }
@@ -120,9 +116,7 @@ EXPORT aclScalarList *aclCreateScalarList(const aclScalar *const *values, uint64
 EXPORT int aclDestroyTensor(const aclTensor *tensor) { return destroy(tensor); }
 EXPORT int aclDestroyScalar(const aclScalar *scalar) { return destroy(scalar); }
 EXPORT int aclDestroyIntArray(const aclIntArray *array) { return destroy(array); }
-EXPORT int aclDestroyFloatArray(const aclFloatArray *array) { return destroy(array); }
 EXPORT int aclDestroyBoolArray(const aclBoolArray *array) { return destroy(array); }
 EXPORT int aclDestroyTensorList(const aclTensorList *list) { return destroy_with_elements(list); }
 EXPORT int aclDestroyScalarList(const aclScalarList *list) { return destroy_with_elements(list); }
 EXPORT int aclDestroyAclOpExecutor(aclOpExecutor *executor) { return destroy(executor); }
-EXPORT int aclSetTensorAddr(aclOpExecutor *, size_t, aclTensor *, void *) { return kNotRepeatable; }

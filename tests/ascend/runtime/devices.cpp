@@ -84,8 +84,6 @@ EXPORT aclError aclrtResetDevice(int32_t device) {
   return ACL_SUCCESS;
 }
 
-EXPORT aclError aclrtResetDeviceForce(int32_t device) { return aclrtResetDevice(device); }
-
 EXPORT aclError aclrtGetCurrentContext(aclrtContext *context) {
   if (current_device() < 0) return ACL_ERROR_RT_CONTEXT_NULL;
   *context = &contexts[current_device()];

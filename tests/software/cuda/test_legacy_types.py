@@ -36,21 +36,6 @@ def test_sparse_types():
     assert isinstance(x, torch.cuda.sparse.FloatTensor)
 
 
-@pytest.mark.parametrize(
-    ("kind", "dtype"), [(torch.cuda.DoubleTensor, torch.float64), ("torch.cuda.HalfTensor", torch.float16)]
-)
-@ignoring_deprecation
-def test_the_default_type(kind, dtype):
-    torch.set_default_tensor_type(kind)
-    try:
-        for made in (torch.zeros(2), torch.tensor([1.0]), torch.randn(2), torch.Tensor(2)):
-            assert (made.device.type, made.dtype) == ("cuda", dtype)
-        assert torch.arange(3).is_cuda
-    finally:
-        torch.set_default_tensor_type(torch.FloatTensor)
-    assert (torch.zeros(2).device.type, torch.zeros(2).dtype) == ("cpu", torch.float32)
-
-
 @ignoring_deprecation
 def test_other_types_are_refused():
     with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):

@@ -52,19 +52,6 @@ def test_two_devices_do_not_meet(name, other):
         OPERATORS[name](torch.ones(2, 2, device=HERE), torch.ones(2, 2, device=other))
 
 
-def test_indices_are_on_the_host_or_beside_the_tensor():
-    there, index = torch.arange(4.0, device=HERE), torch.tensor([1, 3])
-    assert there[index].tolist() == there[index.cuda()].tolist() == [1, 3]
-    with pytest.raises(
-        RuntimeError, match=r"indices should be either on cpu or on the same device .* \(cpu\)"
-    ):
-        torch.arange(4)[index.cuda()]
-    with pytest.raises(RuntimeError, match=r"same device as the indexed tensor \(cuda:0\)"):
-        there[index.to("cuda:1")]
-    with pytest.raises(RuntimeError, match=r"same device as the indexed tensor \(cuda:0\)"):
-        there[index.to("cuda:1")] = 1
-
-
 def test_numbers_of_the_host_meet_any_device():
     a, number = torch.ones(2, 2, device=HERE), torch.tensor(2.0)
     for result in (
@@ -83,15 +70,6 @@ def test_numbers_of_the_host_meet_any_device():
     assert a.tolist() == [[2, 2], [2, 2]]
     with pytest.raises(RuntimeError):
         number.add_(a[0, 0])
-
-
-def test_copies_go_anywhere():
-    host = torch.arange(4.0).view(2, 2)
-    first, second = torch.zeros(2, 2, device=HERE), torch.zeros(2, 2, device="cuda:1")
-    first.copy_(host.t())
-    second[0] = first[1]
-    host[1] = second[0]
-    assert (second.tolist(), host.tolist()) == ([[1, 3], [0, 0]], [[0, 1], [1, 3]])
 
 
 def test_generators_belong_to_their_device():

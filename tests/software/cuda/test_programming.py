@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pathlib
-import threading
 
 import pytest
 import torch
@@ -21,19 +20,6 @@ def saved(value, **options):
     torch.save(value, file, **options)
     file.seek(0)
     return file
-
-
-def test_checkpoints_of_more_devices_are_refused():
-    content = saved(torch.ones(2, device="cuda:1")).getvalue().replace(b"cuda:1", b"cuda:7")
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on CUDA device 7 but .* is 2"):
-        torch.load(io.BytesIO(content))
-
-
-def test_views_are_saved_with_what_they_share():
-    x = torch.zeros(4, device="cuda")
-    whole, part = torch.load(saved([x, x[1:]]))
-    part[0] = 7
-    assert whole.tolist() == [0, 7, 0, 0]
 
 
 def test_checkpoints_are_mapped(tmp_path: pathlib.Path):
@@ -73,19 +59,6 @@ def test_scripts_index_by_masks():
         clear(x.cpu(), mask)
 
 
-@pytest.mark.parametrize("traced", [False, True])
-@ignoring_deprecation
-def test_scripts_are_saved_with_their_device(traced):
-    model, file = nn.Linear(2, 2).cuda(), io.BytesIO()
-    torch.jit.save(
-        torch.jit.trace(model, torch.ones(1, 2).cuda()) if traced else torch.jit.script(model), file
-    )
-    for where, device in ((None, "cuda:0"), ("cpu", "cpu"), ("cuda:1", "cuda:1")):
-        file.seek(0)
-        loaded = torch.jit.load(file, map_location=where)
-        assert str(loaded.weight.device) == str(loaded(torch.ones(1, 2, device=device)).device) == device
-
-
 def test_fake_and_meta_tensors():
     with FakeTensorMode() as mode:
         x = torch.empty(2, 2, device="cuda")
@@ -116,27 +89,6 @@ def test_transforms_of_functions():
     assert gradients["weight"].is_cuda
 
 
-def test_devices_and_the_default_one():
-    assert torch.device("cuda").index is None
-    torch.set_default_device("cuda:1")
-    try:
-        made = [torch.zeros(1), torch.tensor([1.0]), nn.Linear(2, 2).weight, torch.arange(3)]
-        assert {str(each.device) for each in made} == {"cuda:1"}
-    finally:
-        torch.set_default_device(None)
-    assert repr(torch.tensor([1.0], device="cuda:1")) == "tensor([1.], device='cuda:1')"
-
-
-def test_custom_operators_for_cuda():
-    @torch.library.custom_op("semantics_test::double", mutates_args=(), device_types="cuda")
-    def double(x: torch.Tensor) -> torch.Tensor:
-        return x * 2
-
-    assert double(torch.ones(2, device="cuda")).tolist() == [2, 2]
-    with pytest.raises(NotImplementedError):
-        double(torch.ones(2))
-
-
 def test_autocast_has_cudas_dtype_and_lists():
     a = torch.randn(4, 4, device="cuda")
     with torch.autocast("cuda"):
@@ -156,16 +108,6 @@ def test_autocast_has_cudas_dtype_and_lists():
         assert (a @ a).dtype is torch.bfloat16
     with torch.autocast("cpu"):
         assert (a @ a).dtype is torch.float32
-
-
-def test_hooks_run_in_the_thread_that_calls_backward() -> None:
-    weight = torch.ones(2, device="cuda", requires_grad=True)
-    threads = []
-    weight.register_hook(lambda grad: threads.append(threading.get_ident()))
-    (weight * 2).sum().backward()
-    assert threads == [threading.get_ident()]
-    assert weight.grad is not None
-    assert weight.grad.tolist() == [2, 2]
 
 
 class Wrapped(torch.Tensor):

@@ -1,11 +1,7 @@
-"""Compares the results of a program with those of the model: values, layouts, devices, aliases, identities.
-
-``python -m morph --backend cpu -m tests.software.random_programs.comparison 5000`` runs the first 5000.
-"""
+"""Compares a program's results with the model's: values, layouts, devices, aliases, identities."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -18,17 +14,11 @@ from tests.software.random_programs.programs import Program
 
 
 def differences(seed: int) -> list[str]:
-    """Runs one program on the model and on torch.
-
-    Args:
-        seed: The seed of the program.
-
-    Returns:
-        The differences, one line each; empty if there are none.
-    """
+    """Runs the program of a seed on the model and on torch; returns the differences, and then its text."""
     program = choices.program(seed)
     with torch.no_grad():
-        return _differences(seed, program, *programs.run(program))
+        found = _differences(seed, program, *programs.run(program))
+    return [*found, programs.describe(program)] if found else []
 
 
 def _differences(seed: int, program: Program, variables: list[Any], refusals: dict[int, str]) -> list[str]:
@@ -94,29 +84,3 @@ def _partition(what: str, expected: Any, actual: Any) -> list[str]:
 
 def _first_places(keys: Sequence[Hashable]) -> list[int]:
     return [keys.index(key) for key in keys]
-
-
-def main(count: int, first: int = 0, most: int = 10) -> None:
-    """Runs many programs and prints how many differ.
-
-    Args:
-        count: The number of programs.
-        first: The seed of the first program.
-        most: The maximum number of differing programs to print.
-    """
-    steps = refused = 0
-    different = []
-    for seed in range(first, first + count):
-        found = differences(seed)
-        program = choices.program(seed)
-        steps += len(program.steps)
-        refused += len(program.refusals)
-        if found:
-            different.append(seed)
-            if len(different) <= most:
-                print(*found[:3], programs.describe(program), sep="\n")
-    print(f"{len(different)} of {count} programs differ ({steps} steps, {refused} of them refused by both)")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

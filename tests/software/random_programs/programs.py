@@ -136,22 +136,14 @@ class Program:
         return self.variables[variable.number]
 
 
-def run(program: Program, steps: int | None = None) -> tuple[list[Any], dict[int, str]]:
-    """Runs a program on torch; gradient recording must be off.
-
-    Args:
-        program: The program.
-        steps: The number of steps to run; None runs all.
-
-    Returns:
-        The variables, and the errors by the number of the step.
-    """
+def run(program: Program) -> tuple[list[Any], dict[int, str]]:
+    """Runs a program on torch, gradient recording off; returns the variables, and the errors by step."""
     variables: list[Any] = []
     refusals: dict[int, str] = {}
-    for number, step in enumerate(program.steps[:steps]):
+    for number, step in enumerate(program.steps):
         arguments = [variables[a.number] if isinstance(a, Variable) else a for a in step.arguments]
         try:
-            result = getattr(execution, step.name)(*arguments)
+            result = execution.OPERATIONS[step.name](*arguments)
         except (RuntimeError, TypeError, IndexError, BufferError) as error:
             refusals[number] = f"{type(error).__name__}: {error}"
             if number not in program.refusals:
