@@ -37,10 +37,42 @@ struct Written {
   Tensor wide, original;
 };
 
+// The narrow type of a call's results: none where a wider argument, or the argument "dtype", decides.
+class Promotion {
+ public:
+  Promotion(const Traits& traits, at::ArrayRef<IValue> arguments) : traits_(traits) {
+    for (bool of_dimensions : {true, false}) {
+      for (const IValue& each : arguments)
+        if (each.isTensor() && each.toTensor().defined() && (each.toTensor().dim() > 0) == of_dimensions) add(each.toTensor());
+      if (seen_) return;  // numbers do not decide beside tensors
+    }
+  }
+  void ask_for(IValue& dtype) {
+    ScalarType wanted = ScalarType(dtype.toInt());
+    if (traits_.widens(wanted)) dtype = int64_t(wider(wanted)), narrow_ = wanted;
+    else narrow_ = ScalarType::Undefined;
+  }
+  ScalarType narrow() const { return narrow_; }
+
+ private:
+  void add(const Tensor& tensor) {
+    ScalarType type = tensor.scalar_type();
+    bool index = at::isIntegralType(type, true) && !traits_.widens(type);
+    if (index) return;
+    narrow_ = traits_.widens(type) && (!seen_ || narrow_ == type) ? type : ScalarType::Undefined;
+    seen_ = true;
+  }
+
+  const Traits& traits_;
+  bool seen_ = false;
+  ScalarType narrow_ = ScalarType::Undefined;
+};
+
 IValue narrowed(const IValue& result, ScalarType narrow, at::ArrayRef<Written> all) {
-  if (!result.isTensor()) return result;
+  if (!result.isTensor() || !result.toTensor().defined()) return result;
   for (const Written& written : all)
     if (written.wide.is_same(result.toTensor())) return written.original;
+  if (narrow == ScalarType::Undefined) return result;
   return result.toTensor().to(narrowed(result.toTensor().scalar_type(), narrow));
 }
 
@@ -65,21 +97,19 @@ void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Sta
   const auto& arguments = op.schema().arguments();
   const Traits& own = traits(op.schema().name().c_str());
   IValue* values = stack->data() + (stack->size() - arguments.size());
-  ScalarType narrow = ScalarType::Undefined;
+  Promotion promotion(own, at::ArrayRef<IValue>(values, arguments.size()));
   std::vector<Written> all;
   for (size_t i = 0; i < arguments.size(); i++) {
-    if (arguments[i].name() == "dtype" && values[i].isInt() && own.widens(ScalarType(values[i].toInt())))
-      values[i] = int64_t(wider(ScalarType(values[i].toInt())));
+    if (arguments[i].name() == "dtype" && values[i].isInt()) promotion.ask_for(values[i]);
     if (!widens(own, values[i])) continue;
     Tensor original = values[i].toTensor();
-    narrow = original.scalar_type();
-    values[i] = original.to(wider(narrow));
+    values[i] = original.to(wider(original.scalar_type()));
     if (arguments[i].alias_info() && arguments[i].alias_info()->isWrite()) all.push_back({values[i].toTensor(), original});
   }
   op.redispatchBoxed(c10::DispatchKeySet(backend_key()), stack);
   for (const Written& written : all) written.original.resize_(written.wide.sizes()).copy_(written.wide);
   for (auto result = stack->end() - long(op.schema().returns().size()); result != stack->end(); result++)
-    *result = narrowed(*result, narrow, all);
+    *result = narrowed(*result, promotion.narrow(), all);
 }
 
 void install_dtypes() {
