@@ -8,21 +8,6 @@ tl = pytest.importorskip("triton.language")
 
 
 @triton.jit
-def masked(x, out, rows, columns, R: tl.constexpr, C: tl.constexpr):
-    i, j = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
-    mask = (i < rows) & (j < columns)
-    tl.store(out + i * C + j, tl.load(x + i * columns + j, mask=mask, other=-5))
-
-
-def test_masks():
-    x, out = torch.randn(5, 11, device="cuda"), torch.empty(8, 16, device="cuda")
-    masked[(1,)](x, out, 5, 11, R=8, C=16)
-    expected = torch.full((8, 16), -5.0, device="cuda")
-    expected[:5, :11] = x
-    assert torch.equal(out, expected)
-
-
-@triton.jit
 def add_tiles(x, out, R: tl.constexpr, C: tl.constexpr):
     i, j = tl.program_id(0) * R, tl.program_id(1) * C
     out.store([i, j], x.load([i, j]) + 1)

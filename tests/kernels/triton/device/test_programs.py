@@ -25,37 +25,6 @@ def test_softmax(columns):
 
 
 @triton.jit
-def layer_norm(x, weight, bias, out, mean, columns, epsilon, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    total = tl.zeros([BLOCK], tl.float32)
-    squares = tl.zeros([BLOCK], tl.float32)
-    for start in range(0, columns, BLOCK):
-        j = start + tl.arange(0, BLOCK)
-        a = tl.load(x + row * columns + j, mask=j < columns, other=0.0).to(tl.float32)
-        total += a
-        squares += a * a
-    center = tl.sum(total, 0) / columns
-    scale = tl.rsqrt(tl.sum(squares, 0) / columns - center * center + epsilon)
-    tl.store(mean + row, center)
-    for start in range(0, columns, BLOCK):
-        j = start + tl.arange(0, BLOCK)
-        mask = j < columns
-        a = tl.load(x + row * columns + j, mask=mask).to(tl.float32)
-        a = (a - center) * scale * tl.load(weight + j, mask=mask) + tl.load(bias + j, mask=mask)
-        tl.store(out + row * columns + j, a, mask=mask)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_layer_norm(dtype):
-    x, weight, bias = (torch.randn(*shape, device="cuda").to(dtype) for shape in ((20, 700), (700,), (700,)))
-    out, mean = torch.empty_like(x), torch.empty(20, device="cuda")
-    layer_norm[(20,)](x, weight, bias, out, mean, 700, 1e-5, BLOCK=256)
-    expected = torch.nn.functional.layer_norm(x.float(), [700], weight.float(), bias.float())
-    torch.testing.assert_close(out.float(), expected.to(dtype).float(), rtol=2e-2, atol=2e-2)
-    torch.testing.assert_close(mean, x.float().mean(1))
-
-
-@triton.jit
 def attention(q, k, v, out, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
     head = tl.program_id(1) * length * D
     i, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
@@ -87,20 +56,3 @@ def test_causal_attention(dtype, close):
         q.double(), k.double(), v.double(), is_causal=True
     )
     torch.testing.assert_close(out.double(), expected, rtol=close, atol=close)
-
-
-@triton.jit
-def dropout(x, out, kept, seed, N: tl.constexpr):
-    i = tl.program_id(0) * N + tl.arange(0, N)
-    keep = tl.rand(seed, i) > kept
-    tl.store(out + i, tl.where(keep, tl.load(x + i) / (1 - kept), 0.0))
-
-
-def test_dropout():
-    x = torch.ones(8192, device="cuda")
-    out, again = torch.empty_like(x), torch.empty_like(x)
-    dropout[(64,)](x, out, 0.25, 123, N=128)
-    dropout[(32,)](x, again, 0.25, 123, N=256)
-    assert torch.equal(out, again)
-    assert abs((out == 0).float().mean() - 0.25) < 0.02
-    torch.testing.assert_close(out.max(), torch.tensor(1 / 0.75, device="cuda"))

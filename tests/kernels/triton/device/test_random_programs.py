@@ -26,8 +26,6 @@ def test_random_program(seed, tmp_path):
         assert not wrong.any(), f"{name}: {wrong.sum()} of {wrong.size} in\n{program.source}"
 
 
-pytest.importorskip("triton")
-
 CASES = 20  # of a kernel
 
 

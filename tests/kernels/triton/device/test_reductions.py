@@ -15,31 +15,6 @@ def numbers(*shape, dtype=torch.float32):
 
 
 @triton.jit
-def reduce(x, sums, largest, smallest, places, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr):
-    i, j = tl.arange(0, R), tl.arange(0, C)
-    a = tl.load(x + i[:, None] * C + j[None, :])
-    k = j if AXIS == 0 else i
-    tl.store(sums + k, tl.sum(a, AXIS))
-    tl.store(largest + k, tl.max(a, AXIS))
-    tl.store(smallest + k, tl.min(a, AXIS))
-    tl.store(places + k, tl.argmax(a, AXIS))
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
-def test_reductions(dtype, axis):
-    x = numbers(32, 64, dtype=dtype)
-    count = 32 if axis else 64
-    sums, largest, smallest = (torch.empty(count, dtype=dtype, device="cuda") for _ in range(3))
-    places = torch.empty(count, dtype=torch.int32, device="cuda")
-    reduce[(1,)](x, sums, largest, smallest, places, R=32, C=64, AXIS=axis)
-    torch.testing.assert_close(sums, x.sum(axis).to(dtype), rtol=1e-2, atol=0.2)
-    assert torch.equal(largest, x.amax(axis))
-    assert torch.equal(smallest, x.amin(axis))
-    assert torch.equal(x.gather(axis, places.long().unsqueeze(axis)).squeeze(axis), largest)
-
-
-@triton.jit
 def together(a, n, b, m):
     return a * b, n * b + m
 
@@ -87,38 +62,6 @@ def test_order():
     sorted = x.sort().values
     assert torch.equal(out, torch.stack([sorted, sorted.flip(0), x.flip(0)]))
     assert torch.equal(bins.long(), torch.bincount(x & 15, minlength=16))
-
-
-@triton.jit
-def shapes(x, out, R: tl.constexpr, C: tl.constexpr):
-    i, j = tl.arange(0, R), tl.arange(0, C)
-    places = i[:, None] * C + j[None, :]
-    a = tl.load(x + places)
-    tl.store(out + j[:, None] * R + i[None, :], tl.trans(a))
-    n = tl.arange(0, R * C)
-    out += R * C
-    tl.store(out + n, tl.reshape(a, [R * C]) + 1)
-    out += R * C
-    even, odd = tl.split(tl.reshape(a, [R, C // 2, 2]))
-    half = tl.arange(0, C // 2)
-    tl.store(out + i[:, None] * C + half[None, :], even)
-    tl.store(out + i[:, None] * C + C // 2 + half[None, :], odd)
-    out += R * C
-    tl.store(out + places, tl.interleave(even, odd))
-    out += R * C
-    tl.store(out + places, tl.gather(a, (places + 1) % C, 1))
-    out += R * C
-    tl.store(out + places, tl.broadcast_to(tl.sum(a, 1, keep_dims=True), [R, C]))
-
-
-def test_shapes():
-    x = numbers(16, 32, dtype=torch.int32)
-    out = torch.empty(6, 16 * 32, dtype=torch.int32, device="cuda")
-    shapes[(1,)](x, out, R=16, C=32)
-    halves = torch.cat([x[:, ::2], x[:, 1::2]], 1)
-    total = x.sum(1, keepdim=True).int().expand(16, 32)
-    expected = [x.t(), x + 1, halves, x, x.roll(-1, 1), total]
-    assert torch.equal(out, torch.stack([each.reshape(-1) for each in expected]))
 
 
 @triton.jit
