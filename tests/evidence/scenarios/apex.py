@@ -15,7 +15,7 @@ def run() -> Iterable[str]:
     from tests.apex.uses import USES, layers, training
 
     assert {each.__module__ for each in USES.values()} == {layers.__name__, training.__name__}
-    for part in (*dict.fromkeys(USES.values()), _optimizer, _amp, _fp16_utils, _norms):
+    for part in (*dict.fromkeys(USES.values()), _optimizer, _amp, _fp16_utils, _norms, _lists):
         part()
     return ()
 
@@ -56,3 +56,10 @@ def _norms() -> None:
     x = torch.randn(2, 8, device="cuda", requires_grad=True)
     assert is_good(normalization.FusedRMSNorm(8).to("cuda")(x))
     assert is_good(normalization.fused_layer_norm.fused_layer_norm(x, (8,)))
+
+
+def _lists() -> None:
+    from apex.parallel.distributed import flatten, unflatten
+
+    ones = [torch.ones(3, device="cuda")]
+    assert is_good(flatten(ones), *unflatten(flatten(ones), ones))
