@@ -94,8 +94,10 @@ def _optimizers() -> None:
 def _lists() -> None:
     import amp_C
     from apex.multi_tensor_apply import multi_tensor_applier
+    from apex.parallel.distributed import flatten, unflatten
 
     ones, one = [torch.ones(3, device="cuda")], torch.ones(1, device="cuda")
+    assert is_good(flatten(ones), *unflatten(flatten(ones), ones))
     flag = torch.zeros(1, device="cuda").int()
     for norm in (amp_C.multi_tensor_l2norm, amp_C.multi_tensor_l2norm_mp):
         assert is_good(multi_tensor_applier(norm, flag, [ones], True)[0])
