@@ -98,7 +98,10 @@ void refuse_in_capture() {
 bool is_capturing() { return captured.has_value(); }
 bool is_capturing(Stream stream) { return captured && *captured == stream; }
 
-void open_context(DeviceIndex index) { contexts.at(size_t(index)) = true; }
+void open_context(DeviceIndex index) {
+  std::atomic<bool>& context = contexts.at(size_t(index));
+  if (!context) context = true;  // at each allocation: a write would be slower
+}
 bool has_context(DeviceIndex index) { return contexts.at(size_t(checked(index))); }
 
 }  // namespace software
