@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "memory/memory.h"
 #include "operators/traits.h"
+#include "operators/views.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -21,6 +22,12 @@ class Call {
   Call(const char* name, const Traits& traits, size_t tensors) : name_(name), traits_(traits) {
     pairs_.reserve(tensors);
   }
+  ~Call() {
+    for (Pair& pair : pairs_)
+      if (pair.device) keep_view(std::move(pair.host));
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
@@ -59,7 +66,7 @@ class Call {
   }
   Pair* of_host(const c10::StorageImpl* storage);
   at::Tensor view(const at::Tensor& tensor);
-  c10::Storage host_storage(const at::Tensor& tensor);
+  Pair* of_device(const c10::StorageImpl* storage);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
   void note(const at::Tensor& tensor);
   void refuse_noted() const;

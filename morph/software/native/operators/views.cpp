@@ -1,0 +1,65 @@
+// See views.h.
+#include "operators/views.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <array>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+
+constexpr size_t kMost = 8;
+
+struct Spare {
+  std::array<Tensor, kMost> views;
+  size_t count = 0;
+  ~Spare() { count = kMost + 1; }  // at the end of the thread: neither gives nor takes
+};
+thread_local Spare spare;
+
+template <class Slot>
+bool holds_object(const Slot& slot) {
+  if constexpr (requires { slot.load_pyobj(); }) return slot.load_pyobj();
+  else return slot._unchecked_untagged_pyobj();  // before torch 2.10
+}
+
+bool is_plain(const Tensor& tensor) {
+  return !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor() &&
+         !tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+bool is_unchanged(const Tensor& view) {
+  const c10::TensorImpl* tensor = view.unsafeGetTensorImpl();
+  const c10::Storage& storage = tensor->unsafe_storage();
+  bool alone = view.use_count() == 1 && view.weak_use_count() == 1 && storage.use_count() == 1;
+  return alone && !tensor->autograd_meta() && !holds_object(*tensor->pyobj_slot()) && is_plain(view) &&
+         storage.data_ptr().get_deleter() == &c10::detail::deleteNothing;  // the kernel has not resized it
+}
+
+}  // namespace
+
+Tensor view_again(const Tensor& tensor) {
+  Spare& mine = spare;
+  if (mine.count - 1 >= kMost || !is_plain(tensor)) return {};
+  Tensor view = std::move(mine.views[--mine.count]);
+  c10::TensorImpl* raw = view.unsafeGetTensorImpl();
+  if (raw->is_inference() != c10::InferenceMode::is_enabled()) return {};
+  c10::StorageImpl* storage = raw->unsafe_storage().unsafeGetStorageImpl();
+  storage->set_data_ptr_noswap({tensor.storage().mutable_data(), c10::Device(c10::kCPU)});
+  storage->set_nbytes(tensor.storage().nbytes());
+  if (raw->dtype() != tensor.dtype()) raw->set_storage_and_dtype(raw->storage(), tensor.dtype());
+  if (view.sizes() == tensor.sizes() && view.strides() == tensor.strides())
+    raw->set_storage_offset(tensor.storage_offset());
+  else
+    raw->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  return view;
+}
+
+void keep_view(Tensor&& view) {
+  Spare& mine = spare;
+  if (mine.count < kMost && is_unchanged(view)) mine.views[mine.count++] = std::move(view);
+}
+
+}  // namespace software
