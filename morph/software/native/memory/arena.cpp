@@ -44,7 +44,7 @@ inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amo
 
 Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t size = std::max(kRound, rounded_as_set(requested + settings().padding, kRound));
+  size_t size = rounded_as_set(requested + settings().padding, kRound);
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);

@@ -94,7 +94,7 @@ Tensor Call::view(const Tensor& tensor) {
   if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
   if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
   if (Pair* other = of_device(tensor.storage().unsafeGetStorageImpl())) return host_view(tensor, other->host.storage());
-  Tensor again = view_again(tensor);
+  Tensor again = views_.again(tensor);
   return again.defined() ? again : host_view(tensor);
 }
 

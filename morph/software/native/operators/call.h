@@ -24,7 +24,7 @@ class Call {
   }
   ~Call() {
     for (Pair& pair : pairs_)
-      if (pair.device) keep_view(std::move(pair.host));
+      if (pair.device) views_.keep(std::move(pair.host));
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -77,6 +77,7 @@ class Call {
 
   const char* name_;
   const Traits& traits_;
+  Views& views_ = Views::of_this_thread();
   bool sparse_ = false, empty_ = false;
   at::ScalarType noted_ = at::ScalarType::Undefined;
   c10::Device device_{settings().type, -1};

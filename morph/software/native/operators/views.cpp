@@ -3,21 +3,12 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include <array>
-
 namespace software {
 namespace {
 
 using at::Tensor;
 
-constexpr size_t kMost = 8;
-
-struct Spare {
-  std::array<Tensor, kMost> views;
-  size_t count = 0;
-  ~Spare() { count = kMost + 1; }  // at the end of the thread: neither gives nor takes
-};
-thread_local Spare spare;
+thread_local Views views;
 
 template <class Slot>
 bool holds_object(const Slot& slot) {
@@ -40,10 +31,11 @@ bool is_unchanged(const Tensor& view) {
 
 }  // namespace
 
-Tensor view_again(const Tensor& tensor) {
-  Spare& mine = spare;
-  if (mine.count - 1 >= kMost || !is_plain(tensor)) return {};
-  Tensor view = std::move(mine.views[--mine.count]);
+Views& Views::of_this_thread() { return views; }
+
+Tensor Views::again(const Tensor& tensor) {
+  if (count_ - 1 >= kMost || !is_plain(tensor)) return {};
+  Tensor view = std::move(views_[--count_]);
   c10::TensorImpl* raw = view.unsafeGetTensorImpl();
   if (raw->is_inference() != c10::InferenceMode::is_enabled()) return {};
   c10::StorageImpl* storage = raw->unsafe_storage().unsafeGetStorageImpl();
@@ -57,9 +49,8 @@ Tensor view_again(const Tensor& tensor) {
   return view;
 }
 
-void keep_view(Tensor&& view) {
-  Spare& mine = spare;
-  if (mine.count < kMost && is_unchanged(view)) mine.views[mine.count++] = std::move(view);
+void Views::keep(Tensor&& view) {
+  if (count_ < kMost && is_unchanged(view)) views_[count_++] = std::move(view);
 }
 
 }  // namespace software

@@ -4,9 +4,22 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+
 namespace software {
 
-at::Tensor view_again(const at::Tensor& tensor);  // undefined: there is none to use
-void keep_view(at::Tensor&& view);                // destroys it where anything but its place and shape is new
+class Views {
+ public:
+  static Views& of_this_thread();
+  ~Views() { count_ = kMost + 1; }  // at the end of the thread: neither gives nor takes
+
+  at::Tensor again(const at::Tensor& tensor);  // undefined: there is none to use
+  void keep(at::Tensor&& view);                // not if anything but its place and shape has changed
+
+ private:
+  static constexpr size_t kMost = 8;
+  std::array<at::Tensor, kMost> views_;
+  size_t count_ = 0;
+};
 
 }  // namespace software
