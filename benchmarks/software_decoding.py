@@ -76,15 +76,14 @@ class Decoder(nn.Module):
         return result
 
 
-def decoding(device: str, compiled: bool) -> Callable[[], object]:
+def decoding(device: str) -> Callable[[], object]:
     """Return the writing of one word after the other, from the first place on when the cache is full."""
     length = 64
     model = Decoder(512, 128, 4, length).to(device).eval()
-    forward = torch.compile(model) if compiled else model
     word, places = torch.zeros(1, 1, dtype=torch.long, device=device), itertools.cycle(range(length))
 
     def step() -> None:
         with torch.inference_mode():
-            word.copy_(forward(word, torch.tensor([next(places)], device=device)))
+            word.copy_(model(word, torch.tensor([next(places)], device=device)))
 
     return step

@@ -141,8 +141,8 @@ def work(name: str, device: str) -> Work:
     if name.removeprefix("compiled ") in STEPS:
         network, loss = STEPS[name.removeprefix("compiled ")](device)
         return training(torch.compile(network) if name.startswith("compiled ") else network, loss)
-    if name.endswith(DECODING):
-        return software_decoding.decoding(device, name.startswith("compiled "))
+    if name == DECODING:
+        return software_decoding.decoding(device)
     operator, size = name.split(" of ")
     return (small if size == "8x8" else large)(OPERATORS[operator], device)
 
@@ -153,5 +153,4 @@ NAMES = [
     *STEPS,
     *(f"compiled {name}" for name in STEPS),
     DECODING,
-    f"compiled {DECODING}",
 ]
