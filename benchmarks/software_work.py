@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from benchmarks import software_decoding
+
 Work = Callable[[], object]
 Step = tuple[nn.Module, Callable[[nn.Module], Tensor]]  # a network and its loss
 
@@ -130,6 +132,7 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], object]] = {
 STEPS: dict[str, Callable[[str], Step]] = {
     function.__name__: function for function in (encoder_layer, resnet, gpt, lstm, perceptron)
 }
+DECODING = "decode step"
 
 
 def work(name: str, device: str) -> Work:
@@ -138,6 +141,8 @@ def work(name: str, device: str) -> Work:
     if name.removeprefix("compiled ") in STEPS:
         network, loss = STEPS[name.removeprefix("compiled ")](device)
         return training(torch.compile(network) if name.startswith("compiled ") else network, loss)
+    if name == DECODING:
+        return software_decoding.decoding(device)
     operator, size = name.split(" of ")
     return (small if size == "8x8" else large)(OPERATORS[operator], device)
 
@@ -147,4 +152,5 @@ NAMES = [
     *(f"{name} of 16 MB" for name in OPERATORS if name != "matmul"),
     *STEPS,
     *(f"compiled {name}" for name in STEPS),
+    DECODING,
 ]

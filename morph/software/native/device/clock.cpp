@@ -109,7 +109,8 @@ bool is_capturing(Stream stream) { return captured && *captured == stream; }
 
 void open_context(DeviceIndex index) {
   refuse_if_lost();
-  contexts.at(size_t(index)) = true;
+  std::atomic<bool>& context = contexts.at(size_t(index));
+  if (!context) context = true;  // at each allocation: a write would be slower
 }
 bool has_context(DeviceIndex index) { return contexts.at(size_t(checked(index))); }
 

@@ -63,7 +63,7 @@ void install(Settings wanted) {
 void initialize() {
   TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
               " with multiprocessing, you must use the 'spawn' start method");
-  if (!used.exchange(true) && first_use) first_use();
+  if (!used && !used.exchange(true) && first_use) first_use();
 }
 
 void set_visible_devices(std::vector<int> numbers) {

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <mutex>
 #include <set>
-#include <unordered_map>
 
 namespace software {
 namespace {
@@ -19,7 +18,7 @@ using c10::Device;
 using c10::DeviceIndex;
 using c10::Stream;
 
-thread_local std::unordered_map<DeviceIndex, c10::StreamId> current_streams;
+thread_local std::array<c10::StreamId, 128> current_streams{};  // by device
 
 // As torch has for a GPU: this many streams of each priority, used in turn. The default one is 0; 1 and 2 are its
 // other handles in CUDA (cudaStreamLegacy, cudaStreamPerThread). Streams made by libcudart are never used again.
@@ -81,7 +80,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
   Stream exchangeStream(Stream wanted) const override {
     Stream previous = getStream(wanted.device());
-    current_streams[wanted.device_index()] = wanted.id();
+    current_streams.at(size_t(wanted.device_index())) = wanted.id();
     return previous;
   }
   bool queryStream(const Stream& which) const override { return is_past(idle_at(which)); }
@@ -138,8 +137,7 @@ using Guard = WithCapture<WithNativeHandle<GuardOfAll>>;
 }  // namespace
 
 Stream current_stream(DeviceIndex index) {
-  auto found = current_streams.find(index);
-  return stream(device(index), found == current_streams.end() ? 0 : found->second);
+  return stream(device(index), current_streams.at(size_t(index)));
 }
 
 double elapsed_time(const void* from, const void* to) {

@@ -73,6 +73,7 @@ void install_allocator_settings() {}
 #endif
 
 size_t rounded_as_set(size_t bytes, size_t unit) {
+  if (bytes <= unit) return unit;
   auto round_to = [bytes](size_t step) { return (bytes + step - 1) / step * step; };
   size_t divisions = settings().type == c10::DeviceType::CUDA ? divisions_for(bytes) : 0;
   if (divisions <= 1 || bytes <= unit * divisions) return round_to(unit);

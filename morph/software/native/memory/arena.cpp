@@ -31,16 +31,20 @@ std::string readable(size_t bytes) {
   return text;
 }
 
-void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
-  for (size_t pool : {size_t(0), size_t(large ? 2 : 1)})
-    amount >= 0 ? array[pool].increase(size_t(amount)) : array[pool].decrease(size_t(-amount));
+inline void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
+  amount >= 0 ? stat.increase(size_t(amount)) : stat.decrease(size_t(-amount));
+}
+
+inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
+  change(array[0], amount);
+  change(array[large ? 2 : 1], amount);
 }
 
 }  // namespace
 
 Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t size = std::max(kRound, rounded_as_set(requested + settings().padding, kRound));
+  size_t size = rounded_as_set(requested + settings().padding, kRound);
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);
@@ -251,7 +255,7 @@ void Arena::refuse(size_t size) {
       OutOfMemoryError,
       c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
                readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
-               " already allocated; ", readable(size_t(stats_.active_bytes[0].current)), " current active; ",
+               " already allocated; ", readable(size_t(stats_.allocated_bytes[0].current)), " current active; ",
                readable(left()), " free; ", readable(reserved()),
                " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
                "max_split_size_mb to avoid fragmentation."));
@@ -260,9 +264,7 @@ void Arena::refuse(size_t size) {
 void Arena::count(const Block* block, int sign) {
   bool large = block->segment->large;
   add(stats_.allocation, large, sign);
-  add(stats_.active, large, sign);
   add(stats_.allocated_bytes, large, sign * int64_t(block->size));
-  add(stats_.active_bytes, large, sign * int64_t(block->size));
   add(stats_.requested_bytes, large, sign * int64_t(block->requested));
 }
 
@@ -284,14 +286,16 @@ void Arena::count_segment(const Segment& segment, int sign) {
 }
 
 std::vector<Arena::StatArray*> Arena::all_stats() {
-  return {&stats_.allocation,     &stats_.segment,      &stats_.active,
-          &stats_.inactive_split, &stats_.active_bytes, &stats_.inactive_split_bytes,
-          &stats_.allocated_bytes, &stats_.reserved_bytes, &stats_.requested_bytes};
+  return {&stats_.allocation,           &stats_.segment,         &stats_.inactive_split,
+          &stats_.inactive_split_bytes, &stats_.allocated_bytes, &stats_.reserved_bytes,
+          &stats_.requested_bytes};
 }
 
 c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return stats_;
+  auto all = stats_;
+  all.active = all.allocation, all.active_bytes = all.allocated_bytes;  // a block given back is free at once
+  return all;
 }
 
 void Arena::reset_peaks() {

@@ -82,7 +82,10 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
-  void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0});
+  void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0}) {
+    if (recording().state || !contexts_.empty() || !segment_contexts_.empty()) record(action, address, size, stream, pool);
+  }
+  void record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool);
 
   c10::DeviceIndex device_;
   std::mutex mutex_;

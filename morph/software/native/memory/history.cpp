@@ -33,11 +33,11 @@ Context found(const std::map<const void*, Context>& contexts, const void* addres
 const Recording& recording() { return chosen; }
 void set_recording(Recording wanted) { chosen = std::move(wanted); }
 
-Remembered::Remembered(bool allocates) {
-  if (!chosen.state || chosen.frames == Frames::kNone || (!allocates && chosen.frames != Frames::kAll)) return;
+void Remembered::gather(bool allocates) {
+  if (chosen.frames == Frames::kNone || (!allocates && chosen.frames != Frames::kAll)) return;
   context = torch::CapturedTraceback::gather(true, true, chosen.of_native_code);
 }
-Remembered::~Remembered() { context.reset(); }
+void Remembered::forget() { context.reset(); }
 
 const Context& remembered() { return context; }
 void set_metadata(std::string wanted) { text = std::move(wanted); }
@@ -78,9 +78,8 @@ Context Arena::context_of_segment(const void* start) {
   return found(segment_contexts_, start);
 }
 
-void Arena::note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool) {
+void Arena::record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool) {
   const Recording& wanted = recording();
-  if (!wanted.state && contexts_.empty() && segment_contexts_.empty()) return;
   std::string_view what = action;
   if (what == "alloc" && remembered()) contexts_[address] = remembered();
   if (what == "free_completed") contexts_.erase(address);

@@ -37,8 +37,17 @@ void set_recording(Recording wanted);
 // interpreter's lock.
 class Remembered {
  public:
-  explicit Remembered(bool allocates);
-  ~Remembered();
+  explicit Remembered(bool allocates) : gathers_(recording().state) {
+    if (gathers_) gather(allocates);
+  }
+  ~Remembered() {
+    if (gathers_) forget();
+  }
+
+ private:
+  void gather(bool allocates);
+  void forget();
+  bool gathers_;
 };
 const Context& remembered();
 void set_metadata(std::string text);

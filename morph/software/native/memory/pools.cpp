@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -32,6 +33,7 @@ struct Route {
 
 std::mutex routes_mutex;
 std::vector<Route>& routes = *new std::vector<Route>;
+std::atomic<bool> any_routes{false};
 
 }  // namespace
 
@@ -40,6 +42,7 @@ void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach) {
   hold_pool(index, pool);
   std::lock_guard<std::mutex> lock(routes_mutex);
   routes.push_back({index, pool, reach, current_stream(index).id(), std::this_thread::get_id()});
+  any_routes = true;
 }
 
 void end_pool(c10::DeviceIndex index, MempoolId_t pool) {
@@ -49,9 +52,11 @@ void end_pool(c10::DeviceIndex index, MempoolId_t pool) {
                            [&](const Route& route) { return route.device == index && route.pool == pool; });
   TORCH_CHECK(last != routes.rend(), "no memory is being taken from this pool");
   routes.erase(std::next(last).base());
+  any_routes = !routes.empty();
 }
 
 MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
+  if (!any_routes) return {0, 0};
   std::lock_guard<std::mutex> lock(routes_mutex);
   auto found = std::find_if(routes.rbegin(), routes.rend(),
                             [&](const Route& route) { return route.reaches(index, stream); });

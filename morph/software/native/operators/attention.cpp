@@ -38,8 +38,9 @@ void check(const sdp_params& given) {
 
 AdditiveMask added(const AdditiveMask& mask, const Tensor& query) {
   if (!mask || mask->scalar_type() != at::kBool) return mask;
-  return at::where(*mask, at::scalar_tensor(0.0, query.options()),
-                   at::scalar_tensor(-std::numeric_limits<double>::infinity(), query.options()));
+  auto on_host = query.options().device(at::kCPU);
+  return at::where(*mask, at::scalar_tensor(0.0, on_host),
+                   at::scalar_tensor(-std::numeric_limits<double>::infinity(), on_host));
 }
 
 bool half(const sdp_params& given) {

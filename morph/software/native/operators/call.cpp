@@ -94,7 +94,10 @@ Tensor Call::view(const Tensor& tensor) {
   sparse_ |= tensor.layout() != c10::kStrided;
   if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
   if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
-  return host_view(tensor, host_storage(tensor));
+  if (Pair* other = of_device(tensor.storage().unsafeGetStorageImpl())) return host_view(tensor, other->host.storage());
+  Tensor again = views_.again(tensor, reads_);
+  if (again.defined()) return again;
+  return host_view(tensor, reads_ ? readable_host_view(tensor.storage()) : host_view(tensor.storage()));
 }
 
 void Call::write_back() {
@@ -149,12 +152,10 @@ Call::Pair* Call::of_host(const c10::StorageImpl* storage) {
   return nullptr;
 }
 
-c10::Storage Call::host_storage(const Tensor& tensor) {
-  const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+Call::Pair* Call::of_device(const c10::StorageImpl* storage) {
   for (Pair& pair : pairs_)
-    if (pair.device && pair.device->has_storage() && pair.device->storage().unsafeGetStorageImpl() == storage)
-      return pair.host.storage();
-  return reads_ ? readable_host_view(tensor.storage()) : host_view(tensor.storage());
+    if (pair.device && pair.device->has_storage() && pair.device->storage().unsafeGetStorageImpl() == storage) return &pair;
+  return nullptr;
 }
 
 void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "memory/memory.h"
 #include "operators/traits.h"
+#include "operators/views.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -23,6 +24,12 @@ class Call {
       : name_(name), traits_(traits), reads_(reads) {
     pairs_.reserve(tensors);
   }
+  ~Call() {
+    for (Pair& pair : pairs_)
+      if (pair.device) views_.keep(std::move(pair.host));
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
@@ -73,7 +80,7 @@ class Call {
   }
   Pair* of_host(const c10::StorageImpl* storage);
   at::Tensor view(const at::Tensor& tensor);
-  c10::Storage host_storage(const at::Tensor& tensor);
+  Pair* of_device(const c10::StorageImpl* storage);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
   void note(const at::Tensor& tensor);
   void refuse_noted() const;
@@ -86,6 +93,7 @@ class Call {
   const char* name_;
   const Traits& traits_;
   const bool reads_;
+  Views& views_ = Views::of_this_thread();
   bool sparse_ = false, empty_ = false, mixed_types_ = false;
   at::ScalarType noted_ = at::ScalarType::Undefined, seen_ = at::ScalarType::Undefined;
   c10::Device device_{settings().type, -1};

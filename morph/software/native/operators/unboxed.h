@@ -142,7 +142,7 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
     };
     if constexpr (std::is_same_v<Result, at::Tensor&>) {
       computed_on_host(call, function, arguments...);
-      return first(arguments...);
+      return target(arguments...);
     } else {
       return computed_on_host(call, function, arguments...);
     }
@@ -156,9 +156,10 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
   static constexpr bool writes = std::is_void_v<Result> || std::is_same_v<Result, at::Tensor&>;
   static constexpr bool reads = !std::is_void_v<Result> && (!std::is_same_v<Arguments, at::Tensor&> && ...);
 
-  template <class... Others>
-  static at::Tensor& first(at::Tensor& written, Others&...) {
-    return written;
+  template <class First, class... Others>
+  static at::Tensor& target(First& first, Others&... others) {
+    if constexpr (std::is_same_v<First, at::Tensor>) return first;
+    else return target(others...);
   }
 
   const char* name_;

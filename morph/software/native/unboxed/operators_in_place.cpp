@@ -1,4 +1,4 @@
-// The hot operators that write to their first argument.
+// The hot operators that write to an argument.
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
@@ -19,6 +19,6 @@
   _(index_fill__int_Tensor) _(scatter__src) _(scatter__value) _(scatter__reduce) \
   _(scatter__value_reduce) _(scatter_add_) _(scatter_reduce__two) _(put_) _(uniform_) _(normal_) \
   _(bernoulli__float) _(bernoulli__Tensor) _(random_) _(random__from) _(random__to) _(exponential_) _(log_normal_) \
-  _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_)
+  _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_) _(arange_start_out)
 
 INSTALLS(install_in_place_operators, OPERATORS)
