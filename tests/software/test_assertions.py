@@ -36,6 +36,24 @@ WORDS = {
 
 
 @pytest.mark.parametrize("machine", ["cpu"], indirect=True)
+def test_what_the_sizes_tell_is_an_error_of_the_call(machine: Platform) -> None:
+    program = """
+import torch
+x, index = torch.empty(2, 0, device="cuda"), torch.tensor([0], device="cuda")
+for call in (lambda: x[:, index], lambda: x.gather(2, index[None])):
+    try:
+        call()
+    except IndexError as error:
+        print(error)
+print((torch.ones(2, device="cuda") + 1).tolist())
+"""
+    *errors, after = origin.run(machine, program, morph=True).stdout.splitlines()
+    assert errors[0] == "index is out of bounds for dimension with size 0"
+    assert errors[1].startswith("Dimension out of range")
+    assert after == "[2.0, 2.0]"
+
+
+@pytest.mark.parametrize("machine", ["cpu"], indirect=True)
 @pytest.mark.parametrize("which", WORDS)
 def test_what_is_out_of_range_ends_the_context(machine: Platform, which: str) -> None:
     done = origin.run(machine, PROGRAM.replace("WHICH", which), morph=True)
