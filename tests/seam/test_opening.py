@@ -45,7 +45,8 @@ def test_the_python_seam_when_asked(platform: Platform) -> None:
 def test_the_python_seam_where_nothing_builds(
     platform: Platform, tmp_path: pathlib.Path, compiler: str, reason: str
 ) -> None:
-    said = opened(platform, MORPH_CACHE=str(tmp_path), CXX=compiler).splitlines()
+    empty = {"MORPH_CACHE": str(tmp_path), "TMPDIR": str(tmp_path)}
+    said = opened(platform, **empty, CXX=compiler).splitlines()
     assert f"said: using the slower Python seam: {reason}" in said[-2]
     assert said[-1] == "kind: python"
 

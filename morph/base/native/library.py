@@ -7,6 +7,8 @@ import pathlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from morph.base.errors import BuildError
+
 
 class Unit(NamedTuple):
     """What the compiler reads in one go.
@@ -57,8 +59,30 @@ def together(name: str, files: Iterable[pathlib.Path]) -> Unit:
     Args:
         name: The unit's name.
         files: The files; names in their anonymous namespaces differ.
+
+    Raises:
+        BuildError: If there are none.
     """
-    return Unit(name, "".join(f'#include "{file}"\n' for file in sorted(files)))
+    files = sorted(files)
+    if not files:
+        raise BuildError(f"the C++ sources of {name!r} are gone; install morph again")
+    return Unit(name, "".join(f'#include "{file}"\n' for file in files))
+
+
+def ensure_unchanged(place: pathlib.Path, now: pathlib.Path) -> None:
+    """Refuse to build a library whose sources have changed since its place was named by their digest.
+
+    An installer may replace or remove them while a process still builds; call it after the units are listed.
+
+    Args:
+        place: Where the library lies by its sources as they were.
+        now: Where it lies by those of now.
+
+    Raises:
+        BuildError: If the two differ.
+    """
+    if place != now:
+        raise BuildError(f"the C++ sources of {place.name} have changed since the start; start again")
 
 
 def digest(identity: Iterable[str], folders: Iterable[pathlib.Path], generated: Iterable[Unit] = ()) -> str:

@@ -6,7 +6,7 @@ import pathlib
 from typing import NamedTuple
 
 from morph.base.native import compiling
-from morph.base.native.library import Library, Recipe, Unit, digest, together
+from morph.base.native.library import Library, Recipe, Unit, digest, ensure_unchanged, together
 from morph.base.native.target import Target
 
 PACKAGE = pathlib.Path(__file__).parents[2]
@@ -37,11 +37,14 @@ class Part(NamedTuple):
 
     def library(self) -> Library:
         """Return the library for the installed torch."""
-        return Library(self.name, pathlib.Path(self.file(Target.installed())), self._recipe)
+        place = pathlib.Path(self.file(Target.installed()))
+        return Library(self.name, place, lambda: self._recipe(place))
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self, place: pathlib.Path) -> Recipe:
+        units = self.units()
+        ensure_unchanged(place, pathlib.Path(self.file(Target.installed())))
         options = compiling.options(self.name, Target.installed(), compiling.include_folders())
-        return Recipe(digest([], [self.root]), self.units(), (*options, f"-I{self.root}"), compiling.links())
+        return Recipe(digest([], [self.root]), units, (*options, f"-I{self.root}"), compiling.links())
 
 
 def parts(package: pathlib.Path = PACKAGE) -> dict[str, Part]:

@@ -12,7 +12,7 @@ import torch
 
 from morph.base import native, private
 from morph.base.native import BuildError, cache, compiling
-from morph.base.native.library import Unit, together
+from morph.base.native.library import Recipe, Unit, ensure_unchanged, together
 from morph.base.native.target import Target
 from morph.kernels.extensions import headers
 from morph.software.settings import TOOLKIT
@@ -56,8 +56,12 @@ class Toolkit:
         abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(Target.installed().cxx11_abi)}"
         includes = (f"{home}/include", *map(str, compiling.include_folders()))
         options = (*_FLAGS, abi, *(f"-I{each}" for each in includes))
-        name = self.home.name
-        return native.Library("CUDA's runtime", place, lambda: native.Recipe(name, _units(), options, links))
+        return native.Library("CUDA's runtime", place, lambda: self._recipe(options, links))
+
+    def _recipe(self, options: tuple[str, ...], links: tuple[str, ...]) -> Recipe:
+        units = _units()
+        ensure_unchanged(pathlib.Path(self.home.name), pathlib.Path(_name()))
+        return Recipe(self.home.name, units, options, links)
 
 
 def assemble(refusal: str = "") -> Toolkit:
@@ -69,9 +73,7 @@ def assemble(refusal: str = "") -> Toolkit:
     Raises:
         BuildError: If there is no folder to keep it in.
     """
-    # it leads to this folder's files, so another copy of the same files has a toolkit of its own
-    identity = [*_FLAGS, sys.executable, torch.version.cuda or TOOLKIT, str(HERE), refusal]
-    name = f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
+    name = _name(refusal)
     problems = []
     for folder in cache.folders():
         toolkit = Toolkit(folder / name)
@@ -82,6 +84,12 @@ def assemble(refusal: str = "") -> Toolkit:
             continue
         return toolkit
     raise BuildError(f"no folder to keep the toolkit for CUDA extensions in: {'; '.join(problems)}")
+
+
+def _name(refusal: str = "") -> str:
+    # it leads to this folder's files, so another copy of the same files has a toolkit of its own
+    identity = [*_FLAGS, sys.executable, torch.version.cuda or TOOLKIT, str(HERE), refusal]
+    return f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
 
 
 def _tables() -> list[Unit]:
