@@ -16,7 +16,10 @@ LEFT_OUT = "#pragma morph"
 _TAKEN = re.compile(r'"(\d+)"')
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # headers without kernels, which are most of a source
-_HOSTS = re.compile(r"^/usr/|/torch/include/(?!.*\.cuh$)|/pybind11/|/extensions/include/|/include/python3")
+_HOSTS = re.compile(
+    r"^/usr/|/torch/include/(?!.*\.cuh$)|/pybind11/|/include/python3"
+    r"|/extensions/include/|/cuda-[0-9a-f]{20}/include/"  # morph's own, and the toolkit's links to them
+)
 _NOT_THE_USERS = re.compile(rf"{_HOSTS.pattern}|/torch/include/|^<")
 
 
@@ -109,7 +112,7 @@ class Source:
 
 
 class Edits:
-    """Replacements in a source, which do not overlap."""
+    """Replacements in a source; one within another is left out."""
 
     def __init__(self, source: Source) -> None:
         self._text = source.text
@@ -123,6 +126,8 @@ class Edits:
         """Return the text with all replacements."""
         parts, last = [], 0
         for start, end, by in sorted(self._edits):
+            if start < last:
+                continue
             parts += [self._text[last:start], by]
             last = end
         return "".join([*parts, self._text[last:]])

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from morph.kernels.extensions import launches, refusals
+from morph.kernels.extensions import casts, launches, refusals
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -45,6 +45,7 @@ def translate(text: str) -> str:
     _take_turns(source, edits)
     _find_dynamic_memory(source, edits)
     launches.translate(source, edits)
+    casts.translate(source, edits)
     _leave_out_bounds(source, edits)
     result = outside_literals(edits.result(), _in_source)
     headers = [outside_literals(header, _in_header) for header in source.headers]

@@ -1,6 +1,7 @@
 """Atomic operations, halves, vector types and mathematics, compared with torch."""
 
 import functools
+import math
 import operator
 
 import pytest
@@ -37,6 +38,46 @@ def test_addition_by_compare_and_swap():
     out = torch.zeros(1, device="cuda", dtype=torch.float64)
     call("numbers", "launch_add_swapping", values, out)
     torch.testing.assert_close(out[0], values.sum())
+
+
+def saturated(value: float, bits: int, *, signed: bool) -> int:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return int(min(max(value, low), high))
+
+
+def cast(value: float, *, is_wide: bool) -> list[int]:
+    """Return what PTX's cvt makes of a value for int, unsigned, long long, short, uint16, int8, uint8, ..."""
+    if value != value:
+        narrow, wide = (-(1 << 31), 1 << 31) if is_wide else (0, 0)
+        return [narrow, wide, -(1 << 63), *NAN[is_wide], wide, 1 << 62]
+    signed, unsigned = saturated(value, 16, signed=True), saturated(value, 16, signed=False)
+    eight = [(signed + 128) % 256 - 128, unsigned % 256]
+    of_32 = [saturated(value, 32, signed=True), saturated(value, 32, signed=False)]
+    floor = saturated(math.floor(value) if math.isfinite(value) else value, 32, signed=True)
+    of_64 = saturated(value, 64, signed=True)
+    return [
+        *of_32,
+        of_64,
+        signed,
+        unsigned,
+        *eight,
+        floor % (1 << 32),
+        saturated(value, 64, signed=False) >> 1,
+    ]
+
+
+NAN = {False: [0, 0, 0, 0], True: [-(1 << 15), 1 << 15, 0, 0]}
+
+
+def test_casts_saturate():
+    edges = [0.0, 1.5, -1.5, -0.5, 127.9, 200, 300, -129, 40000, 70000, -40000, 2.0**31, 2.0**31 - 128]
+    edges += [-(2.0**31), -(2.0**31) - 512, 2.0**32, 3e9, 1e19, -1e19, 2.0**63, 2.0**64, 1e30, -1e30]
+    values = torch.tensor([*edges, float("inf"), -float("inf"), float("nan")], dtype=torch.float64)
+    n = len(values)
+    out = torch.zeros(2, n, 9, device="cuda", dtype=torch.int64)
+    call("numbers", "launch_casts", values.float().cuda(), values.cuda(), out, n)
+    assert out[0].tolist() == [cast(value, is_wide=False) for value in values.float().tolist()]
+    assert out[1].tolist() == [cast(value, is_wide=True) for value in values.tolist()]
 
 
 def test_half():

@@ -29,12 +29,28 @@ inline To bits(From v) {
   std::memcpy(&r, &v, sizeof r);
   return r;
 }
+// To an integer, as PTX's cvt does: out of range is the nearest integer; NaN is 0 from float to 32 bits and
+// less, else the number of the highest bit (PTX ISA, "Integer Notes" of cvt).
 template <class To, class From>
-inline To saturated(From v) {  // to an integer, as a GPU converts
-  if (v != v) return 0;
-  if (v >= From(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-  if (v <= From(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-  return To(v);
+constexpr To saturated(From v) {
+  using Limits = std::numeric_limits<To>;
+  constexpr From beyond = From(Limits::max() / 2 + 1) * 2;
+  if (v >= From(Limits::min()) && v < beyond) return To(v);
+  if (v != v) return sizeof(From) < 8 && sizeof(To) < 8 ? To(0) : std::is_signed_v<To> ? Limits::min() : To(Limits::max() / 2 + 1);
+  return v < 0 ? Limits::min() : Limits::max();
+}
+// A cast to an integer type. To 8 bits leads by 16: PTX has no registers of 8.
+template <class To, class From>
+constexpr To converted(const From& v) {
+  if constexpr (std::is_class_v<From> && sizeof(From) == 2 && std::is_convertible_v<From, float>) {
+    return converted<To>(float(v));  // half, bfloat16
+  } else if constexpr (!std::is_floating_point_v<From>) {
+    return (To)v;
+  } else if constexpr (sizeof(To) == 1) {
+    return To(saturated<std::conditional_t<std::is_signed_v<To>, short, unsigned short>>(v));
+  } else {
+    return saturated<To>(v);
+  }
 }
 [[noreturn]] void fail(const char* what, const char* file, unsigned line, const char* function);
 

@@ -57,6 +57,18 @@ __global__ void directed(const int* in, const float* reals, __half* out, __nv_bf
   brains[2 * n + i] = __int2bfloat16_ru(in[i]), brains[3 * n + i] = __float2bfloat16_rz(x);
   brains[4 * n + i] = __float2bfloat16_rd(x), brains[5 * n + i] = __float2bfloat16_ru(x);
 }
+template <class T>
+__device__ void cast(const T* in, long long* out) {
+  T x = in[threadIdx.x];
+  out += 9 * threadIdx.x;
+  out[0] = (int)x, out[1] = (unsigned)x, out[2] = (long long)x, out[3] = static_cast<short>(x);
+  out[4] = uint16_t(x), out[5] = (signed char)x, out[6] = (uint8_t)x, out[7] = (unsigned)(int)floor(x);
+  out[8] = (uint64_t)x >> 1;
+}
+__global__ void casts(const float* in, const double* wide, long long* out, int n) {
+  cast(in, out);
+  cast(wide, out + 9 * n);
+}
 __global__ void vectors(const float4* in, float4* out) {
   float4 v = in[threadIdx.x];
   out[threadIdx.x] = make_float4(v.w, v.z, fmaxf(v.y, 0.f), min(v.x, 1.f));
@@ -87,6 +99,9 @@ void launch_halves(const __half* in, __half* out, int n) { halves<<<1, n>>>(in, 
 void launch_brains(const __nv_bfloat16* in, __nv_bfloat16* out, int n) { brains<<<1, n>>>(in, out, n); }
 void launch_directed(const int* in, const float* reals, __half* out, __nv_bfloat16* brains, int n) {
   directed<<<1, n>>>(in, reals, out, brains, n);
+}
+void launch_casts(const float* in, const double* wide, long long* out, int n) {
+  casts<<<1, n>>>(in, wide, out, n);
 }
 void launch_vectors(const float4* in, float4* out, int n) { vectors<<<1, n>>>(in, out); }
 void launch_mathematics(const float* in, float* out, int n) { mathematics<<<1, n>>>(in, out, n); }
