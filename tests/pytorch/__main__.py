@@ -2,7 +2,8 @@
 
 TREE is the source tree of a release, as in a distribution's source package. A run that was stopped goes on
 where it was. What fails is run on plain torch's CPU too, which tells whose fault it is; `--record` writes the
-outcome of the named files into docs/evidence/pytorch.json.
+outcome of the named files into docs/evidence/pytorch.json. `--sample 40` runs 40 tests of each recorded file,
+always the same, and compares them with the record.
 """
 
 from __future__ import annotations
@@ -14,12 +15,27 @@ import sys
 from tests.platforms import REPOSITORY
 from tests.pytorch import record
 from tests.pytorch.reasons import sibling
-from tests.pytorch.running import Judge
+from tests.pytorch.running import Judge, sample
 
 
 def main() -> int:
-    """Run the files one after the other; the exit status is 1 if a test fails by morph's fault."""
+    """Run the files one by one; the exit status is 1 if a test fails by morph's fault, or not as recorded."""
     options = _options()
+    return _compare(options) if options.sample else _run(options)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    judge = Judge(options.tree, options.results / "sample", "cuda", options.processes, options.limit)
+    changes = 0
+    for file in options.files or record.files():
+        results = judge.run(file, sample(judge.collected(file), options.sample))
+        changed = record.changed(file, results)
+        changes += len(changed)
+        print(f"{file}: {len(results)} tests, changed: {', '.join(changed) or 'none'}", flush=True)
+    return 1 if changes else 0
+
+
+def _run(options: argparse.Namespace) -> int:
     on_device = Judge(options.tree, options.results, "cuda", options.processes, options.limit)
     on_cpu = Judge(options.tree, options.results, "cpu", options.processes, options.limit)
     faults = 0
@@ -40,7 +56,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.pytorch", description=__doc__)
     parser.add_argument("tree", type=pathlib.Path, help="the source tree of a release of PyTorch")
-    parser.add_argument("files", nargs="+", help="test files, from the tree's folder test")
+    parser.add_argument("files", nargs="*", help="test files, from the tree's folder test")
     parser.add_argument(
         "--results", type=pathlib.Path, default=REPOSITORY / "build" / "pytorch", help="a folder"
     )
@@ -49,6 +65,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="run what failed before again")
     parser.add_argument("--record", action="store_true", help="write docs/evidence/pytorch.json")
     parser.add_argument("--only-record", action="store_true", help="run nothing, and record what is there")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="compare N tests of each file with the record"
+    )
     options = parser.parse_args()
     options.tree, options.results = options.tree.resolve(), options.results.resolve()
     options.record |= options.only_record

@@ -8,6 +8,7 @@ import datetime
 import json
 import subprocess
 from collections.abc import Iterable
+from typing import Any
 
 from tests.platforms import REPOSITORY
 from tests.pytorch.reasons import REASONS, reason, rules
@@ -56,9 +57,28 @@ def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result]) -> O
     )
 
 
+def files() -> list[str]:
+    """Return the files of the record."""
+    return list(_kept())
+
+
+def changed(file: str, results: Iterable[Result]) -> list[str]:
+    """Return the ids of results that differ from the record, each with what became of it."""
+    known = {name for ids in _kept()[file]["failed"].values() for name in ids}
+    now = {result.id: result.outcome for result in results if result.outcome != "skipped"}
+    return [f"{name} ({now[name]})" for name in now if (now[name] == "failed") != (name in known)]
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    kept: dict[str, dict[str, Any]] = (
+        json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    )
+    return kept
+
+
 def write(file: str, found: Outcome) -> None:
     """Put the outcome of a file into the record, in place of an earlier one."""
-    kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    kept = _kept()
     kept[file] = dataclasses.asdict(found)
     text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)
     RECORD.write_text(f"{text}\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -33,6 +34,11 @@ class Result:
     why: str
 
 
+def sample(ids: Iterable[str], count: int) -> list[str]:
+    """Return some of the ids, the same ones each time, and most of them still where tests come and go."""
+    return sorted(ids, key=lambda name: hashlib.sha256(name.encode()).digest())[:count]
+
+
 @dataclasses.dataclass(frozen=True)
 class Judge:
     """How the tests of a tree are run.
@@ -55,7 +61,7 @@ class Judge:
         """Run the tests of a file that have no result yet, all or the wanted ones, and return all results."""
         chosen = self._path(file, "chosen")
         if wanted is None:
-            wanted = self._collected(file)
+            wanted = self.collected(file)
         if missing := set(wanted) - {result.id for result in self.results(file)}:
             chosen.write_text("".join(f"{name}\n" for name in sorted(missing)))
             self._pytest(file, chosen, "-n", str(self.processes), "--timeout", str(self.limit))
@@ -73,7 +79,8 @@ class Judge:
         lines = [json.dumps(dataclasses.asdict(result)) + "\n" for result in kept]
         self._path(file, "jsonl").write_text("".join(lines))
 
-    def _collected(self, file: str) -> list[str]:
+    def collected(self, file: str) -> list[str]:
+        """Return the ids of a file's tests."""
         ids = self._path(file, "ids")
         if not ids.exists():
             self._pytest(file, ids, "--collect-only")

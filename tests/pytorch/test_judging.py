@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 
 import pytest
@@ -9,7 +10,7 @@ import torch.testing._internal
 
 from tests.pytorch import record
 from tests.pytorch.reasons import sibling
-from tests.pytorch.running import Judge
+from tests.pytorch.running import Judge, Result, sample
 
 FILE = """
 import os
@@ -60,3 +61,18 @@ def test_outcomes_and_reasons(tmp_path: pathlib.Path) -> None:
         "morph": ["TestOneCUDA::test_ends_its_process_cuda", "TestOneCUDA::test_fails_on_cuda_cuda"],
     }
     assert sorted(Judge(tree, results).run("test_one.py"), key=str) == sorted(on_device, key=str)
+
+
+def test_a_sample_stays_where_tests_come_and_go() -> None:
+    ids = [f"TestOne::test_{number}" for number in range(100)]
+    chosen = sample(ids, 10)
+    assert sample(reversed(ids), 10) == chosen
+    assert sample([name for name in ids if name != chosen[3]], 9) == [*chosen[:3], *chosen[4:]]
+
+
+def test_what_changed_since_the_record(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "RECORD", tmp_path / "pytorch.json")
+    record.RECORD.write_text(json.dumps({"test_one.py": {"failed": {"version": ["a", "b"], "morph": ["c"]}}}))
+    outcomes = {"a": "failed", "b": "passed", "c": "skipped", "d": "failed", "e": "passed", "f": "xfailed"}
+    results = [Result(name, outcome, 0.0, "") for name, outcome in outcomes.items()]
+    assert record.changed("test_one.py", results) == ["b (passed)", "d (failed)"]
