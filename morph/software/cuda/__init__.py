@@ -65,7 +65,7 @@ def place_hip(machine: Machine, journal: Journal) -> None:
 def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None]) -> None:
     machine.native.engage()
     journal.on_undo(machine.native.disengage)
-    _offer_profiling(journal)
+    _offer_profiling(machine, journal)
     _place_members({**refusals.names(), **torch_c.names(machine)}, journal)
     for name, version in versions.items():
         if version is None or getattr(torch.version, name, None) is None:  # a build for CUDA keeps its own
@@ -81,12 +81,17 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     compilation.place(journal)
 
 
-def _offer_profiling(journal: Journal) -> None:
+def _offer_profiling(machine: Machine, journal: Journal) -> None:
     """Make profilers measure the device too where a program does not choose the activities."""
     supported: Callable[[], set[ProfilerActivity]] = vars(torch.autograd)["_supported_activities"]
-    journal.set_attribute(
-        torch.autograd, "_supported_activities", lambda: {*supported(), ProfilerActivity.CUDA}
-    )
+
+    def _supported_activities() -> set[ProfilerActivity]:
+        return {*supported(), ProfilerActivity.CUDA}
+
+    journal.set_attribute(torch.autograd, "_supported_activities", _supported_activities)
+    if machine.native.records_activities():
+        journal.set_attribute(torch.autograd.profiler, "_supported_activities", _supported_activities)
+        return
     # measured by the device's own events: a build for CUDA would ask NVIDIA's CUPTI
     journal.set_attribute(
         torch.autograd.profiler, "_supported_activities", lambda: supported() - {ProfilerActivity.CUDA}

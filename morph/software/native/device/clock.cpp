@@ -1,6 +1,7 @@
 // See clock.h.
 #include "device/clock.h"
 
+#include "device/activities.h"
 #include "device/assertions.h"
 #include "device/errors.h"
 #include "device/trace.h"
@@ -63,11 +64,12 @@ Clock::time_point idle_at(Stream stream) {
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
-  return captured || mode != Waits::kAllowed || anything_sleeps() || is_traced() ||
+  return captured || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
          context_lost.load(std::memory_order_relaxed);
 }
 
 void wait_for(Stream stream) {
+  RecordedCall recorded("cudaStreamSynchronize");
   refuse_if_lost();
   trace(&Table::trace_gpu_stream_synchronization, stream.id());
   if (!is_watched()) return;
@@ -76,6 +78,7 @@ void wait_for(Stream stream) {
 }
 
 void wait_for_device(DeviceIndex index) {
+  RecordedCall recorded("cudaDeviceSynchronize");
   refuse_if_lost();
   refuse_in_capture();
   trace(&Table::trace_gpu_device_synchronization);

@@ -43,6 +43,7 @@ void install_neural_operators();
 void install_recurrent_networks();
 void install_attention();
 void install_profiler();
+bool records_activities();  // whether torch's profiler takes the device's kernels and copies
 void install_allocator_settings();
 size_t rounded_as_set(size_t bytes, size_t unit);  // by PYTORCH_ALLOC_CONF's roundup_power2_divisions
 

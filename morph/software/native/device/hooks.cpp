@@ -92,8 +92,7 @@ struct Hooks : Interface {
     return all.at(size_t(checked(index)));
   }
   at::Generator getNewGenerator(DeviceIndex index) const override {
-    if (index != -1) checked(index);  // without an index it serves every device
-    return at::make_generator<Generator>(index);
+    return at::make_generator<Generator>(index);  // as CUDA's: of every device without an index, or of none
   }
 
   at::Device getDeviceFromPtr(void* pointer) const override {

@@ -1,4 +1,5 @@
 // Hooks of torch's profilers: events around operators, and NVTX marks, which are ignored.
+#include "device/activities.h"
 #include "device/clock.h"
 
 #include <c10/util/ApproximateClock.h>
@@ -8,6 +9,8 @@ namespace software {
 namespace {
 
 using torch::profiler::impl::ProfilerVoidEventStub;
+
+bool recorded = false;
 
 Clock::time_point time_of(const ProfilerVoidEventStub* event) {
   return *static_cast<const Clock::time_point*>(event->get());
@@ -41,6 +44,9 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
 
 void install_profiler() {
   if (settings().type == c10::DeviceType::CUDA) torch::profiler::impl::registerCUDAMethods(new Stubs);
+  recorded = install_kineto();
 }
+
+bool records_activities() { return recorded; }
 
 }  // namespace software

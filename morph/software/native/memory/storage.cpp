@@ -1,4 +1,5 @@
 // Operators that allocate, view, resize, copy or read device memory.
+#include "device/activities.h"
 #include "device/clock.h"
 #include "memory/host_view.h"
 
@@ -104,6 +105,7 @@ bool copied_as_bytes(const Tensor& source, const Tensor& target) {
 
 // Either side may be on the host: both are memory of this process.
 Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
+  RecordedCopy recorded(source, target);
   note_copy(source, target, non_blocking);
   if (source._is_zerotensor()) {  // it has no memory
     host_view(target).zero_();
@@ -129,7 +131,9 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
 // Reads an item() for the program, and so waits for the queue.
 at::Scalar read_scalar(const Tensor& self) {
   wait_for_copy(self.device().index());
-  return at::_local_scalar_dense(host_view(self));
+  Tensor host = host_view(self);
+  RecordedCopy recorded(self, host);
+  return at::_local_scalar_dense(host);
 }
 
 void record_stream(Tensor& self, c10::Stream stream) { allocator()->recordStream(self.storage().data_ptr(), stream); }

@@ -74,6 +74,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
   module.def("interface", &interface);
+  module.def("records_activities", &records_activities);
   module.def("count_operators", &count_operators);
   module.def("counted_operators", &counted_operators);
   module.def("share_storage", [](const py::object& storage) {

@@ -89,7 +89,9 @@ bool fused_on_host(const sdp_params& given) {
   if (!wanted || !shapes_fit(given, false) || given.dropout > 0 || !sdp::check_attn_mask_shape(given, false))
     return false;
   auto width = given.query.sym_size(-1);
-  return given.query.is_floating_point() && width == given.key.sym_size(-1) && width == given.value.sym_size(-1) &&
+  // CUDA has none for float64, and its math's backward is differentiable
+  bool has_kernel = given.query.is_floating_point() && given.query.scalar_type() != at::kDouble;
+  return has_kernel && width == given.key.sym_size(-1) && width == given.value.sym_size(-1) &&
          sdp::check_last_dim_stride_equals_1_dense<true>({given.query, given.key, given.value}, false);
 }
 

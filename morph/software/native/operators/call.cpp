@@ -186,6 +186,14 @@ void Call::wait() const {
   if (device_.index() >= 0) wait_for_copy(device_.index());
 }
 
+// Where an operator ends with an error, no kernel was started.
+void Call::tell_profiler() const {
+  if (std::uncaught_exceptions()) return;
+  std::string_view name(name_);
+  std::string kernel = "morph::" + std::string(name.substr(name.rfind(':') + 1));
+  record_work(Activity::kKernel, std::move(kernel), current_stream(device().index()), began_);
+}
+
 void Call::refuse_generator() const {
   std::string type = c10::DeviceTypeName(settings().type, true);
   TORCH_CHECK(device_.index() >= 0, "Expected a 'cpu' device type for generator but found '", type, "'");

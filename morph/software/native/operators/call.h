@@ -1,6 +1,7 @@
 // One call of an operator: device tensors are viewed as CPU tensors, and the CPU's results become device tensors.
 #pragma once
 
+#include "device/activities.h"
 #include "device/assertions.h"
 #include "device/device.h"
 #include "memory/memory.h"
@@ -25,6 +26,7 @@ class Call {
     pairs_.reserve(tensors);
   }
   ~Call() {
+    if (began_) [[unlikely]] tell_profiler();
     for (Pair& pair : pairs_)
       if (pair.device) views_.keep(std::move(pair.host));
   }
@@ -85,6 +87,7 @@ class Call {
   void note(const at::Tensor& tensor);
   void refuse_noted() const;
   void wait() const;
+  void tell_profiler() const;
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
@@ -93,6 +96,7 @@ class Call {
   const char* name_;
   const Traits& traits_;
   const bool reads_;
+  const int64_t began_ = is_profiled() ? trace_time() : 0;
   Views& views_ = Views::of_this_thread();
   bool sparse_ = false, empty_ = false, mixed_types_ = false;
   at::ScalarType noted_ = at::ScalarType::Undefined, seen_ = at::ScalarType::Undefined;

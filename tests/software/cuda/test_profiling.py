@@ -1,0 +1,126 @@
+"""Torch's profiler is told the device's kernels, copies and waits, as CUPTI tells it those of a GPU."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+ACTIVITIES = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+
+
+def profiled(function: Callable[[], object]) -> Any:
+    torch.ones(1, device="cuda")
+    with profile(activities=ACTIVITIES) as profiler:
+        function()
+    return profiler
+
+
+def keys(profiler: Any) -> set[str]:
+    return {event.key for event in profiler.key_averages()}
+
+
+def test_an_operator_is_a_launch_and_a_kernel() -> None:
+    matrix = torch.randn(64, 64, device="cuda")
+    profiler = profiled(lambda: matrix @ matrix)
+    averages = {event.key: event for event in profiler.key_averages()}
+    kernel, operator = averages["morph::mm"], averages["aten::mm"]
+    assert kernel.device_type == torch.autograd.DeviceType.CUDA
+    assert kernel.self_device_time_total == operator.self_device_time_total > 0
+    assert kernel.self_cpu_time_total == 0
+    assert averages["cudaLaunchKernel"].count == kernel.count == 1
+
+
+COPIES: dict[str, Callable[[torch.Tensor], object]] = {
+    "Memcpy DtoH (Device -> Pageable)": lambda x: x.cpu(),
+    "Memcpy HtoD (Pageable -> Device)": lambda x: torch.ones(4).cuda(),
+    "Memcpy HtoD (Pinned -> Device)": lambda x: torch.ones(4).pin_memory().cuda(non_blocking=True),
+    "Memcpy DtoD (Device -> Device)": lambda x: torch.zeros(4, device="cuda").copy_(x),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies(name: str) -> None:
+    x = torch.ones(4, device="cuda")
+    assert {name, "cudaMemcpyAsync"} <= keys(profiled(lambda: COPIES[name](x)))
+
+
+def test_an_item_is_copied_to_the_host() -> None:
+    assert "Memcpy DtoH (Device -> Pageable)" in keys(profiled(torch.ones(1, device="cuda").item))
+
+
+def test_a_range_spans_what_it_started() -> None:
+    x = torch.ones(64, 64, device="cuda")
+
+    def step() -> None:
+        with torch.profiler.record_function("a step"):
+            (x @ x).add(1)
+
+    of_device = [event for event in profiled(step).key_averages() if event.self_cpu_time_total == 0]
+    times = {event.key: event.self_device_time_total for event in of_device}
+    assert times["a step"] >= times["morph::mm"] + times["morph::add"]
+
+
+def test_waits() -> None:
+    x = torch.ones(4, device="cuda")
+    assert "cudaStreamSynchronize" in keys(profiled(x.cpu))
+    assert "cudaStreamSynchronize" not in keys(profiled(lambda: x.to("cpu", non_blocking=True)))
+    assert "cudaDeviceSynchronize" in keys(profiled(torch.cuda.synchronize))
+
+
+def test_the_device_alone() -> None:
+    x = torch.ones(4, device="cuda")
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        x.add(1)
+    assert {"morph::add", "cudaLaunchKernel"} <= keys(profiler)
+    assert "aten::add" not in keys(profiler)
+
+
+def test_the_host_alone() -> None:
+    x = torch.ones(4, device="cuda")
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        x.add(1)
+    assert "aten::add" in keys(profiler)
+    assert "morph::add" not in keys(profiler)
+
+
+def test_lists_of_like_tensors_are_one_kernel() -> None:
+    like = [torch.ones(3, device="cuda") for _ in range(4)]
+    unlike = [torch.ones(3, device="cuda"), torch.ones(3, device="cuda", dtype=torch.half)]
+    assert "multi_tensor_apply_kernel<add>" in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
+    assert "morph::add" not in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
+    assert "multi_tensor_apply_kernel<add>" not in keys(profiled(lambda: torch._foreach_add(unlike, 1.0)))
+
+
+def test_a_backward_thread_and_streams(tmp_path: pathlib.Path) -> None:
+    weight = torch.ones(8, 8, device="cuda", requires_grad=True)
+    stream = torch.cuda.Stream()
+
+    def step() -> None:
+        with torch.cuda.stream(stream):
+            (weight @ weight).sum().backward()
+
+    profiler = profiled(step)
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    assert {event["args"]["stream"] for event in kernels} == {stream.stream_id}
+    assert [event["name"] for event in kernels].count("morph::mm") == 3
+    operators = {event["args"]["External id"]: event for event in events if event.get("cat") == "cpu_op"}
+    named = [(event["name"], operators[event["args"]["External id"]]["name"]) for event in kernels]
+    assert ("morph::mm", "aten::mm") in named
+    launches = {event["args"]["correlation"] for event in events if event.get("cat") == "cuda_runtime"}
+    assert {event["args"]["correlation"] for event in kernels} <= launches
+
+
+def test_an_operator_that_fails_is_no_kernel() -> None:
+    def fails() -> None:
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            torch.ones(2, 3, device="cuda") @ torch.ones(2, 3, device="cuda")
+
+    assert "morph::mm" not in keys(profiled(fails))
