@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -29,6 +29,16 @@ def install(backend: Backend, journal: Journal) -> None:
         building.place(module, facts, journal)
 
     on_import("torch.utils.cpp_extension", place, journal)
+    if facts.software:
+        import torch
+
+        journal.set_attribute(torch._C, "_cuda_jiterator_compile_and_launch_kernel", _compile_and_launch)
+
+
+def _compile_and_launch(*arguments: Any) -> Any:
+    from morph.kernels.extensions import jiterator
+
+    return jiterator.compile_and_launch(*arguments)
 
 
 def library() -> native.Library:

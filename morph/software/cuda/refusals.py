@@ -14,7 +14,6 @@ REASONS = {
     "_cuda_customAllocator": _ALLOCATOR,
     "_cuda_getAllocator": _ALLOCATOR,
     "_cuda_getCurrentSolverHandle": "there is no cuSOLVER behind it",
-    "_cuda_jiterator_compile_and_launch_kernel": "it compiles CUDA C++",
     "_nccl_init_rank": "use nccl of torch.distributed",
     "_cuda_record_untuned_enable": _TUNING,
     "_cuda_tunableop_enable": _TUNING,

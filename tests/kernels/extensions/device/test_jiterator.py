@@ -1,0 +1,60 @@
+"""Functions of `torch.cuda.jiterator`, compared with torch's operators."""
+
+import pytest
+import torch
+from torch.cuda.jiterator import _create_jit_fn, _create_multi_output_jit_fn
+
+MIXED = "template <typename T> T mixed(T x, T y, T alpha) { return -x + alpha * y; }"
+DTYPES = [
+    torch.int8,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.complex64])
+def test_a_function_of_each_type(dtype):
+    mixed = _create_jit_fn(MIXED, alpha=2)
+    x, y = (torch.arange(start, start + 6).to(dtype).cuda() for start in (1, 3))
+    assert mixed(x, y).dtype == dtype
+    assert torch.equal(mixed(x, y), -x + 2 * y)
+    assert torch.equal(mixed(x, y, alpha=3), -x + 3 * y)
+
+
+def test_tensors_are_broadcast_and_promoted():
+    mixed = _create_jit_fn(MIXED, alpha=0.5)
+    x, y = torch.randn(4, 3, device="cuda").t(), torch.arange(4, device="cuda")
+    assert torch.equal(mixed(x, y), -x + 0.5 * y)
+    scalar = torch.tensor(2.0, dtype=torch.float64, device="cuda")
+    assert mixed(x, scalar).dtype == torch.float32
+    assert mixed(x[:0], y).shape == (0, 4)
+
+
+def test_the_last_of_several_functions_is_called():
+    code = "template <typename T> T helper(T x) { return ::sin(x); }"
+    code += "template <typename T> T entry(T x, T most) { return ::min(most, helper(x)); }"
+    x = torch.randn(10, device="cuda")
+    torch.testing.assert_close(_create_jit_fn(code, most=0.25)(x), x.sin().clamp(max=0.25))
+
+
+def test_results_by_reference():
+    code = "template <typename T> void both(T x, T y, T& sum, T& less) { sum = x + y; less = x - y; }"
+    x, y = torch.randn(2, 5, device="cuda")
+    total, difference = _create_multi_output_jit_fn(code, num_outputs=2)(x, y)
+    assert torch.equal(total, x + y)
+    assert torch.equal(difference, x - y)
+
+
+def test_a_function_that_does_not_compile():
+    with pytest.raises(RuntimeError, match="expected primary-expression"):
+        _create_jit_fn("template <typename T> T broken(T x) { return x +; }")(torch.ones(1, device="cuda"))
+
+
+def test_tensors_of_two_devices():
+    x = torch.ones(1)
+    with pytest.raises(RuntimeError, match="same device, but found cpu, cuda:0"):
+        _create_jit_fn(MIXED, alpha=1)(x, x.cuda())
