@@ -15,6 +15,7 @@ import torch
 from morph.kernels.triton import descriptors
 from morph.kernels.triton.errors import KernelFailedError, UnsupportedOperationError
 from morph.software import capture
+from morph.software.machine import started
 
 SHUFFLE = "MORPH_SHUFFLE"
 FORMATS = {
@@ -97,7 +98,11 @@ class Launcher:
         count = grid[0] * grid[1] * grid[2]
         if count <= 0:
             return
+        native = started().native
+        began = native.begin_kernel()
         message = function(packed, *grid, torch.get_num_threads(), _order(count), self._frame)
+        if began:  # a profiler records the device
+            native.end_kernel(self._name, began)
         if message is not None:
             raise KernelFailedError(f"the Triton kernel {self._name} stopped: {message.decode()}")
 

@@ -1,6 +1,7 @@
 // Python bindings of the software device.
 #include "module/module.h"
 
+#include "device/activities.h"
 #include "device/clock.h"
 #include "module/compiled.h"
 #include "device/errors.h"
@@ -75,6 +76,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("error_text", &error_text);
   module.def("interface", &interface);
   module.def("records_activities", &records_activities);
+  module.def("begin_kernel", [] { return is_profiled() ? trace_time() : 0; });
+  module.def("end_kernel", [](const std::string& name, int64_t began) {
+    record_work(Activity::kKernel, name, current_stream(current_device()), began);
+  });
   module.def("count_operators", &count_operators);
   module.def("counted_operators", &counted_operators);
   module.def("share_storage", [](const py::object& storage) {

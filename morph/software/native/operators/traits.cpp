@@ -97,7 +97,7 @@ const Widened WIDENED[] = {
       "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
       "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
     {HALVES,  // of these the CPU's kernels round at each step
-     {"aten::nansum", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
+     {"aten::nansum", "aten::polygamma", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
       "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"}},
     {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
     {HALVES,

@@ -172,3 +172,10 @@ def test_hooks():
     finally:
         triton.knobs.runtime.launch_enter_hook.remove(hook)
     assert seen == ["scale"]
+
+
+def test_a_profiler_records_a_launch():
+    x = torch.ones(128, device="cuda")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        scale[(1,)](x, x, 128, 5.0, BLOCK=128)
+    assert {"scale", "cudaLaunchKernel"} <= {event.key for event in profiler.key_averages()}
