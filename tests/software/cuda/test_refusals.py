@@ -54,6 +54,30 @@ def test_an_operator_that_only_the_cpu_has_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_gradients_of_a_recurrent_network_have_none(kind: type[nn.RNNBase]) -> None:
+    network, given = kind(3, 4).cuda(), ones(2, 1, 3)
+
+    def gradient() -> Tensor:
+        [found] = torch.autograd.grad(network(given)[0].sum(), network.weight_hh_l0, create_graph=True)
+        return found
+
+    once = gradient()
+    with pytest.raises(NotImplementedError, match="derivative for '_cudnn_rnn_backward'"):
+        once.sum().backward()
+    with torch.backends.cudnn.flags(enabled=False):
+        differentiable = gradient()
+    differentiable.sum().backward()
+    torch.testing.assert_close(once, differentiable)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_state_that_is_not_contiguous_is_refused(kind: type[nn.RNNBase]) -> None:
+    state = ones(1, 4, 2).transpose(1, 2)
+    with pytest.raises(RuntimeError, match="rnn: hx is not contiguous"):
+        kind(3, 4).cuda()(ones(5, 2, 3), (state, state) if kind is nn.LSTM else state)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_recurrent_network_has_gradients_in_training_only(kind: type[nn.RNNBase], packed: bool) -> None:
     network, given = kind(3, 4).cuda(), ones(2, 1, 3)

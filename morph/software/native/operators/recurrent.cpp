@@ -9,6 +9,8 @@
 #include <ATen/ops/lstm_native.h>
 #include <ATen/ops/rnn_relu_native.h>
 #include <ATen/ops/rnn_tanh_native.h>
+#include <ATen/FuncTorchTLS.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 namespace software {
@@ -16,6 +18,7 @@ namespace {
 
 using at::Tensor;
 using at::TensorList;
+using torch::autograd::variable_list;
 
 using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Fused = at::native::lstm_mkldnn_stub_DECLARE_DISPATCH_type;  // one function for all processors
@@ -54,17 +57,57 @@ void refuse_backward(const Tensor& output) {
   });
 }
 
-// A network whose results cuDNN differentiates in training only; `train` is the place of that argument.
-template <auto function, size_t train>
+void ensure_contiguous(const Tensor& hidden) { TORCH_CHECK(hidden.is_contiguous(), "rnn: hx is not contiguous"); }
+void ensure_contiguous(TensorList hidden) {
+  ensure_contiguous(hidden[0]);
+  TORCH_CHECK(hidden.size() < 2 || hidden[1].is_contiguous(), "rnn: cx is not contiguous");
+}
+
+// Gradients of cuDNN's networks have no derivative.
+struct Underivable : torch::autograd::Function<Underivable> {
+  static Tensor forward(torch::autograd::AutogradContext*, const Tensor& gradient) { return gradient; }
+  static variable_list backward(torch::autograd::AutogradContext*, const variable_list&) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, "the derivative for '_cudnn_rnn_backward' is not implemented. Double backwards is not supported for CuDNN "
+        "RNNs due to limitations in the CuDNN API. To run double backwards, please disable the CuDNN backend temporarily "
+        "while running the forward pass of your RNN: with torch.backends.cudnn.flags(enabled=False)");
+  }
+};
+struct DerivableOnce : torch::autograd::Function<DerivableOnce> {
+  static Tensor forward(torch::autograd::AutogradContext*, const Tensor& given) { return given; }
+  static variable_list backward(torch::autograd::AutogradContext*, const variable_list& gradients) {
+    bool again = at::GradMode::is_enabled() && gradients[0].defined() && gradients[0].requires_grad();
+    return {again ? Underivable::apply(gradients[0]) : gradients[0]};
+  }
+};
+
+Tensor once(const Tensor& given) { return given.requires_grad() ? DerivableOnce::apply(given) : given; }
+std::vector<Tensor> once(TensorList given) {
+  std::vector<Tensor> all;
+  for (const Tensor& each : given) all.push_back(once(each));
+  return all;
+}
+template <class Other>
+const Other& once(const Other& other) {
+  return other;
+}
+
+bool derives_twice() { return at::GradMode::is_enabled() && !at::functorch::functorchTLSAccessor(); }
+
+// A network of cuDNN's, whose results are differentiated once, and in training only; `train` is the place of that
+// argument, and `hidden` that of its state.
+template <auto function, size_t train, size_t hidden>
 struct Recurrent;
 
-template <class Result, class... Arguments, Result (*function)(Arguments...), size_t train>
-struct Recurrent<function, train> {
+template <class Result, class... Arguments, Result (*function)(Arguments...), size_t train, size_t hidden>
+struct Recurrent<function, train, hidden> {
   static Result call(Arguments... arguments) {
-    Result result = function(arguments...);
     auto given = std::tie(arguments...);
-    if (!std::get<train>(given) && is_cudnns(std::get<0>(given)))
-      std::apply([](const auto&... each) { (refuse_backward(each), ...); }, result);
+    if (!is_cudnns(std::get<0>(given))) return function(arguments...);
+    ensure_contiguous(std::get<hidden>(given));
+    if (std::get<train>(given)) return derives_twice() ? function(once(arguments)...) : function(arguments...);
+    Result result = function(arguments...);
+    std::apply([](const auto&... each) { (refuse_backward(each), ...); }, result);
     return result;
   }
 };
@@ -74,17 +117,17 @@ using OfInput = Pair (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t
 using OfPacked = Pair (*)(const Tensor&, const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool);
 using LayersOfPacked = Layers (*)(const Tensor&, const Tensor&, TensorList, TensorList, bool, int64_t, double, bool, bool);
 
-constexpr size_t TRAIN = 6, TRAIN_OF_PACKED = 7;
+constexpr size_t TRAIN = 6, TRAIN_OF_PACKED = 7, HIDDEN = 1, HIDDEN_OF_PACKED = 2;
 
 void install(torch::Library& library) {
-  library.impl("lstm.input", &Recurrent<&lstm, TRAIN>::call);
-  library.impl("lstm.data", &Recurrent<LayersOfPacked(&at::native::lstm), TRAIN_OF_PACKED>::call);
-  library.impl("gru.input", &Recurrent<OfInput(&at::native::gru), TRAIN>::call);
-  library.impl("gru.data", &Recurrent<OfPacked(&at::native::gru), TRAIN_OF_PACKED>::call);
-  library.impl("rnn_tanh.input", &Recurrent<OfInput(&at::native::rnn_tanh), TRAIN>::call);
-  library.impl("rnn_tanh.data", &Recurrent<OfPacked(&at::native::rnn_tanh), TRAIN_OF_PACKED>::call);
-  library.impl("rnn_relu.input", &Recurrent<OfInput(&at::native::rnn_relu), TRAIN>::call);
-  library.impl("rnn_relu.data", &Recurrent<OfPacked(&at::native::rnn_relu), TRAIN_OF_PACKED>::call);
+  library.impl("lstm.input", &Recurrent<&lstm, TRAIN, HIDDEN>::call);
+  library.impl("lstm.data", &Recurrent<LayersOfPacked(&at::native::lstm), TRAIN_OF_PACKED, HIDDEN_OF_PACKED>::call);
+  library.impl("gru.input", &Recurrent<OfInput(&at::native::gru), TRAIN, HIDDEN>::call);
+  library.impl("gru.data", &Recurrent<OfPacked(&at::native::gru), TRAIN_OF_PACKED, HIDDEN_OF_PACKED>::call);
+  library.impl("rnn_tanh.input", &Recurrent<OfInput(&at::native::rnn_tanh), TRAIN, HIDDEN>::call);
+  library.impl("rnn_tanh.data", &Recurrent<OfPacked(&at::native::rnn_tanh), TRAIN_OF_PACKED, HIDDEN_OF_PACKED>::call);
+  library.impl("rnn_relu.input", &Recurrent<OfInput(&at::native::rnn_relu), TRAIN, HIDDEN>::call);
+  library.impl("rnn_relu.data", &Recurrent<OfPacked(&at::native::rnn_relu), TRAIN_OF_PACKED, HIDDEN_OF_PACKED>::call);
 }
 
 }  // namespace
