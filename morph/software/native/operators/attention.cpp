@@ -4,6 +4,8 @@
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
@@ -43,8 +45,33 @@ AdditiveMask added(const AdditiveMask& mask, const Tensor& query) {
                    at::scalar_tensor(-std::numeric_limits<double>::infinity(), on_host));
 }
 
-bool half(const sdp_params& given) {
-  return given.query.scalar_type() == at::kHalf || given.query.scalar_type() == at::kBFloat16;
+constexpr std::array<at::ScalarType, 2> FLASH_TYPES{at::kHalf, at::kBFloat16};
+constexpr std::array<at::ScalarType, 3> CUTLASS_TYPES{at::kHalf, at::kBFloat16, at::kFloat};
+
+// By which CUTLASS reads since compute capability 8.0: 16 bytes.
+bool widths_fit_cutlass(const sdp_params& given, bool debug) {
+  int64_t unit = given.query.scalar_type() == at::kFloat ? 4 : 8;
+  auto fits = [unit](const Tensor& each) { return each.sym_size(-1) > 0 && each.sym_size(-1) % unit == 0; };
+  bool all = fits(given.query) && fits(given.value) && given.query.sym_size(-1) == given.key.sym_size(-1);
+  if (!all && debug) TORCH_WARN("Mem efficient attention requires last dimension of inputs to be divisible by ", unit, ".");
+  return all;
+}
+
+bool width_fits_flash(const sdp_params& given, bool debug) {
+  auto width = given.query.sym_size(-1);
+  bool fits = width == given.key.sym_size(-1) && width == given.value.sym_size(-1) && width <= 256;
+  if (!fits && debug)
+    TORCH_WARN("Flash attention requires q,k,v to have the same last dimension and to be less than or equal to 256. Got ",
+               width, ", ", given.key.sym_size(-1), ", ", given.value.sym_size(-1), " instead.");
+  return fits;
+}
+
+bool is_square_if_causal(const sdp_params& given, bool debug) {
+  bool fits = !given.is_causal || given.query.sym_size(-2) == given.key.sym_size(-2);
+  if (!fits && debug)
+    TORCH_WARN("Flash attention does not support the is_causal flag when seqlen_q != seqlen_k. Got seqlen_q: ",
+               given.query.sym_size(-2), " seqlen_k: ", given.key.sym_size(-2), ".");
+  return fits;
 }
 
 bool shapes_fit(const sdp_params& given, bool debug) {
@@ -56,16 +83,19 @@ bool shapes_fit(const sdp_params& given, bool debug) {
 // The requirements of CUDA's kernels that do not depend on the GPU's model.
 bool flash_takes(const sdp_params& given, bool debug) {
   return sdp::check_runtime_disabled_flash(given, debug) && shapes_fit(given, debug) &&
-         sdp::check_for_attn_mask(given, debug) && half(given) && given.query.sym_size(-1) <= 256;
+         sdp::check_for_attn_mask(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug) &&
+         width_fits_flash(given, debug) && is_square_if_causal(given, debug);
 }
 
 bool efficient_takes(const sdp_params& given, bool debug) {
   return sdp::check_runtime_disabled_mem_efficient(given, debug) && !given.enable_gqa && shapes_fit(given, debug) &&
-         (half(given) || given.query.scalar_type() == at::kFloat);
+         sdp::check_tensor_dtype(given, CUTLASS_TYPES, debug) && widths_fit_cutlass(given, debug);
 }
 
-bool cudnn_takes(const sdp_params& given) {
-  return at::globalContext().userEnabledCuDNNSDP() && shapes_fit(given, false) && half(given);
+bool cudnn_takes(const sdp_params& given, bool debug) {
+  bool enabled = at::globalContext().userEnabledCuDNNSDP();
+  if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
+  return enabled && shapes_fit(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 
 void refuse_unless_allowed(const sdp_params& given) {
@@ -74,11 +104,13 @@ void refuse_unless_allowed(const sdp_params& given) {
   bool any = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
   TORCH_CHECK(any, "No viable backend for scaled_dot_product_attention was found. ",
               "This is likely due to turning off both the math kernel and the fused kernels.");
-  if (flash_takes(given, false) || efficient_takes(given, false) || cudnn_takes(given)) return;
+  if (flash_takes(given, false) || efficient_takes(given, false) || cudnn_takes(given, false)) return;
   TORCH_WARN("Memory efficient kernel not used because:");
   efficient_takes(given, true);
   TORCH_WARN("Flash attention kernel not used because:");
   flash_takes(given, true);
+  TORCH_WARN("CuDNN attention kernel not used because:");
+  cudnn_takes(given, true);
   TORCH_CHECK(false, "No available kernel. Aborting execution.");
 }
 
@@ -100,6 +132,13 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   sdp_params given{query, key, value, mask, dropout, causal, grouped};
   check(given);
   refuse_unless_allowed(given);
+  if (dropout > 0 && settings().type == c10::DeviceType::CUDA) {  // what these draw can be drawn again
+    if (flash_takes(given, false))
+      return std::get<0>(at::_scaled_dot_product_flash_attention(query, key, value, dropout, causal, false, scale));
+    if (efficient_takes(given, false))
+      return std::get<0>(at::_scaled_dot_product_efficient_attention(query, key, value, added(mask, query), true, dropout,
+                                                                     causal, scale));
+  }
   if (fused_on_host(given))
     return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal,
                                                                        added(mask, query), scale));

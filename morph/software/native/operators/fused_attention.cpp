@@ -38,12 +38,22 @@ Draw drawn(double probability, c10::Device place) {
   return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
 }
 
+// Fills it with the numbers that dropout compares with its probability.
+Tensor& fill_drawn(Tensor& self, double, int64_t seed, int64_t offset) {
+  at::Generator generator = at::globalContext().defaultGenerator(self.device()).clone();
+  generator.set_current_seed(uint64_t(seed));
+  generator.set_offset(uint64_t(offset));
+  return self.uniform_(0, 1, generator);
+}
+
+Tensor are_kept(const Draw& draw, const Tensor& weights) {
+  Tensor numbers = at::empty_like(weights, weights.options(), at::MemoryFormat::Contiguous);
+  return fill_drawn(numbers, 0, draw.seed.item<int64_t>(), draw.offset.item<int64_t>()) > draw.probability;
+}
+
 // The dropout mask, scaled by 1 / (1 - p).
 Tensor kept(const Draw& draw, const Tensor& weights) {
-  at::Generator generator = at::globalContext().defaultGenerator(weights.device()).clone();
-  generator.set_current_seed(uint64_t(draw.seed.item<int64_t>()));
-  generator.set_offset(uint64_t(draw.offset.item<int64_t>()));
-  return at::empty_like(weights).bernoulli_(1 - draw.probability, generator) / (1 - draw.probability);
+  return are_kept(draw, weights).to(weights.scalar_type()) / (1 - draw.probability);
 }
 
 at::ScalarType wide(const Tensor& tensor) {
@@ -118,11 +128,23 @@ Tensor rng_state(const Draw& draw) { return at::stack({draw.seed, draw.offset});
 
 Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
 
-auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool, Scale scale) {
+// The weights, of which those that are dropped are negative; FlashAttention's kernel fills whole tiles.
+Tensor debug_mask(const Tensor& query, const Tensor& key, const Mask& mask, const Draw& draw, Scale scale) {
+  Tensor all = scores(query, heads_like(key, query), mask, scale);
+  Tensor weights = weights_of(all, all.logsumexp(-1));
+  Tensor marked = at::where(are_kept(draw, weights), weights, -weights).to(query.scalar_type());
+  auto padding = [](int64_t length) { return (128 - length % 128) % 128; };
+  return at::constant_pad_nd(marked, {0, padding(key.size(2)), 0, padding(query.size(2))});
+}
+
+auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
+           Scale scale) {
   Draw draw = drawn(dropout, query.device());
-  auto [result, logsumexp] = attend(query, key, value, {{}, causal ? kFromTopLeft : 0}, draw, scale);
+  Mask mask{{}, causal ? kFromTopLeft : 0};
+  auto [result, logsumexp] = attend(query, key, value, mask, draw, scale);
+  Tensor shown = debug && dropout > 0 ? debug_mask(query, key, mask, draw, scale) : no_mask(query);
   return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat), Tensor(), Tensor(), c10::SymInt(query.size(2)),
-                         c10::SymInt(key.size(2)), draw.seed, draw.offset, no_mask(query));
+                         c10::SymInt(key.size(2)), draw.seed, draw.offset, shown);
 }
 
 std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
@@ -180,6 +202,7 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const 
 void install_fused_attention() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("_fill_mem_eff_dropout_mask_", &fill_drawn);
   library.impl("_scaled_dot_product_flash_attention", &flash);
   library.impl("_scaled_dot_product_flash_attention_backward", &flash_backward);
   library.impl("_scaled_dot_product_efficient_attention", &efficient);
