@@ -51,6 +51,7 @@ def test_checkpoints_recompute_the_same(reentrant):
 @pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_a_selective_checkpoint_sees_the_operator():
+    importlib.import_module("flash_attn")  # which defines the operator
     own, seen = torch.ops.flash_attn._flash_attn_forward.default, []
 
     def policy(context: Any, operator: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

@@ -92,7 +92,18 @@ const Other& once(const Other& other) {
   return other;
 }
 
-bool derives_twice() { return at::GradMode::is_enabled() && !at::functorch::functorchTLSAccessor(); }
+// Transforms of torch.func, once used, leave their state; within one, autograd functions in C++ are refused.
+bool takes_functions() {
+  const auto& transforms = at::functorch::functorchTLSAccessor();
+  if (!transforms) return true;
+  try {
+    transforms->checkSupportsCppAutogradFunction();
+    return true;
+  } catch (const c10::Error&) {
+    return false;
+  }
+}
+bool derives_twice() { return at::GradMode::is_enabled() && takes_functions(); }
 
 // A network of cuDNN's, whose results are differentiated once, and in training only; `train` is the place of that
 // argument, and `hidden` that of its state.
