@@ -38,6 +38,13 @@ def test_scans():
     assert torch.equal(before, expected)
 
 
+def test_a_scan_from_the_end():
+    values = torch.arange(50, device="cuda", dtype=torch.int32) % 7
+    sums = torch.empty_like(values)
+    call("vectors", "suffix_sums", values, sums, 50)
+    assert torch.equal(sums, values.flip(0).cumsum(0).flip(0).int())
+
+
 def test_runs_of_equal_values():
     values = torch.arange(100, device="cuda", dtype=torch.int32) ** 2 % 13
     keys, counts = torch.empty_like(values), torch.empty_like(values)

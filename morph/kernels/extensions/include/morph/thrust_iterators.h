@@ -159,5 +159,7 @@ inline discard_iterator make_discard_iterator() { return {}; }
 
 using std::advance;
 using std::distance;
+using std::make_reverse_iterator;
+using std::reverse_iterator;
 
 }  // namespace thrust

@@ -7,6 +7,7 @@
 #include <thrust/host_vector.h>
 #include <thrust/iterator/constant_iterator.h>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/reverse_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/reduce.h>
@@ -44,6 +45,10 @@ float dot(const float* x, const float* y, int n) {
   auto first = thrust::make_zip_iterator(thrust::make_tuple(x, y));
   auto products = thrust::make_transform_iterator(first, Dot());
   return thrust::reduce(products, products + n);
+}
+void suffix_sums(const int* values, int* sums, int n) {
+  auto last = thrust::make_reverse_iterator(values + n);
+  thrust::inclusive_scan(thrust::device, last, last + n, thrust::make_reverse_iterator(sums + n));
 }
 void scans(int* values, int* exclusive, int n) {
   thrust::exclusive_scan(values, values + n, exclusive);
