@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from morph.software import capture
+
 _TYPES = {
     torch.bool: "bool",
     torch.uint8: "uint8_t",
@@ -40,6 +42,8 @@ _SOURCE = """
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
+#include <exception>
+#include <string>
 {function}
 using Stored = {stored};
 using T = {computed};
@@ -48,8 +52,12 @@ __global__ void each(int64_t n, void** in, void** out, void** numbers) {{
   if (i >= n) return;
   {body}
 }}
-extern "C" void launch(int64_t n, void** in, void** out, void** numbers) {{
+extern "C" const char* launch(int64_t n, void** in, void** out, void** numbers) try {{
   if (n) each<<<(n + 255) / 256, 256>>>(n, in, out, numbers);
+  return nullptr;
+}} catch (const std::exception& error) {{  // ctypes cannot pass it on
+  static thread_local std::string message;
+  return (message = error.what()).c_str();
 }}
 """
 
@@ -127,8 +135,19 @@ def compile_and_launch(
     results = [torch.empty_like(given[0]) for _ in range(outputs)]
     kinds = tuple(type(number) for number in numbers.values())
     kernel = Kernel(code, name, by_reference, len(given), outputs, kinds, stored, computed)
+    launch = functools.partial(
+        _launch,
+        _compiled(kernel),
+        given[0].numel(),
+        _addresses(given),
+        _addresses(results),
+        _pointers(numbers),
+    )
     with torch.cuda.device(given[0].device):
-        _compiled(kernel).launch(given[0].numel(), _addresses(given), _addresses(results), _pointers(numbers))
+        if graph := capture.current():
+            graph.add(launch)
+        else:
+            launch()
     return results[0] if outputs == 1 else tuple(results)
 
 
@@ -148,8 +167,13 @@ def _compiled(kernel: Kernel) -> ctypes.CDLL:
         file.write_text(source)
         library = cpp_extension.load(name, [str(file)], is_python_module=False)
     launch = (loaded := ctypes.CDLL(library)).launch
-    launch.argtypes, launch.restype = [ctypes.c_int64, *[ctypes.c_void_p] * 3], None
+    launch.argtypes, launch.restype = [ctypes.c_int64, *[ctypes.c_void_p] * 3], ctypes.c_char_p
     return loaded
+
+
+def _launch(library: ctypes.CDLL, *arguments: Any) -> None:
+    if problem := library.launch(*arguments):
+        raise RuntimeError(problem.decode())
 
 
 def _addresses(tensors: Sequence[torch.Tensor]) -> Any:

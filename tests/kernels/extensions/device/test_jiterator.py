@@ -49,6 +49,24 @@ def test_results_by_reference():
     assert torch.equal(difference, x - y)
 
 
+def test_a_graph_holds_it():
+    mixed = _create_jit_fn(MIXED, alpha=2)
+    x, y = torch.ones(4, device="cuda"), torch.arange(4, device="cuda")
+    mixed(x, y)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = mixed(x, y) + 1
+    x.fill_(5)
+    graph.replay()
+    assert result.tolist() == [-4, -2, 0, 2]
+
+
+def test_an_assertion_that_fails():
+    code = "template <typename T> T checked(T x) { assert(x > 0); return x; }"
+    with pytest.raises(RuntimeError, match="device-side assert triggered: x > 0"):
+        _create_jit_fn(code)(torch.zeros(1, device="cuda"))
+
+
 def test_a_function_that_does_not_compile():
     with pytest.raises(RuntimeError, match="expected primary-expression"):
         _create_jit_fn("template <typename T> T broken(T x) { return x +; }")(torch.ones(1, device="cuda"))
