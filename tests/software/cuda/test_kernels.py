@@ -6,7 +6,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 
 CUDA = torch.device("cuda:0")
@@ -163,100 +162,6 @@ def test_physical_conjugates_in_place(dtype):
     expected = tensor.cpu().conj().resolve_conj()
     assert tensor.conj_physical_() is tensor
     assert_close(tensor.cpu(), expected)
-
-
-FUSED = {
-    "flash": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_flash_attention(
-        q, k, v, p, causal
-    ),
-    "efficient": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_efficient_attention(
-        q, k, v, None, True, p, causal
-    ),
-    "cudnn": lambda q, k, v, p, causal: torch.ops.aten._scaled_dot_product_cudnn_attention(
-        q, k, v, None, True, p, causal
-    ),
-}
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("name", FUSED)
-def test_fused_attention_is_attention(name, causal):
-    torch.manual_seed(0)
-    host = [torch.randn(2, 3, 5, 8).requires_grad_() for _ in range(3)]
-    there = [x.detach().cuda().requires_grad_() for x in host]
-    expected = F.scaled_dot_product_attention(*host, is_causal=causal)
-    actual = FUSED[name](*there, 0.0, causal)[0]
-    expected.sin().sum().backward()
-    actual.sin().sum().backward()
-    assert_close(actual.detach().cpu(), expected.detach())
-    for one, other in zip(there, host, strict=True):
-        assert_close(one.grad.cpu(), other.grad)
-
-
-@pytest.mark.parametrize("name", FUSED)
-def test_fused_attention_draws_dropout_once(name):
-    torch.manual_seed(0)
-    q, k = torch.randn(2, 3, 5, 8, device=CUDA), torch.randn(2, 3, 5, 8, device=CUDA)
-    v = torch.eye(5, 8, device=CUDA).expand(2, 3, 5, 8).clone().requires_grad_()
-    result = FUSED[name](q, k, v, 0.5, False)[0]
-    result.sum().backward()
-    weights = result.detach()[..., :5]  # because v is the identity
-    assert_close(v.grad[..., 0], weights.sum(2))
-    assert 0.2 < (weights == 0).float().mean().item() < 0.8
-
-
-BACKENDS = {
-    "flash": (SDPBackend.FLASH_ATTENTION, torch.half),
-    "efficient": (SDPBackend.EFFICIENT_ATTENTION, torch.float32),
-}
-
-
-@pytest.mark.parametrize("name", BACKENDS)
-def test_the_dropout_of_a_backend_can_be_drawn_again(name):
-    backend, dtype = BACKENDS[name]
-    q, k, v = (torch.randn(2, 3, 5, 8, device=CUDA, dtype=dtype) for _ in range(3))
-    torch.manual_seed(42)
-    with sdpa_kernel(backend):
-        actual = F.scaled_dot_product_attention(q, k, v, dropout_p=0.4)
-    numbers = torch.ops.aten._fill_mem_eff_dropout_mask_(torch.empty(2, 3, 5, 5, device=CUDA), 0.4, 42, 0)
-    weights = (q.float() @ k.float().mT / 8**0.5).softmax(-1) * (numbers > 0.4) / 0.6
-    assert_close(actual.float(), weights @ v.float(), atol=1e-3, rtol=1e-3)
-
-
-def test_flash_attention_shows_what_it_drops():
-    q, k, v = (torch.randn(2, 3, 5, 8, device=CUDA, dtype=torch.half) for _ in range(3))
-    operator = torch.ops.aten._scaled_dot_product_flash_attention
-    result, *_, shown = operator(q, k, v, 0.4, return_debug_mask=True)
-    assert shown.shape == (2, 3, 128, 128)
-    weights = shown[..., :5, :5].float().clamp(min=0) / 0.6
-    assert_close(result.float(), weights @ v.float(), atol=2e-3, rtol=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("backend", "shapes", "dtype", "reason"),
-    [
-        ("FLASH_ATTENTION", [(4, 8), (6, 8), (6, 8)], torch.half, "is_causal flag when seqlen_q != seqlen_k"),
-        ("FLASH_ATTENTION", [(4, 264)] * 3, torch.half, "less than or equal to 256"),
-        ("FLASH_ATTENTION", [(4, 8)] * 3, torch.float, "to all be of dtype: {Half, BFloat16}"),
-        ("EFFICIENT_ATTENTION", [(4, 9)] * 3, torch.half, "to be divisible by 8"),
-        ("EFFICIENT_ATTENTION", [(4, 6)] * 3, torch.float, "to be divisible by 4"),
-        ("CUDNN_ATTENTION", [(4, 8)] * 3, torch.float, "to all be of dtype: {Half, BFloat16}"),
-    ],
-)
-def test_a_backend_that_is_asked_for_what_it_lacks(backend, shapes, dtype, reason):
-    given = [torch.ones(1, 2, *shape, device=CUDA, dtype=dtype) for shape in shapes]
-    with warnings.catch_warnings(record=True) as said, sdpa_kernel(getattr(SDPBackend, backend)):
-        warnings.simplefilter("always")
-        with pytest.raises(RuntimeError, match="No available kernel"):
-            F.scaled_dot_product_attention(*given, is_causal=True)
-    assert any(reason in str(each.message) for each in said)
-
-
-def test_attention_in_double_precision_has_second_derivatives():
-    q, k, v = (
-        torch.randn(1, 2, 3, 4, device=CUDA, dtype=torch.float64, requires_grad=True) for _ in range(3)
-    )
-    assert torch.autograd.gradgradcheck(F.scaled_dot_product_attention, (q, k, v))
 
 
 def test_fused_optimizers_scale_gradients():
