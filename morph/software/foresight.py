@@ -10,9 +10,7 @@ from torch.utils._pytree import tree_iter, tree_map
 
 KERNEL = "is_kernel"  # set on an operator whose Python function stands for one kernel
 _OF_TORCH = ("aten", "prim", "prims", "c10d", "_c10d_functional")
-# The CPU's kernels have other workspaces than torch foresees
-_UNTOLD = ("aten::mkldnn_rnn_layer", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")
-_UNTOLD_OUTSIDE_TRAINING = ("aten::native_batch_norm", "aten::_native_batch_norm_legit")
+_UNTOLD = ("aten::mkldnn_rnn_layer",)  # the CPU's kernel has another workspace than torch foresees
 _EMPTY = tuple(
     f"aten::{name}"
     for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
@@ -110,7 +108,7 @@ def results(operation: Any, args: tuple[Any, ...], kwargs: Arguments) -> Any:
 
 def _foreseen(operation: Any, given: Arguments, args: tuple[Any, ...], kwargs: Arguments) -> tuple[Any, ...]:
     name = operation.overloadpacket._qualified_op_name
-    if name in _UNTOLD or (name in _UNTOLD_OUTSIDE_TRAINING and not given["training"]):
+    if name in _UNTOLD:
         raise NotImplementedError(name)
     foreseen, count = operation(*args, **kwargs), len(operation._schema.returns)
     return (foreseen,) if count == 1 else tuple(foreseen or ())

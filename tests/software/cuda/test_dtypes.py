@@ -18,6 +18,7 @@ RESULTS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], torch.dtype]] =
     "as a number": (lambda x: x.sum() / torch.ones(2, device="cuda"), WIDE),
     "to a wider type": (lambda x: x.prod(dtype=WIDE), WIDE),
     "to its own type": (lambda x: x.prod(dtype=HALF), HALF),
+    "to a narrower type": (lambda x: x.to(WIDE).prod(0, dtype=HALF), HALF),
     "its angle": (lambda x: x.angle(), torch.float16),
     "in place": (lambda x: x.clone().div_(torch.ones(2, device="cuda")), HALF),
 }

@@ -32,3 +32,10 @@ def test_singular_values_by_each_driver() -> None:
         assert torch.equal(torch.linalg.svdvals(matrix, driver=driver), torch.linalg.svdvals(matrix))
     with pytest.raises(RuntimeError, match="unknown svd driver gesdd"):
         torch.linalg.svd(matrix, driver="gesdd")
+
+
+def test_factors_without_pivots_are_written_to_what_is_given() -> None:
+    matrix = torch.randn(3, 3, device="cuda", dtype=torch.double)
+    given = torch.empty_like(matrix), torch.empty(3, dtype=torch.int32, device="cuda")
+    torch.linalg.lu_factor(matrix, pivot=False, out=given)
+    torch.testing.assert_close(given, tuple(torch.linalg.lu_factor(matrix, pivot=False)))

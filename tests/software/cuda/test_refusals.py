@@ -102,6 +102,46 @@ def test_a_scattered_product_of_complex_numbers_is_refused() -> None:
 
 
 @ignoring_deprecation  # torch calls its complex halves experimental
+def largest_of_bags() -> None:
+    weight = torch.randn(4, 3, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    F.embedding_bag(ones(1, 2, dtype=torch.long), weight, mode="max").sum().backward()
+
+
+OTHER_TYPES: dict[str, tuple[Callable[[], object], str]] = {
+    "an angle": (lambda: torch.angle(ones(2, dtype=torch.half)), "\"angle_cuda\" not implemented for 'Half'"),
+    "truths": (
+        lambda: ones(2, dtype=torch.bool).scatter_reduce(
+            0, ones(1, dtype=torch.long), ones(1, dtype=torch.bool), "amax"
+        ),
+        "\"cuda_scatter_gather_base_kernel_func\" not implemented for 'Bool'",
+    ),
+    "the largest of bags": (
+        largest_of_bags,
+        "\"embedding_bag_backward_cuda_max\" not implemented for 'BFloat16'",
+    ),
+    "dropout of integers": (
+        lambda: torch.ops.aten.native_dropout_backward(
+            ones(2, dtype=torch.long), ones(2, dtype=torch.bool), 1.0
+        ),
+        "\"masked_scale\" not implemented for 'Long'",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", OTHER_TYPES)
+def test_types_are_refused_where_cuda_has_no_kernel(which: str) -> None:
+    call, words = OTHER_TYPES[which]
+    with pytest.raises(NotImplementedError) as caught:
+        call()
+    assert str(caught.value) == words
+
+
+def test_a_part_that_is_outside_is_refused() -> None:
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.narrow_copy(ones(2, 2), 3, 0, 0)
+
+
+@ignoring_deprecation  # torch calls complex halves experimental
 def test_transforms_of_halves_take_powers_of_two() -> None:
     assert torch.fft.fft(ones(8, dtype=torch.half)).tolist() == [8] + [0] * 7
     for transform in (torch.fft.rfft, torch.fft.irfft, torch.fft.fft):

@@ -48,6 +48,8 @@ void install(Settings wanted) {
   install_cudnn();
   install_ctc();
   install_products();
+  install_saved();
+  install_outputs();
   install_fused_attention();
   install_neural_operators();
   install_recurrent_networks();

@@ -20,7 +20,10 @@ void median(Arguments) { alert("median CUDA with indices output"); }
 // (grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, ...)
 void embedding_bag_backward(Arguments arguments) {
   constexpr int64_t MAX = 2;
-  if (arguments[8].toInt() == MAX) alert("embedding_bag_backward_cuda_max");
+  if (arguments[8].toInt() != MAX) return;
+  alert("embedding_bag_backward_cuda_max");
+  TORCH_CHECK_NOT_IMPLEMENTED(arguments[0].toTensor().scalar_type() != at::kBFloat16,
+                              "\"embedding_bag_backward_cuda_max\" not implemented for 'BFloat16'");
 }
 
 // (self, dim, index, src or value, reduce)
@@ -28,6 +31,14 @@ void scatter(Arguments arguments) {
   at::ScalarType type = arguments[0].toTensor().scalar_type();
   TORCH_CHECK_NOT_IMPLEMENTED(!at::isComplexType(type) || arguments[4].toStringRef() != "multiply",
                               "\"cuda_scatter_fill_base_kernel_reduce_multiply\" not implemented for '", toString(type), "'");
+}
+
+// (self, dim, index, src, reduce, *, include_self)
+void scatter_reduce(Arguments arguments) {
+  const std::string& reduce = arguments[4].toStringRef();
+  bool refused = reduce == "prod" || reduce == "amin" || reduce == "amax";
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused || arguments[0].toTensor().scalar_type() != at::kBool,
+                              "\"cuda_scatter_gather_base_kernel_func\" not implemented for 'Bool'");
 }
 
 void refuse_unless_power_of_two(int64_t size) {
@@ -74,6 +85,8 @@ void install_checked_arguments() {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&transform>>());
   for (const char* name : {"_fft_c2r", "_fft_c2r.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&transform_to_real>>());
+  for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter_reduce>>());
   for (const char* name : {"scatter.reduce", "scatter_.reduce", "scatter.reduce_out", "scatter.value_reduce",
                            "scatter_.value_reduce", "scatter.value_reduce_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter>>());

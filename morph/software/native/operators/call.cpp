@@ -56,6 +56,13 @@ void move(const Tensor& mine, const Tensor& host) {
   if (!taken_over) copy_bytes(mine, host);
 }
 
+// A lazy clone that is read and then written: the memory of its view is its own from here on.
+void unshare(const Tensor& host, const Tensor& tensor) {
+  if (tensor.layout() != c10::kStrided || tensor._is_zerotensor()) return;
+  void* data = tensor.storage().mutable_data();
+  if (data != host.storage().data()) host.storage().set_data_ptr_noswap({data, c10::Device(c10::kCPU)});
+}
+
 void write_back(const Tensor& mine, const Tensor& host) {
   if (mine.layout() != c10::kStrided) return write_back_sparse(mine, host);
   if (mine.is_conj() != host.is_conj()) mine._set_conj(host.is_conj());  // linalg.lu_solve writes a lazy conjugate
@@ -75,10 +82,11 @@ Tensor& Call::to_host(const Tensor& tensor, bool written) {
   const c10::TensorImpl* device = tensor.unsafeGetTensorImpl();
   for (Pair& pair : pairs_)
     if (pair.device == device) {
+      if (written && !pair.written) unshare(pair.host, tensor);
       pair.written |= written;
       return pair.host;
     }
-  pairs_.push_back({device, view(tensor), written});
+  pairs_.push_back({device, view(tensor, written), written});
   return pairs_.back().host;
 }
 
@@ -87,17 +95,20 @@ Tensor Call::element_to_host(const Tensor& tensor) {
     if (tensor.defined()) refuse_unless_scalar(tensor, false);
     return tensor;
   }
-  return view(tensor);
+  return view(tensor, !reads_);
 }
 
-Tensor Call::view(const Tensor& tensor) {
+Tensor Call::view(const Tensor& tensor, bool written) {
   sparse_ |= tensor.layout() != c10::kStrided;
   if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
   if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
-  if (Pair* other = of_device(tensor.storage().unsafeGetStorageImpl())) return host_view(tensor, other->host.storage());
-  Tensor again = views_.again(tensor, reads_);
+  if (Pair* other = of_device(tensor.storage().unsafeGetStorageImpl())) {
+    if (written) unshare(other->host, tensor);
+    return host_view(tensor, other->host.storage());
+  }
+  Tensor again = views_.again(tensor, !written);
   if (again.defined()) return again;
-  return host_view(tensor, reads_ ? readable_host_view(tensor.storage()) : host_view(tensor.storage()));
+  return host_view(tensor, written ? host_view(tensor.storage()) : readable_host_view(tensor.storage()));
 }
 
 void Call::write_back() {

@@ -81,7 +81,7 @@ class Call {
     device_ = wanted;
   }
   Pair* of_host(const c10::StorageImpl* storage);
-  at::Tensor view(const at::Tensor& tensor);
+  at::Tensor view(const at::Tensor& tensor, bool written);
   Pair* of_device(const c10::StorageImpl* storage);
   void refuse_unless_scalar(const at::Tensor& tensor, bool written) const;
   void note(const at::Tensor& tensor);

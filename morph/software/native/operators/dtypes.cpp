@@ -83,6 +83,14 @@ Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std
   return real(self, dim, keepdim, dtype);
 }
 
+Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double scale) {
+  static Unboxed<at::_ops::native_dropout_backward::schema> plain("aten::native_dropout_backward",
+                                                                  &at::_ops::native_dropout_backward::redispatch);
+  ScalarType type = gradient.scalar_type();
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(type), "\"masked_scale\" not implemented for '", toString(type), "'");
+  return plain(gradient, mask, scale);
+}
+
 // CUDA's numbers are never zero: the least is half the spacing at one, as a float32.
 Tensor& exponential(Tensor& self, double rate, std::optional<at::Generator> generator) {
   static Unboxed<at::_ops::exponential_::schema> plain("aten::exponential_", &at::_ops::exponential_::redispatch);
@@ -92,6 +100,15 @@ Tensor& exponential(Tensor& self, double rate, std::optional<at::Generator> gene
 }
 
 }  // namespace
+
+bool widens(const Traits& traits, const c10::FunctionSchema& schema, const IValue* values) {
+  for (size_t i = 0; i < schema.arguments().size(); i++) {
+    if (widens(traits, values[i])) return true;
+    bool is_dtype = schema.arguments()[i].name() == "dtype" && values[i].isInt();
+    if (is_dtype && traits.widens(ScalarType(values[i].toInt()))) return true;
+  }
+  return false;
+}
 
 void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
@@ -119,6 +136,7 @@ void install_dtypes() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("nansum", &nansum);
   library.impl("exponential_", &exponential);
+  library.impl("native_dropout_backward", &dropout_backward);
 }
 
 }  // namespace software

@@ -16,6 +16,10 @@ inline bool widens(const Traits& traits, const at::Tensor& tensor) {
 inline bool widens(const Traits& traits, const c10::IValue& value) {
   return value.isTensor() && widens(traits, value.toTensor());
 }
+inline bool widens(const Traits& traits, std::optional<c10::ScalarType> dtype) {
+  return dtype && traits.widens(*dtype);
+}
+bool widens(const Traits& traits, const c10::FunctionSchema& schema, const c10::IValue* values);
 template <class Other>
 bool widens(const Traits&, const Other&) {
   return false;

@@ -142,8 +142,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
   const Traits& own = traits(schema.name().c_str());
   refuse_without_host_kernel(op, own);
   IValue* values = stack->data() + (stack->size() - schema.arguments().size());
-  if (own.widened && std::any_of(values, values + schema.arguments().size(), [&](auto& each) { return widens(own, each); }))
-    return widened(op, c10::DispatchKeySet(), stack);
+  if (own.widened && widens(own, schema, values)) return widened(op, c10::DispatchKeySet(), stack);
   if (on_several_devices(schema, values)) return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   Call call(schema.name().c_str(), own, schema.arguments().size(), !schema.is_mutable());
   consider(call, at::ArrayRef<IValue>(values, schema.arguments().size()));

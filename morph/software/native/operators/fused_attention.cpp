@@ -157,13 +157,19 @@ std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const 
   return {all.query, all.key, all.value};
 }
 
+// The kernel's rows are a multiple of 32.
+Tensor padded(const Tensor& logsumexp) {
+  int64_t rows = logsumexp.size(-1);
+  return at::constant_pad_nd(logsumexp, {0, (32 - rows % 32) % 32}, std::numeric_limits<double>::infinity());
+}
+
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor& key, const Tensor& value,
                                                      const Optional& bias, bool with_logsumexp, double dropout,
                                                      bool causal, Scale scale) {
   Draw draw = drawn(dropout, query.device());
   auto [result, logsumexp] = attend(query, key, value, {bias, causal ? kFromTopLeft : 0}, draw, scale);
-  Tensor sums = with_logsumexp ? logsumexp.to(at::kFloat) : at::empty({query.size(0), query.size(1), 0},
-                                                                      query.options().dtype(at::kFloat));
+  Tensor sums = with_logsumexp ? padded(logsumexp.to(at::kFloat)) : at::empty({query.size(0), query.size(1), 0},
+                                                                              query.options().dtype(at::kFloat));
   return {by_rows(result), sums, draw.seed, draw.offset};
 }
 
@@ -172,8 +178,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
     const Tensor&, const Tensor& logsumexp, const Tensor& seed, const Tensor& offset, double dropout,
     std::array<bool, 4> wanted, bool causal, Scale scale) {
   if (!gradient.defined()) return {};
-  auto all = backward(gradient, query, key, value, logsumexp, {bias, causal ? kFromTopLeft : 0},
-                      {dropout, seed, offset}, scale);
+  auto all = backward(gradient, query, key, value, logsumexp.narrow(-1, 0, query.size(2)),
+                      {bias, causal ? kFromTopLeft : 0}, {dropout, seed, offset}, scale);
   bool of_bias = wanted[3] && bias.defined();
   Tensor summed = of_bias ? at::sum_to(all.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
   return {all.query, all.key, all.value, summed};

@@ -109,7 +109,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input,
                                                  bool training, double momentum, double eps) {
   auto [result, mean, invstd] =
       at::native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
-  return {result, mean, invstd, at::empty({0}, input.options().dtype(at::kByte))};
+  Tensor none = at::empty({0}, input.options().dtype(at::kByte));
+  if (!training) mean = invstd = at::empty({0}, weight.options());
+  return {result, mean, invstd, none};
 }
 
 std::tuple<Tensor, Tensor, Tensor> cudnn_batch_norm_backward(const Tensor& input, const Tensor& gradient, const Tensor& weight,

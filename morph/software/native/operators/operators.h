@@ -23,6 +23,8 @@ void install_normalization();  // normalization.cpp
 void install_cudnn();          // cudnn.cpp
 void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
+void install_saved();          // saved.cpp
+void install_outputs();        // outputs.cpp
 void install_fused_attention();  // fused_attention.cpp
 
 // legacy_types.cpp: lets torch.cuda.FloatTensor and the like, given by address, create tensors and be the default type.

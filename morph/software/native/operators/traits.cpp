@@ -69,6 +69,7 @@ constexpr Refusal REFUSALS[] = {
     {"aten::upsample_bicubic2d", BYTE, "\"upsample_bicubic2d_out_frame\" not implemented for '"},
     {"aten::_upsample_bilinear2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
     {"aten::_upsample_bicubic2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+    {"aten::angle", HALVES, "\"angle_cuda\" not implemented for '"},
     {"aten::igamma", HALVES, "\"igamma_cuda\" not implemented for '"},
     {"aten::igammac", HALVES, "\"igammac_cuda\" not implemented for '"},
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
@@ -105,7 +106,7 @@ const Widened WIDENED[] = {
       "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
       "aten::multi_margin_loss", "aten::multi_margin_loss_backward", "aten::multilabel_margin_loss_forward",
       "aten::multilabel_margin_loss_backward"}},
-    {types({c10::kBool}), {"aten::abs"}},
+    {types({c10::kBool}), {"aten::abs", "aten::trace"}},
     {INTEGERS, {"aten::histc"}},
 };
 

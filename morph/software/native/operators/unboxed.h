@@ -118,7 +118,8 @@ struct OnHost;
 template <Name name, class Result, class... Arguments, Result (*function)(Arguments...)>
 struct OnHost<name, function> {
   static Result call(Arguments... arguments) {
-    Call call(name.text, Traits::none(), sizeof...(Arguments));
+    static const Traits& own = traits(name.text);
+    Call call(name.text, own, sizeof...(Arguments));
     return computed_on_host(call, function, arguments...);
   }
 };

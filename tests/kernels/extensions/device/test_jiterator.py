@@ -25,6 +25,12 @@ def test_a_function_of_each_type(dtype):
     assert torch.equal(mixed(x, y, alpha=3), -x + 3 * y)
 
 
+def test_any_byte_but_zero_is_true():
+    code = "template <typename T> T both(T x, T y) { return x && y; }"
+    x = torch.tensor([0, 1, 2, 255], dtype=torch.uint8, device="cuda").view(torch.bool)
+    assert _create_jit_fn(code)(x, torch.ones_like(x)).view(torch.uint8).tolist() == [0, 1, 1, 1]
+
+
 def test_tensors_are_broadcast_and_promoted():
     mixed = _create_jit_fn(MIXED, alpha=0.5)
     x, y = torch.randn(4, 3, device="cuda").t(), torch.arange(4, device="cuda")

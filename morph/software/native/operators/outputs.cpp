@@ -1,0 +1,49 @@
+// Variants that CUDA computes by the operator itself and the CPU by kernels of their own, with other errors, other
+// layouts or without an option.
+#include "device/device.h"
+#include "operators/operators.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/Resize.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using torch::jit::Stack;
+
+void write_result(const Tensor& output, const Tensor& result) {
+  TORCH_CHECK(c10::canCast(result.scalar_type(), output.scalar_type()), "result type ", result.scalar_type(),
+              " can't be cast to the desired output type ", output.scalar_type());
+  at::native::resize_output(output, result.sizes());
+  output.copy_(result);
+}
+
+// An out= variant, whose outputs are its last arguments.
+void into_outputs(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  size_t count = op.schema().returns().size();
+  std::vector<c10::IValue> outputs = torch::jit::pop(*stack, count);
+  c10::Dispatcher::singleton().findSchemaOrThrow(op.schema().name().c_str(), "").callBoxed(stack);
+  std::vector<c10::IValue> results = torch::jit::pop(*stack, count);
+  for (size_t i = 0; i < count; i++) write_result(outputs[i].toTensor(), results[i].toTensor());
+  for (c10::IValue& output : outputs) stack->push_back(std::move(output));
+}
+
+Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return self.narrow(dim, start, length).clone(at::MemoryFormat::Contiguous);
+}
+
+}  // namespace
+
+void install_outputs() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
+                           "_native_batch_norm_legit.out", "avg_pool3d.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
+  library.impl("narrow_copy", &narrow_copy);
+}
+
+}  // namespace software

@@ -1,0 +1,80 @@
+// What CUDA's kernels return for the backward pass and the CPU's leave out: by what batches were normalized outside
+// training, and to which bag of EmbeddingBag each index belongs.
+#include "operators/operators.h"
+#include "operators/unboxed.h"
+
+#include <ATen/AccumulateType.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_embedding_bag.h>
+#include <ATen/ops/_embedding_bag_forward_only.h>
+#include <ATen/ops/_native_batch_norm_legit.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/native_batch_norm.h>
+#include <ATen/ops/searchsorted.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Tensor;
+using Optional = std::optional<Tensor>;
+using Batches = std::tuple<Tensor, Tensor, Tensor>;
+using Bags = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
+  auto type = at::toAccumulateType(input.scalar_type(), c10::kCUDA);
+  return {std::get<0>(all), mean.to(type, false, /*copy=*/true), (variance.to(type) + eps).rsqrt()};
+}
+
+Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
+                   const Optional& variance, bool training, double momentum, double eps) {
+  Batches all = at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
+  return training ? all : with_saved(std::move(all), input, *mean, *variance, eps);
+}
+
+Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
+                         Tensor& variance, bool training, double momentum, double eps) {
+  Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
+  return training ? all : with_saved(std::move(all), input, mean, variance, eps);
+}
+
+constexpr int64_t SUM = 0, MAX = 2;  // modes of EmbeddingBag
+
+Bags with_bags(Bags all, const Tensor& indices, const Tensor& offsets, int64_t mode, bool ends, int64_t padding) {
+  auto& [result, bag, sizes, largest] = all;
+  Tensor starts = ends ? offsets.narrow(0, 0, offsets.size(0) - 1) : offsets;
+  bool narrow = indices.scalar_type() == at::kInt && offsets.scalar_type() == at::kInt;
+  Tensor places = at::arange(indices.size(0), offsets.options());
+  bag = at::searchsorted(starts, places, narrow, /*right=*/true) - 1;
+  if (mode == SUM) sizes = at::bincount(bag.masked_select(indices != padding), {}, starts.size(0)).to(sizes.scalar_type());
+  if (ends) sizes = at::constant_pad_nd(sizes, {0, 1});
+  if (mode != MAX) largest = largest.narrow(0, 0, 0).clone();
+  return all;
+}
+
+Bags embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency, int64_t mode,
+                   bool sparse, const Optional& weights, bool ends, int64_t padding) {
+  Bags all = at::_embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
+  return with_bags(std::move(all), indices, offsets, mode, ends, padding);
+}
+
+Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency,
+                           int64_t mode, bool sparse, const Optional& weights, bool ends, int64_t padding) {
+  Bags all = at::_embedding_bag_forward_only(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
+  return with_bags(std::move(all), indices, offsets, mode, ends, padding);
+}
+
+}  // namespace
+
+void install_saved() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("native_batch_norm", &OnHost<"aten::native_batch_norm", &batch_norm>::call);
+  library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
+  library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
+  library.impl("_embedding_bag_forward_only", &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);
+}
+
+}  // namespace software
