@@ -88,8 +88,8 @@ class Kernel(NamedTuple):
     def source(self) -> str:
         """Return CUDA C++ that calls the function for each element."""
         # any byte but zero is true, as for c10::load
-        read = "static_cast<uint8_t*>(in[{}])[i] != 0" if self.stored is torch.bool else "static_cast<Stored*>(in[{}])[i]"
-        given = [f"T({read.format(i)})" for i in range(self.inputs)]
+        read, suffix = ("uint8_t", " != 0") if self.stored is torch.bool else ("Stored", "")
+        given = [f"T(static_cast<{read}*>(in[{i}])[i]{suffix})" for i in range(self.inputs)]
         for i, kind in enumerate(self.numbers):
             given.append(f"T(*static_cast<{_NUMBERS[kind][0]}*>(numbers[{i}]))")
         results = [f"result{i}" for i in range(self.outputs)]

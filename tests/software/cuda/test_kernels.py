@@ -218,7 +218,7 @@ def test_compressed_sparse_tensors_compute():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_batches_say_what_they_were_normalized_by(training):
-    x, mean, variance = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, device=CUDA), torch.rand(2, device=CUDA)
+    x, (mean, variance) = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, 2, device=CUDA)
     expected = (x.mean((0, 2)), x.var((0, 2), correction=0)) if training else (mean.clone(), variance.clone())
     for operator in (torch.native_batch_norm, torch._native_batch_norm_legit):
         _, by, scale = operator(x, None, None, mean.clone(), variance.clone(), training, 0.1, 1e-5)
@@ -293,7 +293,7 @@ def test_an_output_keeps_its_layout():
 
 
 def test_batches_are_normalized_into_what_is_given():
-    x, mean, variance = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, device=CUDA), torch.rand(2, device=CUDA)
+    x, (mean, variance) = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, 2, device=CUDA)
     given = torch.empty(3, 2, 4, device=CUDA), torch.empty(2, device=CUDA), torch.empty(2, device=CUDA)
     torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5, out=given)
     assert_close(given, torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5))

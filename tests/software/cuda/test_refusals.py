@@ -101,7 +101,6 @@ def test_a_scattered_product_of_complex_numbers_is_refused() -> None:
         )
 
 
-@ignoring_deprecation  # torch calls its complex halves experimental
 def largest_of_bags() -> None:
     weight = torch.randn(4, 3, device="cuda", dtype=torch.bfloat16, requires_grad=True)
     F.embedding_bag(ones(1, 2, dtype=torch.long), weight, mode="max").sum().backward()
