@@ -297,3 +297,24 @@ def test_batches_are_normalized_into_what_is_given():
     given = torch.empty(3, 2, 4, device=CUDA), torch.empty(2, device=CUDA), torch.empty(2, device=CUDA)
     torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5, out=given)
     assert_close(given, torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5))
+    with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu"):
+        torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5, out=[y.cpu() for y in given])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("affine", [True, False])
+def test_layers_of_halves_are_normalized_by_single_numbers(dtype, affine):
+    x = torch.randn(5, 64, device=CUDA, dtype=dtype) + 100
+    layer = nn.LayerNorm(64, elementwise_affine=affine, device=CUDA, dtype=dtype)
+    result, mean, scale = torch.native_layer_norm(x, (64,), layer.weight, layer.bias, 1e-5)
+    wide = x.double()
+    assert (result.dtype, mean.dtype, scale.dtype) == (dtype, torch.float32, torch.float32)
+    assert_close(mean, wide.mean(1, keepdim=True).float())
+    assert_close(scale, (wide.var(1, correction=0, keepdim=True) + 1e-5).rsqrt().float())
+    here, there = x.requires_grad_(), wide.requires_grad_()
+    layer(here).pow(3).sum().backward()
+    F.layer_norm(there, (64,)).pow(3).sum().backward()
+    assert here.grad.dtype == dtype
+    assert_close(here.grad, there.grad, rtol=0.1, atol=0.05, check_dtype=False)
+    if affine:
+        assert layer.weight.grad.dtype == layer.bias.grad.dtype == dtype

@@ -182,7 +182,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
                       {bias, causal ? kFromTopLeft : 0}, {dropout, seed, offset}, scale);
   bool of_bias = wanted[3] && bias.defined();
   Tensor summed = of_bias ? at::sum_to(all.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
-  return {all.query, all.key, all.value, summed};
+  return {by_rows(all.query), by_rows(all.key), by_rows(all.value), summed};
 }
 
 auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& bias, bool, double dropout,

@@ -1,5 +1,5 @@
-// What CUDA's kernels return for the backward pass and the CPU's leave out: by what batches were normalized outside
-// training, and to which bag of EmbeddingBag each index belongs.
+// What CUDA's kernels return for the backward pass and the CPU's leave out or round: by what batches were normalized
+// outside training, by what layers were normalized, and to which bag of EmbeddingBag each index belongs.
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
@@ -12,6 +12,9 @@
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/native_batch_norm.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/searchsorted.h>
 #include <torch/library.h>
 
@@ -21,6 +24,7 @@ namespace {
 using at::Tensor;
 using Optional = std::optional<Tensor>;
 using Batches = std::tuple<Tensor, Tensor, Tensor>;
+using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Bags = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
@@ -38,6 +42,34 @@ Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Opti
                          Tensor& variance, bool training, double momentum, double eps) {
   Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
   return training ? all : with_saved(std::move(all), input, mean, variance, eps);
+}
+
+bool is_reduced(const Tensor& tensor) {
+  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
+}
+
+// The CPU's kernel keeps means and deviations in the type of its parameters, CUDA's in single precision at least.
+Tensor single_weight(const Optional& weight, at::IntArrayRef shape, const Tensor& input) {
+  return given(weight) ? weight->to(at::kFloat) : at::ones(shape, input.options().dtype(at::kFloat));
+}
+
+Optional single(const Optional& bias) { return given(bias) ? Optional(bias->to(at::kFloat)) : std::nullopt; }
+
+Layers normalized_layers(const Tensor& input, at::IntArrayRef shape, const Optional& weight, const Optional& bias, double eps) {
+  if (!is_reduced(input)) return at::native_layer_norm(input, shape, weight, bias, eps);
+  return at::native_layer_norm(input, shape, single_weight(weight, shape, input), single(bias), eps);
+}
+
+Layers normalized_layers_backward(const Tensor& gradient, const Tensor& input, at::IntArrayRef shape, const Tensor& mean,
+                                  const Tensor& scale, const Optional& weight, const Optional& bias,
+                                  std::array<bool, 3> wanted) {
+  if (!is_reduced(input) || is_reduced(mean))
+    return at::native_layer_norm_backward(gradient, input, shape, mean, scale, weight, bias, wanted);
+  auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
+      gradient, input, shape, mean, scale, single_weight(weight, shape, input), single(bias), wanted);
+  if (of_weight.defined() && given(weight)) of_weight = of_weight.to(weight->scalar_type());
+  if (of_bias.defined() && given(bias)) of_bias = of_bias.to(bias->scalar_type());
+  return {of_input, of_weight, of_bias};
 }
 
 constexpr int64_t SUM = 0, MAX = 2;  // modes of EmbeddingBag
@@ -73,6 +105,8 @@ void install_saved() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("native_batch_norm", &OnHost<"aten::native_batch_norm", &batch_norm>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
+  library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
+  library.impl("native_layer_norm_backward", &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
   library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
   library.impl("_embedding_bag_forward_only", &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);
 }

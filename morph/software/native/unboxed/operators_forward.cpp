@@ -30,7 +30,7 @@
   _(kthvalue) _(mode) _(searchsorted_Tensor) _(bucketize_Tensor) _(histc) _(bincount) _(unique_dim) _(_unique2) \
   _(unique_consecutive) _(isin_Tensor_Tensor) _(constant_pad_nd) _(reflection_pad1d) _(reflection_pad2d) \
   _(replication_pad1d) _(replication_pad2d) _(pixel_shuffle) _(pixel_unshuffle) _(im2col) _(col2im) \
-  _(unfold_backward) _(clone) _(native_layer_norm) \
+  _(unfold_backward) _(clone) \
   _(_native_batch_norm_legit_no_stats) _(_batch_norm_with_update) _(native_group_norm) \
   _(embedding) _(embedding_renorm_) _(max_pool2d_with_indices) \
   _(max_pool3d_with_indices) _(avg_pool2d) _(avg_pool3d) _(_adaptive_avg_pool2d) _(_adaptive_avg_pool3d) \
