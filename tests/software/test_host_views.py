@@ -89,3 +89,20 @@ def test_ranges_are_the_cpus(bounds: tuple[float, ...]) -> None:
     given = torch.empty(0, dtype=here.dtype, device=own.device())
     assert torch.arange(*bounds, out=given) is given
     assert given.tolist() == here.tolist()
+
+
+def test_a_lazy_clone_is_shared_while_others_are_written() -> None:
+    source = torch.ones(3, device=own.device())
+    lazy = torch._lazy_clone(source)
+    torch.zeros(3, device=own.device()).add_(lazy)
+    assert torch._C._is_cow_tensor(lazy)  # type: ignore[attr-defined]
+    torch.add(lazy, 1, out=lazy)
+    assert not torch._C._is_cow_tensor(lazy)  # type: ignore[attr-defined]
+    assert (source.tolist(), lazy.tolist()) == ([1, 1, 1], [2, 2, 2])
+
+
+def test_a_lazy_clone_that_is_read_and_written_is_its_own() -> None:
+    source = torch.ones(4, device=own.device())
+    lazy = torch._lazy_clone(source)
+    torch.add(lazy[:2], 1, out=lazy[2:])
+    assert (source.tolist(), lazy.tolist()) == ([1, 1, 1, 1], [1, 1, 2, 2])

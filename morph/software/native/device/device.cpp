@@ -51,6 +51,8 @@ void install(Settings wanted) {
   install_saved();
   install_outputs();
   install_fused_attention();
+  install_scaled_dot_product();
+  install_packed_attention();
   install_neural_operators();
   install_recurrent_networks();
   install_attention();

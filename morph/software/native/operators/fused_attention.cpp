@@ -1,9 +1,8 @@
-// The fused kernels of attention that programs call by name. Their arithmetic is done in single precision at least, as
-// on a GPU; the generator state that they return lets the backward pass draw the same dropout.
+// See fused_attention.h.
 #include "device/device.h"
+#include "operators/fused_attention.h"
 #include "operators/operators.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/Context.h>
 #include <torch/library.h>
 
@@ -12,31 +11,8 @@ namespace {
 
 using at::Tensor;
 using Optional = std::optional<Tensor>;
-using Scale = std::optional<double>;
-
-constexpr int64_t kFromTopLeft = 1, kFromBottomRight = 2;  // where the diagonal of a causal mask begins
-
-struct Draw {  // of dropout
-  double probability = 0;
-  Tensor seed, offset;
-};
-
-struct Mask {
-  Optional bias;
-  int64_t causal = 0;
-  std::optional<int64_t> left, right;
-};
 
 Tensor number(int64_t value) { return at::scalar_tensor(value, at::kLong); }
-
-Draw drawn(double probability, c10::Device place) {
-  if (probability == 0) return {0, number(0), number(0)};
-  at::Generator generator = at::globalContext().defaultGenerator(place);
-  std::lock_guard<std::mutex> lock(generator.mutex());
-  uint64_t offset = generator.get_offset();
-  generator.set_offset(offset + 4);
-  return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
-}
 
 // Fills it with the numbers that dropout compares with its probability.
 Tensor& fill_drawn(Tensor& self, double, int64_t seed, int64_t offset) {
@@ -92,6 +68,22 @@ Tensor weights_of(const Tensor& all, const Tensor& logsumexp) {
   return (all - logsumexp.unsqueeze(-1)).exp().nan_to_num(0, 0, 0);  // a fully masked row
 }
 
+}  // namespace
+
+Draw drawn(double probability, c10::Device place) {
+  if (probability == 0) return {0, number(0), number(0)};
+  at::Generator generator = at::globalContext().defaultGenerator(place);
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  uint64_t offset = generator.get_offset();
+  generator.set_offset(offset + 4);
+  return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
+}
+
+Tensor padded_rows(const Tensor& logsumexp, int64_t rows) {
+  int64_t wanted = (rows + 31) / 32 * 32;
+  return at::constant_pad_nd(logsumexp, {0, wanted - logsumexp.size(-1)}, std::numeric_limits<double>::infinity());
+}
+
 std::pair<Tensor, Tensor> attend(const Tensor& query, const Tensor& key, const Tensor& value, const Mask& mask,
                                  const Draw& draw, Scale scale) {
   Tensor all = scores(query, heads_like(key, query), mask, scale);
@@ -102,10 +94,8 @@ std::pair<Tensor, Tensor> attend(const Tensor& query, const Tensor& key, const T
   return {result.to(query.scalar_type()), logsumexp};
 }
 
-struct Gradients { Tensor query, key, value, bias; };
-
-Gradients backward(const Tensor& gradient, const Tensor& query, const Tensor& key, const Tensor& value,
-                   const Tensor& logsumexp, const Mask& mask, const Draw& draw, Scale scale) {
+Gradients attend_backward(const Tensor& gradient, const Tensor& query, const Tensor& key, const Tensor& value,
+                          const Tensor& logsumexp, const Mask& mask, const Draw& draw, Scale scale) {
   auto type = wide(query);
   Tensor keys = heads_like(key, query).to(type), values = heads_like(value, query).to(type);
   Tensor outer = gradient.to(type), weights = weights_of(scores(query, keys, mask, scale), logsumexp.to(type));
@@ -121,100 +111,16 @@ Gradients backward(const Tensor& gradient, const Tensor& query, const Tensor& ke
           of_scores};
 }
 
-// The kernels keep (batch, rows, heads, width) in memory and give the transposed view.
-Tensor by_rows(const Tensor& result) { return result.transpose(1, 2).contiguous().transpose(1, 2); }
-
-Tensor rng_state(const Draw& draw) { return at::stack({draw.seed, draw.offset}); }
-
-Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
-
-// The weights, of which those that are dropped are negative; FlashAttention's kernel fills whole tiles.
-Tensor debug_mask(const Tensor& query, const Tensor& key, const Mask& mask, const Draw& draw, Scale scale) {
+Tensor marked_weights(const Tensor& query, const Tensor& key, const Mask& mask, const Draw& draw, Scale scale) {
   Tensor all = scores(query, heads_like(key, query), mask, scale);
   Tensor weights = weights_of(all, all.logsumexp(-1));
-  Tensor marked = at::where(are_kept(draw, weights), weights, -weights).to(query.scalar_type());
-  auto padding = [](int64_t length) { return (128 - length % 128) % 128; };
-  return at::constant_pad_nd(marked, {0, padding(key.size(2)), 0, padding(query.size(2))});
+  return at::where(are_kept(draw, weights), weights, -weights).to(query.scalar_type());
 }
-
-auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
-           Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  Mask mask{{}, causal ? kFromTopLeft : 0};
-  auto [result, logsumexp] = attend(query, key, value, mask, draw, scale);
-  Tensor shown = debug && dropout > 0 ? debug_mask(query, key, mask, draw, scale) : no_mask(query);
-  return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat), Tensor(), Tensor(), c10::SymInt(query.size(2)),
-                         c10::SymInt(key.size(2)), draw.seed, draw.offset, shown);
-}
-
-std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
-                                                  const Tensor& value, const Tensor&, const Tensor& logsumexp,
-                                                  const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
-                                                  double dropout, bool causal, const Tensor& seed,
-                                                  const Tensor& offset, Scale scale) {
-  auto all = backward(gradient, query, key, value, logsumexp, {{}, causal ? kFromTopLeft : 0}, {dropout, seed, offset},
-                      scale);
-  return {all.query, all.key, all.value};
-}
-
-// The kernel's rows are a multiple of 32.
-Tensor padded(const Tensor& logsumexp) {
-  int64_t rows = logsumexp.size(-1);
-  return at::constant_pad_nd(logsumexp, {0, (32 - rows % 32) % 32}, std::numeric_limits<double>::infinity());
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                     const Optional& bias, bool with_logsumexp, double dropout,
-                                                     bool causal, Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  auto [result, logsumexp] = attend(query, key, value, {bias, causal ? kFromTopLeft : 0}, draw, scale);
-  Tensor sums = with_logsumexp ? padded(logsumexp.to(at::kFloat)) : at::empty({query.size(0), query.size(1), 0},
-                                                                              query.options().dtype(at::kFloat));
-  return {by_rows(result), sums, draw.seed, draw.offset};
-}
-
-std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
-    const Tensor& gradient, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-    const Tensor&, const Tensor& logsumexp, const Tensor& seed, const Tensor& offset, double dropout,
-    std::array<bool, 4> wanted, bool causal, Scale scale) {
-  if (!gradient.defined()) return {};
-  auto all = backward(gradient, query, key, value, logsumexp.narrow(-1, 0, query.size(2)),
-                      {bias, causal ? kFromTopLeft : 0}, {dropout, seed, offset}, scale);
-  bool of_bias = wanted[3] && bias.defined();
-  Tensor summed = of_bias ? at::sum_to(all.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
-  return {by_rows(all.query), by_rows(all.key), by_rows(all.value), summed};
-}
-
-auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& bias, bool, double dropout,
-           bool causal, bool, Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  auto [result, logsumexp] = attend(query, key, value, {bias, causal ? kFromTopLeft : 0}, draw, scale);
-  return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
-                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), draw.seed, draw.offset, Tensor());
-}
-
-std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
-                                                  const Tensor& value, const Tensor&, const Tensor& logsumexp,
-                                                  const Tensor& seed, const Tensor& offset, const Tensor& bias,
-                                                  const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
-                                                  double dropout, bool causal, Scale scale) {
-  auto all = backward(gradient, query, key, value, logsumexp.squeeze(-1), {bias, causal ? kFromTopLeft : 0},
-                      {dropout, seed, offset}, scale);
-  return {all.query, all.key, all.value};
-}
-
-}  // namespace
 
 void install_fused_attention() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("_fill_mem_eff_dropout_mask_", &fill_drawn);
-  library.impl("_scaled_dot_product_flash_attention", &flash);
-  library.impl("_scaled_dot_product_flash_attention_backward", &flash_backward);
-  library.impl("_scaled_dot_product_efficient_attention", &efficient);
-  library.impl("_scaled_dot_product_efficient_attention_backward", &efficient_backward);
-  library.impl("_scaled_dot_product_cudnn_attention", &cudnn);
-  library.impl("_scaled_dot_product_cudnn_attention_backward", &cudnn_backward);
 }
 
 }  // namespace software

@@ -26,6 +26,8 @@ void install_products();       // products.cpp
 void install_saved();          // saved.cpp
 void install_outputs();        // outputs.cpp
 void install_fused_attention();  // fused_attention.cpp
+void install_scaled_dot_product();  // scaled_dot_product.cpp
+void install_packed_attention();  // packed_attention.cpp
 
 // legacy_types.cpp: lets torch.cuda.FloatTensor and the like, given by address, create tensors and be the default type.
 void allow_tensor_types(bool allowed, const std::vector<void*>& types);

@@ -15,8 +15,8 @@ using at::Tensor;
 using torch::jit::Stack;
 
 void write_result(const Tensor& output, const Tensor& result) {
-  TORCH_CHECK(output.device() == result.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
-              result.device(), " and ", output.device(), "!");
+  TORCH_CHECK(output.device() == result.device(), "Expected all tensors to be on the same device, but found at ",
+              "least two devices, ", result.device(), " and ", output.device(), "!");
   TORCH_CHECK(c10::canCast(result.scalar_type(), output.scalar_type()), "result type ", result.scalar_type(),
               " can't be cast to the desired output type ", output.scalar_type());
   at::native::resize_output(output, result.sizes());

@@ -55,7 +55,8 @@ Tensor single_weight(const Optional& weight, at::IntArrayRef shape, const Tensor
 
 Optional single(const Optional& bias) { return given(bias) ? Optional(bias->to(at::kFloat)) : std::nullopt; }
 
-Layers normalized_layers(const Tensor& input, at::IntArrayRef shape, const Optional& weight, const Optional& bias, double eps) {
+Layers normalized_layers(const Tensor& input, at::IntArrayRef shape, const Optional& weight, const Optional& bias,
+                         double eps) {
   if (!is_reduced(input)) return at::native_layer_norm(input, shape, weight, bias, eps);
   return at::native_layer_norm(input, shape, single_weight(weight, shape, input), single(bias), eps);
 }
@@ -80,7 +81,8 @@ Bags with_bags(Bags all, const Tensor& indices, const Tensor& offsets, int64_t m
   bool narrow = indices.scalar_type() == at::kInt && offsets.scalar_type() == at::kInt;
   Tensor places = at::arange(indices.size(0), offsets.options());
   bag = at::searchsorted(starts, places, narrow, /*right=*/true) - 1;
-  if (mode == SUM) sizes = at::bincount(bag.masked_select(indices != padding), {}, starts.size(0)).to(sizes.scalar_type());
+  Tensor counted = bag.masked_select(indices != padding);
+  if (mode == SUM) sizes = at::bincount(counted, {}, starts.size(0)).to(sizes.scalar_type());
   if (ends) sizes = at::constant_pad_nd(sizes, {0, 1});
   if (mode != MAX) largest = largest.narrow(0, 0, 0).clone();
   return all;
@@ -106,9 +108,11 @@ void install_saved() {
   library.impl("native_batch_norm", &OnHost<"aten::native_batch_norm", &batch_norm>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
-  library.impl("native_layer_norm_backward", &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
+  library.impl("native_layer_norm_backward",
+               &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
   library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
-  library.impl("_embedding_bag_forward_only", &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);
+  library.impl("_embedding_bag_forward_only",
+               &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);
 }
 
 }  // namespace software

@@ -1,0 +1,79 @@
+"""What kernels return for the backward pass beside their results, as CUDA's do."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.testing import assert_close
+
+CUDA = torch.device("cuda:0")
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batches_say_what_they_were_normalized_by(training):
+    x, (mean, variance) = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, 2, device=CUDA)
+    expected = (x.mean((0, 2)), x.var((0, 2), correction=0)) if training else (mean.clone(), variance.clone())
+    for operator in (torch.native_batch_norm, torch._native_batch_norm_legit):
+        _, by, scale = operator(x, None, None, mean.clone(), variance.clone(), training, 0.1, 1e-5)
+        assert_close((by, scale), (expected[0], (expected[1] + 1e-5).rsqrt()))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_bags_say_which_index_is_theirs(mode, ends):
+    weight = torch.randn(10, 3, device=CUDA, requires_grad=True)
+    indices = torch.tensor([1, 2, 4, 5, 4, 3], device=CUDA)
+    offsets = torch.tensor([0, 2, 2, *([6] if ends else [])], device=CUDA)
+    number = ["sum", "mean", "max"].index(mode)
+    with torch.no_grad():
+        _, bag, sizes, largest = torch._embedding_bag(
+            weight, indices, offsets, mode=number, include_last_offset=ends
+        )
+    assert bag.tolist() == [0, 0, 2, 2, 2, 2]
+    assert (sizes.shape, largest.shape) == (offsets.shape, (3, 3) if mode == "max" else (0,))
+    assert sizes.tolist()[:3] == [2, 0, 4]
+    F.embedding_bag(indices, weight, offsets, mode=mode, include_last_offset=ends).pow(2).sum().backward()
+    plain = weight.detach().cpu().requires_grad_()
+    result = F.embedding_bag(indices.cpu(), plain, offsets.cpu(), mode=mode, include_last_offset=ends)
+    result.pow(2).sum().backward()
+    assert_close(weight.grad.cpu(), plain.grad)
+
+
+def test_rows_of_attentions_sums_are_padded():
+    query, key, value = (torch.randn(2, 4, 3, 8, device=CUDA, requires_grad=True) for _ in range(3))
+    result, sums, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(query, key, value, None, True)
+    assert sums.shape == (2, 4, 32)
+    assert sums[:, :, 3:].isposinf().all()
+    scores = query @ key.mT / 8**0.5
+    assert_close(sums[:, :, :3], scores.logsumexp(-1))
+    (gradient,) = torch.autograd.grad(result.sum(), query)
+    (expected,) = torch.autograd.grad((scores.softmax(-1) @ value).sum(), query)
+    assert_close(gradient, expected)
+
+
+def test_batches_are_normalized_into_what_is_given():
+    x, (mean, variance) = torch.randn(3, 2, 4, device=CUDA), torch.rand(2, 2, device=CUDA)
+    given = torch.empty(3, 2, 4, device=CUDA), torch.empty(2, device=CUDA), torch.empty(2, device=CUDA)
+    torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5, out=given)
+    assert_close(given, torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5))
+    with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu"):
+        torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5, out=[y.cpu() for y in given])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("affine", [True, False])
+def test_layers_of_halves_are_normalized_by_single_numbers(dtype, affine):
+    x = torch.randn(5, 64, device=CUDA, dtype=dtype) + 100
+    layer = nn.LayerNorm(64, elementwise_affine=affine, device=CUDA, dtype=dtype)
+    result, mean, scale = torch.native_layer_norm(x, (64,), layer.weight, layer.bias, 1e-5)
+    wide = x.double()
+    assert (result.dtype, mean.dtype, scale.dtype) == (dtype, torch.float32, torch.float32)
+    assert_close(mean, wide.mean(1, keepdim=True).float())
+    assert_close(scale, (wide.var(1, correction=0, keepdim=True) + 1e-5).rsqrt().float())
+    here, there = x.requires_grad_(), wide.requires_grad_()
+    layer(here).pow(3).sum().backward()
+    F.layer_norm(there, (64,)).pow(3).sum().backward()
+    assert here.grad.dtype == dtype
+    assert_close(here.grad, there.grad, rtol=0.1, atol=0.05, check_dtype=False)
+    if affine:
+        assert layer.weight.grad.dtype == layer.bias.grad.dtype == dtype
