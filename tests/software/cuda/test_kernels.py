@@ -231,3 +231,25 @@ def test_an_output_keeps_its_layout():
     assert_close(pooled, F.avg_pool3d(x, 2))
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
         torch._C._nn.avg_pool3d(x, 2, out=pooled.long())
+
+
+def test_results_are_laid_out_as_cudas():
+    matrix = torch.randn(5, 3, device=CUDA)
+    assert torch.linalg.svd(matrix, full_matrices=False).Vh.is_contiguous()
+    assert torch.linalg.lu_factor(matrix, pivot=False).LU.mT.is_contiguous()
+    x = torch.randn(1, 2, 4, 4, device=CUDA).to(memory_format=torch.channels_last)
+    pooled, indices = F.max_pool2d(x, 2, return_indices=True)
+    assert F.max_unpool2d(pooled, indices, 2).is_contiguous()
+    query = torch.randn(2, 4, 3, 8, device=CUDA).half()
+    for each in (query, query.transpose(1, 2).contiguous().transpose(1, 2)):
+        result = torch.ops.aten._scaled_dot_product_flash_attention(each, each, each)[0]
+        assert result.stride() == each.stride()
+
+
+def test_a_lazy_clone_is_copied():
+    source = torch.ones(3, device=CUDA)
+    lazy = torch._lazy_clone(source)
+    assert torch.equal(lazy.half(), source.half())
+    assert torch._C._is_cow_tensor(lazy)
+    lazy[1:].copy_(lazy[:2] + 1)
+    assert (source.tolist(), lazy.tolist()) == ([1, 1, 1], [1, 2, 2])

@@ -77,3 +77,12 @@ def test_layers_of_halves_are_normalized_by_single_numbers(dtype, affine):
     assert_close(here.grad, there.grad, rtol=0.1, atol=0.05, check_dtype=False)
     if affine:
         assert layer.weight.grad.dtype == layer.bias.grad.dtype == dtype
+
+
+def test_a_logarithm_of_sigmoids_saves_nothing():
+    x = torch.randn(5, device=CUDA, requires_grad=True)
+    result, saved = torch.ops.aten.log_sigmoid_forward(x)
+    assert saved.numel() == 0
+    assert_close(result, x.sigmoid().log())
+    (gradient,) = torch.autograd.grad(F.logsigmoid(x).sum(), x)
+    assert_close(gradient, torch.sigmoid(-x))

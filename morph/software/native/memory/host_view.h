@@ -37,4 +37,9 @@ inline at::Tensor host_view(const at::Tensor& tensor) {
   return host_view(tensor, host_view(tensor.storage()));
 }
 
+inline at::Tensor readable_host_view(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_cpu()) return tensor;
+  return host_view(tensor, readable_host_view(tensor.storage()));
+}
+
 }  // namespace software

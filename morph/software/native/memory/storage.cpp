@@ -113,7 +113,8 @@ Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) 
   }
   if (source.is_alias_of(target)) at::assert_no_partial_overlap(source, target);
   if (copied_as_bytes(source, target)) return target;
-  host_view(target).copy_(host_view(source));
+  Tensor written = host_view(target);  // first: a lazy clone may share its memory with the source
+  written.copy_(readable_host_view(source));
   return target;
 }
 

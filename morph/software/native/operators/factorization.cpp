@@ -15,7 +15,7 @@ using at::indexing::Slice;
 using torch::jit::Stack;
 
 Tensor without_pivots(const Tensor& matrices) {
-  Tensor lu = matrices.clone(at::MemoryFormat::Contiguous);
+  Tensor lu = matrices.mT().clone(at::MemoryFormat::Contiguous).mT();  // by columns, as cuSOLVER
   for (int64_t k = 0, most = std::min(lu.size(-2), lu.size(-1)); k < most; k++) {
     Tensor below = lu.index({Ellipsis, Slice(k + 1), Slice(k, k + 1)});
     Tensor pivot = lu.index({Ellipsis, Slice(k, k + 1), Slice(k, k + 1)});
@@ -58,7 +58,7 @@ void decompose(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* s
   torch::jit::push(*stack, at::empty({0}, lu.options()), lower, upper);
 }
 
-// (A, full_matrices, compute_uv, str? driver): all of cuSOLVER's compute the same.
+// (A, full_matrices, compute_uv, str? driver): all of cuSOLVER's compute the same, and give Vh by rows.
 void decompose_by_driver(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   c10::IValue& driver = torch::jit::peek(*stack, 3, 4);
   if (driver.isString()) {
@@ -68,6 +68,8 @@ void decompose_by_driver(const c10::OperatorHandle& op, c10::DispatchKeySet keys
     driver = c10::IValue();
   }
   fallback(op, keys, stack);
+  c10::IValue& transposed = stack->back();
+  transposed = transposed.toTensor().contiguous();
 }
 
 }  // namespace

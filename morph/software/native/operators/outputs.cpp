@@ -2,10 +2,11 @@
 // layouts or without an option.
 #include "device/device.h"
 #include "operators/operators.h"
+#include "operators/unboxed.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/max_unpool2d.h>
 #include <torch/library.h>
 
 namespace software {
@@ -37,6 +38,11 @@ Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t lengt
   return self.narrow(dim, start, length).clone(at::MemoryFormat::Contiguous);
 }
 
+// Contiguous, where the CPU's kernel keeps the memory format.
+Tensor max_unpool2d(const Tensor& self, const Tensor& indices, at::IntArrayRef size) {
+  return at::max_unpool2d(self, indices, size).contiguous();
+}
+
 }  // namespace
 
 void install_outputs() {
@@ -46,6 +52,7 @@ void install_outputs() {
                            "_native_batch_norm_legit.out", "avg_pool3d.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
   library.impl("narrow_copy", &narrow_copy);
+  library.impl("max_unpool2d", &OnHost<"aten::max_unpool2d", &max_unpool2d>::call);
 }
 
 }  // namespace software

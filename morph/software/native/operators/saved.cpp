@@ -11,6 +11,9 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/log_sigmoid_backward.h>
+#include <ATen/ops/log_sigmoid_forward.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
@@ -73,6 +76,15 @@ Layers normalized_layers_backward(const Tensor& gradient, const Tensor& input, a
   return {of_input, of_weight, of_bias};
 }
 
+// The CPU's kernel saves the exponentials, CUDA's computes them again.
+std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
+  return {std::get<0>(at::log_sigmoid_forward(self)), at::empty({0}, self.options())};
+}
+
+Tensor log_sigmoid_backward(const Tensor& gradient, const Tensor& self, const Tensor&) {
+  return at::log_sigmoid_backward(gradient, self, self.abs().neg_().exp_());
+}
+
 constexpr int64_t SUM = 0, MAX = 2;  // modes of EmbeddingBag
 
 Bags with_bags(Bags all, const Tensor& indices, const Tensor& offsets, int64_t mode, bool ends, int64_t padding) {
@@ -110,6 +122,8 @@ void install_saved() {
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
   library.impl("native_layer_norm_backward",
                &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
+  library.impl("log_sigmoid_forward", &OnHost<"aten::log_sigmoid_forward", &log_sigmoid>::call);
+  library.impl("log_sigmoid_backward", &OnHost<"aten::log_sigmoid_backward", &log_sigmoid_backward>::call);
   library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
   library.impl("_embedding_bag_forward_only",
                &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);

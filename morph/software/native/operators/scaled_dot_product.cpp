@@ -14,6 +14,9 @@ using Optional = std::optional<Tensor>;
 // The kernels keep (batch, rows, heads, width) in memory and give the transposed view.
 Tensor by_rows(const Tensor& result) { return result.transpose(1, 2).contiguous().transpose(1, 2); }
 
+// FlashAttention's gives the layout of the queries.
+Tensor as_queries(const Tensor& result, const Tensor& query) { return at::empty_like(query).copy_(result); }
+
 Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
 
 // FlashAttention's kernel fills whole tiles.
@@ -29,8 +32,8 @@ auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double d
   Mask mask{{}, causal ? kFromTopLeft : 0};
   auto [result, logsumexp] = attend(query, key, value, mask, draw, scale);
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, mask, draw, scale) : no_mask(query);
-  return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat), Tensor(), Tensor(), c10::SymInt(query.size(2)),
-                         c10::SymInt(key.size(2)), draw.seed, draw.offset, shown);
+  return std::make_tuple(as_queries(result, query), logsumexp.to(at::kFloat), Tensor(), Tensor(),
+                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), draw.seed, draw.offset, shown);
 }
 
 std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,

@@ -16,7 +16,7 @@
   _(digamma) _(erf) _(erfc) _(erfinv) _(exp) _(exp2) _(expm1) _(floor) _(frac) _(lgamma) _(log) _(log10) _(log1p) \
   _(log2) _(logit) _(neg) _(reciprocal) _(round) _(round_decimals) _(rsqrt) _(sgn) _(sigmoid) _(sign) _(signbit) \
   _(sin) _(sinc) _(sinh) _(sqrt) _(tan) _(tanh) _(trunc) _(nan_to_num) _(relu) _(gelu) _(silu) _(mish) _(elu) \
-  _(celu) _(glu) _(hardtanh) _(hardsigmoid) _(hardswish) _(hardshrink) _(leaky_relu) _(log_sigmoid_forward) \
+  _(celu) _(glu) _(hardtanh) _(hardsigmoid) _(hardswish) _(hardshrink) _(leaky_relu) \
   _(softplus) _(softshrink) _(threshold) _(_prelu_kernel) _(_softmax) _(_log_softmax) _(_safe_softmax) \
   _(logsumexp) _(logcumsumexp) _(_logcumsumexp) _(cumsum) _(cumprod) _(sum) _(sum_dim_IntList) _(mean) _(mean_dim) \
   _(prod) _(prod_dim_int) _(amax) _(amin) _(aminmax) _(argmax) _(argmin) _(max) _(max_dim) _(min) _(min_dim) \
