@@ -179,7 +179,12 @@ def _launch(library: ctypes.CDLL, *arguments: Any) -> None:
 
 
 def _addresses(tensors: Sequence[torch.Tensor]) -> Any:
-    return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
+    return (ctypes.c_void_p * len(tensors))(*map(_address, tensors))
+
+
+def _address(tensor: torch.Tensor) -> int:
+    # as Tensor.data_ptr, which takes a lazy clone to be written to
+    return int(torch._C._data_address(tensor)) + tensor.storage_offset() * tensor.element_size()
 
 
 def _pointers(numbers: Mapping[str, complex]) -> Any:

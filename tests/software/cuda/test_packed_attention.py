@@ -13,7 +13,11 @@ flash, efficient = torch.ops.aten._flash_attention_forward, torch.ops.aten._effi
 
 
 def given(*sizes: int) -> Tensor:
-    return torch.randn(sizes, device="cuda", dtype=torch.float64, requires_grad=True)
+    return torch.randn(sizes, device="cuda", requires_grad=True)
+
+
+def halves(*inputs: Tensor) -> list[Tensor]:
+    return [each.half() for each in inputs]
 
 
 def expected(query: Tensor, key: Tensor, value: Tensor, causal: bool = False) -> Tensor:
@@ -33,17 +37,17 @@ def of_sequences(query: Tensor, key: Tensor, value: Tensor, causal: bool = False
 
 
 def assert_same(result: Tensor, reference: Tensor, *inputs: Tensor) -> None:
-    assert_close(result, reference)
-    weights = torch.randn_like(result)
-    gradients = torch.autograd.grad(result, inputs, weights)
-    # the sums that the kernels keep are in single precision
-    assert_close(gradients, torch.autograd.grad(reference, inputs, weights), atol=1e-5, rtol=1e-5)
+    within = {"atol": 1e-2, "rtol": 1e-2} if result.dtype == torch.half else {"atol": 1e-4, "rtol": 1e-4}
+    assert_close(result.float(), reference, **within)
+    weights = torch.randn_like(reference)
+    gradients = torch.autograd.grad(result, inputs, weights.to(result.dtype))
+    assert_close(gradients, torch.autograd.grad(reference, inputs, weights), **within)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_batches_by_rows(causal: bool) -> None:
     query, key, value = given(2, 3, 4, 8), given(2, 5, 4, 8), given(2, 5, 4, 8)
-    result, sums, *_ = flash(query, key, value, None, None, 3, 5, 0.0, causal, False)
+    result, sums, *_ = flash(*halves(query, key, value), None, None, 3, 5, 0.0, causal, False)
     assert sums.shape == (2, 4, 3)
     assert_same(result, expected(query, key, value, causal), query, key, value)
     result, sums, *_ = efficient(
@@ -57,7 +61,7 @@ def test_batches_by_rows(causal: bool) -> None:
 def test_sequences_of_several_lengths(causal: bool) -> None:
     query, key, value = given(9, 4, 8), given(13, 4, 8), given(13, 4, 8)
     starts, others = STARTS.cuda(), OTHERS.cuda()
-    result, sums, *_ = flash(query, key, value, starts, others, 5, 6, 0.0, causal, False)
+    result, sums, *_ = flash(*halves(query, key, value), starts, others, 5, 6, 0.0, causal, False)
     assert sums.shape == (4, 9)
     assert_same(result, of_sequences(query, key, value, causal), query, key, value)
     result, sums, _, _, rows, columns = efficient(
@@ -91,15 +95,27 @@ def test_the_backward_pass_drops_what_the_forward_pass_dropped() -> None:
 
     def result(value: Tensor) -> Tensor:
         torch.manual_seed(0)
-        return flash(query, key, value, starts, others, 5, 6, 0.5, False, False)[0]
+        return efficient(
+            *(each[None] for each in (query, key, value)),
+            None,
+            starts,
+            others,
+            5,
+            6,
+            0.5,
+            0,
+            compute_log_sumexp=True,
+        )[0]
 
     (gradient,) = torch.autograd.grad(result(value).sum(), value)
     step = torch.randn_like(value)
-    assert_close(result(value + step).sum() - result(value).sum(), (gradient * step).sum())
+    assert_close(
+        result(value + step).sum() - result(value).sum(), (gradient * step).sum(), atol=1e-4, rtol=1e-4
+    )
 
 
 def test_what_is_not_computed_is_refused_by_name() -> None:
-    query = given(2, 3, 4, 8)
+    (query,) = halves(given(2, 3, 4, 8))
     with pytest.raises(NotImplementedError, match="takes no alibi_slopes"):
         flash(
             query,
@@ -129,3 +145,11 @@ def test_torchs_attention_of_sequences() -> None:
     reference.sum().backward()
     for half, double in zip((query, key, value), wide, strict=True):
         assert_close(half.grad, double.grad, atol=5e-3, rtol=5e-3, check_dtype=False)
+
+
+def test_types_that_cudas_kernels_lack_are_refused() -> None:
+    query = given(2, 3, 4, 8)
+    with pytest.raises(RuntimeError, match="FlashAttention only support fp16 and bf16"):
+        flash(query, query, query, None, None, 3, 3, 0.0, False, False)
+    with pytest.raises(RuntimeError, match="Only fp32, half & bf16 supported"):
+        efficient(*[query.double()] * 3, None, None, None, None, None, 0.0, 0)

@@ -86,3 +86,11 @@ def test_a_logarithm_of_sigmoids_saves_nothing():
     assert_close(result, x.sigmoid().log())
     (gradient,) = torch.autograd.grad(F.logsigmoid(x).sum(), x)
     assert_close(gradient, torch.sigmoid(-x))
+
+
+def test_a_lazy_clone_of_running_figures_is_its_own():
+    source = torch.zeros(2, device=CUDA)
+    mean, variance = torch._lazy_clone(source), torch.ones(2, device=CUDA)
+    F.batch_norm(torch.randn(3, 2, 4, device=CUDA), mean, variance, training=True)
+    assert source.tolist() == [0, 0]
+    assert mean.ne(0).all()

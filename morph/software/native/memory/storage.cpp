@@ -132,7 +132,7 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
 // Reads an item() for the program, and so waits for the queue.
 at::Scalar read_scalar(const Tensor& self) {
   wait_for_copy(self.device().index());
-  Tensor host = host_view(self);
+  Tensor host = readable_host_view(self);
   RecordedCopy recorded(self, host);
   return at::_local_scalar_dense(host);
 }

@@ -115,6 +115,8 @@ Mask flash_mask(const Named& given) {
 
 void flash_forward(const c10::OperatorHandle& op, Stack* stack) {
   Named given(op, *stack);
+  at::ScalarType type = given.tensor("query").scalar_type();
+  TORCH_CHECK(type == at::kHalf || type == at::kBFloat16, "FlashAttention only support fp16 and bf16 data type");
   given.refuse({"alibi_slopes", "block_table"});
   Packed all = packed(given, "cum_seq_q", "cum_seq_k");
   Draw draw = drawn(given["dropout_p"].toDouble(), all.query.device());
@@ -159,6 +161,9 @@ int64_t longest(const Named& given, const char* name, const Tensor& packed) {
 
 void efficient_forward(const c10::OperatorHandle& op, Stack* stack) {
   Named given(op, *stack);
+  at::ScalarType type = given.tensor("query").scalar_type();
+  TORCH_CHECK(type == at::kHalf || type == at::kBFloat16 || type == at::kFloat,
+              "Only fp32, half & bf16 supported at the moment");
   Packed all = packed(given, "cu_seqlens_q", "cu_seqlens_k");
   Draw draw = drawn(given["dropout_p"].toDouble(), all.query.device());
   auto [result, sums] = forward(all, efficient_mask(given), draw, given.scale());

@@ -41,6 +41,18 @@ Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& 
   return training ? all : with_saved(std::move(all), input, *mean, *variance, eps);
 }
 
+// The CPU's kernel writes the running figures, of which the operator's schema says nothing.
+void make_own(const Optional& figures) {
+  if (given(figures)) figures->storage().mutable_data();
+}
+
+Batches batch_norm_of_device(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
+                             const Optional& variance, bool training, double momentum, double eps) {
+  if (training) make_own(mean), make_own(variance);
+  using Host = OnHost<"aten::native_batch_norm", &batch_norm>;
+  return Host::call(input, weight, bias, mean, variance, training, momentum, eps);
+}
+
 Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
                          Tensor& variance, bool training, double momentum, double eps) {
   Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
@@ -117,7 +129,7 @@ Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Te
 void install_saved() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("native_batch_norm", &OnHost<"aten::native_batch_norm", &batch_norm>::call);
+  library.impl("native_batch_norm", &batch_norm_of_device);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
   library.impl("native_layer_norm_backward",
