@@ -182,9 +182,10 @@ def _addresses(tensors: Sequence[torch.Tensor]) -> Any:
     return (ctypes.c_void_p * len(tensors))(*map(_address, tensors))
 
 
-def _address(tensor: torch.Tensor) -> int:
+def _address(tensor: Any) -> int:
     # as Tensor.data_ptr, which takes a lazy clone to be written to
-    return int(torch._C._data_address(tensor)) + tensor.storage_offset() * tensor.element_size()
+    start: int = getattr(torch._C, "_data_address")(tensor)  # noqa: B009  # torch's stubs lack it
+    return start + int(tensor.storage_offset()) * int(tensor.element_size())
 
 
 def _pointers(numbers: Mapping[str, complex]) -> Any:
