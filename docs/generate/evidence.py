@@ -33,7 +33,7 @@ REASONS = ("version", "hardware", "kernel", "morph")
 def pytorch() -> str:
     """Return the outcome of PyTorch's own tests, file by file, with the share that passes of what could."""
     rows = [_file(name, found) for name, found in figures.pytorch().items()]
-    return table(["file", "passed", "skipped", *REASONS, "share", "recorded"], rows)
+    return table(["file", "passed", "skipped", "not run", *REASONS, "share", "recorded"], rows)
 
 
 def _file(name: str, found: Mapping[str, Any]) -> list[str]:
@@ -41,12 +41,12 @@ def _file(name: str, found: Mapping[str, Any]) -> list[str]:
     owed = found["passed"] + counts["kernel"] + counts["morph"]
     share = f"{100 * found['passed'] / owed:.1f} %" if owed else ""
     day = datetime.date.fromisoformat(found["date"])
-    failed = [f"{count:,}" if count else "" for count in counts.values()]
+    others = [f"{count:,}" if count else "" for count in (found.get("left", 0), *counts.values())]
     return [
         name,
         f"{found['passed']:,}",
         f"{found['skipped']:,}",
-        *failed,
+        *others,
         share,
         _when(day, found["commit"]),
     ]

@@ -45,7 +45,8 @@ def _run(options: argparse.Namespace) -> int:
         results = [] if options.only_record else on_device.run(file)
         if failed := [sibling(result.id) for result in results if result.outcome == "failed"]:
             on_cpu.run(file, failed)
-        found = record.outcome(file, on_device.results(file), on_cpu.results(file))
+        tests = len(on_device.collected(file))
+        found = record.outcome(file, on_device.results(file), on_cpu.results(file), tests)
         faults += len(found.failed.get("morph", ()))
         print(f"{file}: {found}", flush=True)
         if options.record:

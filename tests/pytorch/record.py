@@ -27,6 +27,7 @@ class Outcome:
         passed: How many passed, those among them that fail as they should.
         skipped: How many were skipped.
         failed: The ids of the others by reason: "version", "hardware", "kernel" or "morph".
+        left: How many were not run yet.
     """
 
     date: str
@@ -34,14 +35,15 @@ class Outcome:
     passed: int
     skipped: int
     failed: dict[str, list[str]]
+    left: int = 0
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{why} {len(ids)}" for why, ids in self.failed.items())
-        return f"{self.passed} passed, {self.skipped} skipped, failed: {reasons or 'none'}"
+        return f"{self.passed} passed, {self.skipped} skipped, failed: {reasons or 'none'}, {self.left} left"
 
 
-def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result]) -> Outcome:
-    """Return the outcome of a file from its results on the device, and on the CPU of what failed."""
+def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result], tests: int) -> Outcome:
+    """Return the outcome of a file's tests from their results on the device, and on the CPU of what failed."""
     results, siblings, known = list(results), {result.id: result for result in on_cpu}, rules()
     counts = collections.Counter(result.outcome for result in results)
     failed: dict[str, list[str]] = {}
@@ -54,6 +56,7 @@ def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result]) -> O
         passed=counts["passed"] + counts["xfailed"],
         skipped=counts["skipped"],
         failed={why: sorted(failed[why]) for why in REASONS if why in failed},
+        left=tests - len(results),
     )
 
 
