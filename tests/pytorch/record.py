@@ -43,7 +43,7 @@ class Outcome:
 
 
 def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result], tests: int) -> Outcome:
-    """Return the outcome of a file's tests from their results on the device, and on the CPU of what failed."""
+    """Return the outcome of a file's tests, from the results on the device and on the CPU of what failed."""
     results, siblings, known = list(results), {result.id: result for result in on_cpu}, rules()
     counts = collections.Counter(result.outcome for result in results)
     failed: dict[str, list[str]] = {}
