@@ -74,7 +74,7 @@ def test_layers_of_halves_are_normalized_by_single_numbers(dtype, affine):
     layer(here).pow(3).sum().backward()
     F.layer_norm(there, (64,)).pow(3).sum().backward()
     assert here.grad.dtype == dtype
-    assert_close(here.grad, there.grad, rtol=0.1, atol=0.05, check_dtype=False)
+    assert_close(here.grad.double(), there.grad, rtol=0.1, atol=0.05)
     if affine:
         assert layer.weight.grad.dtype == layer.bias.grad.dtype == dtype
 
@@ -94,3 +94,12 @@ def test_a_lazy_clone_of_running_figures_is_its_own():
     F.batch_norm(torch.randn(3, 2, 4, device=CUDA), mean, variance, training=True)
     assert source.tolist() == [0, 0]
     assert mean.ne(0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_batches_of_halves_have_gradients_outside_training(dtype):
+    x = torch.randn(3, 2, 4, device=CUDA, dtype=dtype, requires_grad=True)
+    mean, variance = torch.rand(2, 2, device=CUDA, dtype=dtype)
+    (gradient,) = torch.autograd.grad(F.batch_norm(x, mean, variance).sum(), x)
+    expected = (variance.float() + 1e-5).rsqrt()[:, None].expand(3, 2, 4)
+    assert_close(gradient.float(), expected, atol=0.05, rtol=0.01)

@@ -20,7 +20,8 @@ void write_result(const Tensor& output, const Tensor& result) {
               "least two devices, ", result.device(), " and ", output.device(), "!");
   TORCH_CHECK(c10::canCast(result.scalar_type(), output.scalar_type()), "result type ", result.scalar_type(),
               " can't be cast to the desired output type ", output.scalar_type());
-  at::native::resize_output(output, result.sizes());
+  bool resized = at::native::resize_output(output, result.sizes());
+  if (resized && result.is_non_overlapping_and_dense()) output.as_strided_(result.sizes(), result.strides());
   output.copy_(result);
 }
 

@@ -15,6 +15,7 @@
 #include <ATen/ops/log_sigmoid_backward.h>
 #include <ATen/ops/log_sigmoid_forward.h>
 #include <ATen/ops/native_batch_norm.h>
+#include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ones.h>
@@ -51,6 +52,15 @@ Batches batch_norm_of_device(const Tensor& input, const Optional& weight, const 
   if (training) make_own(mean), make_own(variance);
   using Host = OnHost<"aten::native_batch_norm", &batch_norm>;
   return Host::call(input, weight, bias, mean, variance, training, momentum, eps);
+}
+
+// Outside training the CPU's kernel needs nothing saved, and refuses single precision beside halves.
+Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const Optional& weight, const Optional& mean,
+                            const Optional& variance, const Optional& saved, const Optional& scale, bool training,
+                            double eps, std::array<bool, 3> wanted) {
+  const Optional none;
+  return at::native_batch_norm_backward(gradient, input, weight, mean, variance, training ? saved : none,
+                                        training ? scale : none, training, eps, wanted);
 }
 
 Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
@@ -130,6 +140,8 @@ void install_saved() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("native_batch_norm", &batch_norm_of_device);
+  library.impl("native_batch_norm_backward",
+               &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
   library.impl("native_layer_norm_backward",

@@ -3,6 +3,8 @@
 
 #include "device/device.h"
 
+#include <torch/version.h>
+
 #include <initializer_list>
 #include <string_view>
 #include <unordered_map>
@@ -69,7 +71,9 @@ constexpr Refusal REFUSALS[] = {
     {"aten::upsample_bicubic2d", BYTE, "\"upsample_bicubic2d_out_frame\" not implemented for '"},
     {"aten::_upsample_bilinear2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
     {"aten::_upsample_bicubic2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 15
     {"aten::angle", HALVES, "\"angle_cuda\" not implemented for '"},
+#endif
     {"aten::igamma", HALVES, "\"igamma_cuda\" not implemented for '"},
     {"aten::igammac", HALVES, "\"igammac_cuda\" not implemented for '"},
     {"aten::histc", HALVES, "\"histc\" not implemented for '"},
