@@ -38,7 +38,7 @@ class Step(NamedTuple):
             fresh = self.operation(*self.args, **self.kwargs)
         _settle(self.operation, fresh)
         for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
-            if output is not None:
+            if output is not None and value is not None:  # not so a gradient that was not asked for
                 output.copy_(value)
 
 

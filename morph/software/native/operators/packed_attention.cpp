@@ -61,6 +61,11 @@ std::vector<Rows> rows_of(const Tensor& packed, const Tensor& starts, const Tens
 
 Tensor part(const Tensor& packed, const Rows& rows) { return packed.narrow(1, rows.from, rows.length).transpose(1, 2); }
 
+// Read from the device's memory: the host does not wait.
+Tensor number_of(const Tensor& numbers, int64_t place) {
+  return at::scalar_tensor(numbers.const_data_ptr<int64_t>()[place], at::kLong);
+}
+
 Tensor with_batch(const Tensor& packed) { return packed.dim() == 3 ? packed.unsqueeze(0) : packed; }
 
 struct Packed {
@@ -137,8 +142,7 @@ void flash_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
     sums.clear();
     for (const Rows& rows : all.queries) sums.push_back(sum.narrow(1, rows.from, rows.length).unsqueeze(0));
   }
-  auto number = [&](int64_t i) { return at::scalar_tensor(state.const_data_ptr<int64_t>()[i], at::kLong); };
-  Draw draw{given["dropout_p"].toDouble(), number(0), number(1)};
+  Draw draw{given["dropout_p"].toDouble(), number_of(state, 0), number_of(state, 1)};
   Gradients of = backward(with_batch(given.tensor("grad_out")), all, sums, flash_mask(given), draw, given.scale());
   torch::jit::push(*stack, of.query.view_as(given.tensor("query")), of.key.view_as(given.tensor("key")),
                    of.value.view_as(given.tensor("value")));
@@ -171,7 +175,9 @@ void efficient_forward(const c10::OperatorHandle& op, Stack* stack) {
   for (Tensor& sum : sums) sum = padded_rows(sum, rows);
   Tensor every = at::cat(sums);
   if (!given["compute_log_sumexp"].toBool()) every = every.narrow(-1, 0, 0).clone();
-  torch::jit::push(*stack, result, every, draw.seed, draw.offset, rows, longest(given, "max_seqlen_k", all.key));
+  auto place = all.query.device();
+  torch::jit::push(*stack, result, every, draw.seed.to(place), draw.offset.to(place), rows,
+                   longest(given, "max_seqlen_k", all.key));
 }
 
 void efficient_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
@@ -182,7 +188,8 @@ void efficient_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
   std::vector<Tensor> sums;
   for (size_t i = 0; i < all.queries.size(); i++)
     sums.push_back((sequences ? sum.narrow(0, int64_t(i), 1) : sum).narrow(-1, 0, all.queries[i].length));
-  Draw draw{given["dropout_p"].toDouble(), given.tensor("philox_seed"), given.tensor("philox_offset")};
+  Draw draw{given["dropout_p"].toDouble(), number_of(given.tensor("philox_seed"), 0),
+            number_of(given.tensor("philox_offset"), 0)};
   Gradients of = backward(given.tensor("grad_out_"), all, sums, efficient_mask(given), draw, given.scale());
   bool of_bias = bias.defined() && given["bias_requires_grad"].toBool();
   torch::jit::push(*stack, of.query, of.key, of.value,
