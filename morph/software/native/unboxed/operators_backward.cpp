@@ -7,9 +7,9 @@
   _(_softmax_backward_data) _(_log_softmax_backward_data) _(gelu_backward) _(elu_backward) _(glu_backward) \
   _(mish_backward) \
   _(hardtanh_backward) _(hardsigmoid_backward) _(hardswish_backward) _(hardshrink_backward) _(leaky_relu_backward) \
-  _(softplus_backward) _(softshrink_backward) _(threshold_backward) \
-  _(_prelu_kernel_backward) _(sigmoid_backward) _(tanh_backward) _(logit_backward) \
-  _(batch_norm_backward) _(native_group_norm_backward) \
+  _(log_sigmoid_backward) _(softplus_backward) _(softshrink_backward) _(threshold_backward) \
+  _(_prelu_kernel_backward) _(sigmoid_backward) _(tanh_backward) _(logit_backward) _(native_layer_norm_backward) \
+  _(native_batch_norm_backward) _(batch_norm_backward) _(native_group_norm_backward) _(native_dropout_backward) \
   _(embedding_dense_backward) _(_embedding_bag_dense_backward) _(_embedding_bag_per_sample_weights_backward) \
   _(max_pool2d_with_indices_backward) _(max_pool3d_with_indices_backward) _(avg_pool2d_backward) \
   _(avg_pool3d_backward) _(_adaptive_avg_pool2d_backward) _(_adaptive_avg_pool3d_backward) \

@@ -16,7 +16,7 @@
   _(digamma) _(erf) _(erfc) _(erfinv) _(exp) _(exp2) _(expm1) _(floor) _(frac) _(lgamma) _(log) _(log10) _(log1p) \
   _(log2) _(logit) _(neg) _(reciprocal) _(round) _(round_decimals) _(rsqrt) _(sgn) _(sigmoid) _(sign) _(signbit) \
   _(sin) _(sinc) _(sinh) _(sqrt) _(tan) _(tanh) _(trunc) _(nan_to_num) _(relu) _(gelu) _(silu) _(mish) _(elu) \
-  _(celu) _(glu) _(hardtanh) _(hardsigmoid) _(hardswish) _(hardshrink) _(leaky_relu) \
+  _(celu) _(glu) _(hardtanh) _(hardsigmoid) _(hardswish) _(hardshrink) _(leaky_relu) _(log_sigmoid_forward) \
   _(softplus) _(softshrink) _(threshold) _(_prelu_kernel) _(_softmax) _(_log_softmax) _(_safe_softmax) \
   _(logsumexp) _(logcumsumexp) _(_logcumsumexp) _(cumsum) _(cumprod) _(sum) _(sum_dim_IntList) _(mean) _(mean_dim) \
   _(prod) _(prod_dim_int) _(amax) _(amin) _(aminmax) _(argmax) _(argmin) _(max) _(max_dim) _(min) _(min_dim) \
@@ -25,14 +25,14 @@
   _(count_nonzero) _(count_nonzero_dim_IntList) _(equal) _(trace) _(mm) _(bmm) _(addmm) _(addmv) _(addr) _(addbmm) \
   _(baddbmm) _(dot) _(vdot) _(mv) _(linalg_cross) _(cat) _(stack) _(index_Tensor) \
   _(index_select) _(index_add) _(index_copy) _(gather) _(scatter_src) _(scatter_value) _(scatter_add) \
-  _(masked_select) _(masked_fill_Scalar) _(masked_fill_Tensor) _(masked_scatter) _(nonzero) \
+  _(scatter_reduce_two) _(masked_select) _(masked_fill_Scalar) _(masked_fill_Tensor) _(masked_scatter) _(nonzero) \
   _(take) _(flip) _(roll) _(repeat_interleave_Tensor) _(repeat) _(tril) _(triu) _(topk) _(sort) _(sort_stable) \
   _(kthvalue) _(mode) _(searchsorted_Tensor) _(bucketize_Tensor) _(histc) _(bincount) _(unique_dim) _(_unique2) \
   _(unique_consecutive) _(isin_Tensor_Tensor) _(constant_pad_nd) _(reflection_pad1d) _(reflection_pad2d) \
   _(replication_pad1d) _(replication_pad2d) _(pixel_shuffle) _(pixel_unshuffle) _(im2col) _(col2im) \
-  _(unfold_backward) _(clone) \
-  _(_native_batch_norm_legit_no_stats) _(_batch_norm_with_update) _(native_group_norm) \
-  _(embedding) _(embedding_renorm_) _(max_pool2d_with_indices) \
+  _(unfold_backward) _(clone) _(native_layer_norm) _(native_batch_norm) \
+  _(_native_batch_norm_legit) _(_native_batch_norm_legit_no_stats) _(_batch_norm_with_update) _(native_group_norm) \
+  _(embedding) _(embedding_renorm_) _(_embedding_bag) _(_embedding_bag_forward_only) _(max_pool2d_with_indices) \
   _(max_pool3d_with_indices) _(avg_pool2d) _(avg_pool3d) _(_adaptive_avg_pool2d) _(_adaptive_avg_pool3d) \
   _(adaptive_max_pool2d) _(upsample_nearest1d) _(upsample_nearest2d) _(upsample_nearest3d) _(upsample_linear1d) \
   _(upsample_bilinear2d) _(upsample_bicubic2d) _(upsample_trilinear3d) _(_upsample_nearest_exact2d) \

@@ -17,7 +17,7 @@
   _(masked_fill__Scalar) _(masked_fill__Tensor) _(masked_scatter_) _(cumsum_) _(tril_) _(triu_) _(addmm_) \
   _(addmv_) _(addr_) _(addbmm_) _(baddbmm_) _(index_add_) _(index_copy_) _(index_fill__int_Scalar) \
   _(index_fill__int_Tensor) _(scatter__src) _(scatter__value) _(scatter__reduce) \
-  _(scatter__value_reduce) _(scatter_add_) _(put_) _(uniform_) _(normal_) \
+  _(scatter__value_reduce) _(scatter_add_) _(scatter_reduce__two) _(put_) _(uniform_) _(normal_) \
   _(bernoulli__float) _(bernoulli__Tensor) _(random_) _(random__from) _(random__to) _(exponential_) _(log_normal_) \
   _(cauchy_) _(geometric_) _(embedding_renorm_) _(conj_physical_) _(arange_start_out)
 
