@@ -1,7 +1,5 @@
 """Operators with kernels for CUDA only give the same numbers as their reference computation."""
 
-import warnings
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -196,24 +194,6 @@ def test_what_has_no_software_kernel_is_refused_by_name(name):
         arguments = arguments[:1]
     with pytest.raises(NotImplementedError, match=f"Could not run 'aten::{name}'.*'CUDA' backend"):
         operator(*arguments)
-
-
-def test_compressed_sparse_tensors_compute():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for make in (torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc):
-            host, dense = make(torch.eye(3) * 2), torch.randn(3, 2)
-            there = host.cuda()
-            for operator in (
-                lambda s, d: s @ d,
-                lambda s, d: torch.addmm(torch.ones(3, 2, device=d.device), s, d),
-                lambda s, d: (s * 2).to_dense(),
-                lambda s, d: (s + s).to_dense(),
-            ):
-                assert_close(operator(there, dense.cuda()).cpu(), operator(host, dense))
-            assert there.to("cuda:1").values().device.index == 1
-        coordinates = torch.eye(3).to_sparse().cuda()
-        assert coordinates.to("cuda:1").indices().device.index == 1
 
 
 def test_a_trace_of_truths_is_their_number():

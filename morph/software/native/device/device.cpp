@@ -50,6 +50,7 @@ void install(Settings wanted) {
   install_products();
   install_saved();
   install_outputs();
+  install_arithmetic();
   install_fused_attention();
   install_scaled_dot_product();
   install_packed_attention();

@@ -2,6 +2,7 @@
 #include "operators/dtypes.h"
 
 #include "operators/operators.h"
+#include "operators/sparse.h"
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
@@ -68,6 +69,12 @@ class Promotion {
   ScalarType narrow_ = ScalarType::Undefined;
 };
 
+void write_narrow(const Written& written) {
+  Tensor narrow = written.wide.to(written.original.scalar_type());
+  if (narrow.layout() != c10::kStrided) return adopt(written.original, narrow);
+  written.original.resize_(narrow.sizes()).copy_(narrow);
+}
+
 IValue narrowed(const IValue& result, ScalarType narrow, at::ArrayRef<Written> all) {
   if (!result.isTensor() || !result.toTensor().defined()) return result;
   for (const Written& written : all)
@@ -111,20 +118,26 @@ bool widens(const Traits& traits, const c10::FunctionSchema& schema, const IValu
 }
 
 void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  widen(op, traits(op.schema().name().c_str()), stack);
+}
+
+void widen(const c10::OperatorHandle& op, const Traits& own, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
-  const Traits& own = traits(op.schema().name().c_str());
   IValue* values = stack->data() + (stack->size() - arguments.size());
   Promotion promotion(own, at::ArrayRef<IValue>(values, arguments.size()));
   std::vector<Written> all;
+  bool is_sparse = false;
   for (size_t i = 0; i < arguments.size(); i++) {
     if (arguments[i].name() == "dtype" && values[i].isInt()) promotion.ask_for(values[i]);
     if (!widens(own, values[i])) continue;
     Tensor original = values[i].toTensor();
+    is_sparse |= original.layout() != c10::kStrided;
     values[i] = original.to(wider(original.scalar_type()));
     if (arguments[i].alias_info() && arguments[i].alias_info()->isWrite()) all.push_back({values[i].toTensor(), original});
   }
-  op.redispatchBoxed(c10::DispatchKeySet(backend_key()), stack);
-  for (const Written& written : all) written.original.resize_(written.wide.sizes()).copy_(written.wide);
+  if (is_sparse) op.callBoxed(stack);
+  else op.redispatchBoxed(c10::DispatchKeySet(backend_key()), stack);
+  for (const Written& written : all) write_narrow(written);
   for (auto result = stack->end() - long(op.schema().returns().size()); result != stack->end(); result++)
     *result = narrowed(*result, promotion.narrow(), all);
 }

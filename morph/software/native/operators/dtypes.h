@@ -25,6 +25,7 @@ bool widens(const Traits&, const Other&) {
   return false;
 }
 
+void widen(const c10::OperatorHandle& op, const Traits& own, torch::jit::Stack* stack);
 void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
 
 }  // namespace software

@@ -175,10 +175,8 @@ void prefer_host_kernels() {
 }  // namespace
 
 void install_fallback() {
-  for (auto key : {backend_key(), sparse_key(false), sparse_key(true)}) {
-    auto* library = new torch::Library(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
-    library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  }
+  static auto* library = new torch::Library(torch::Library::IMPL, "_", backend_key(), __FILE__, __LINE__);
+  library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
   prefer_host_kernels();
 }
 

@@ -25,6 +25,7 @@ void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
 void install_saved();          // saved.cpp
 void install_outputs();        // outputs.cpp
+void install_arithmetic();     // arithmetic.cpp
 void install_fused_attention();  // fused_attention.cpp
 void install_scaled_dot_product();  // scaled_dot_product.cpp
 void install_packed_attention();  // packed_attention.cpp

@@ -27,9 +27,12 @@ void write_result(const Tensor& output, const Tensor& result) {
 
 // An out= variant, whose outputs are its last arguments.
 void into_outputs(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-  size_t count = op.schema().returns().size();
+  const c10::FunctionSchema& schema = op.schema();
+  std::string functional = schema.overload_name();  // "Scalar" of "Scalar_out", "" of "out"
+  functional.resize(functional.size() - std::min<size_t>(functional.size(), 4));
+  size_t count = schema.returns().size();
   std::vector<c10::IValue> outputs = torch::jit::pop(*stack, count);
-  c10::Dispatcher::singleton().findSchemaOrThrow(op.schema().name().c_str(), "").callBoxed(stack);
+  c10::Dispatcher::singleton().findSchemaOrThrow(schema.name().c_str(), functional.c_str()).callBoxed(stack);
   std::vector<c10::IValue> results = torch::jit::pop(*stack, count);
   for (size_t i = 0; i < count; i++) write_result(outputs[i].toTensor(), results[i].toTensor());
   for (c10::IValue& output : outputs) stack->push_back(std::move(output));
@@ -50,7 +53,7 @@ void install_outputs() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
-                           "_native_batch_norm_legit.out", "avg_pool3d.out"})
+                           "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
   library.impl("narrow_copy", &narrow_copy);
   library.impl("max_unpool2d", &OnHost<"aten::max_unpool2d", &max_unpool2d>::call);

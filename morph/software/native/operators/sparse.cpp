@@ -71,18 +71,6 @@ struct Guarded<function> {
   }
 };
 
-// torch's own kernels for other backends call the out= variants, which the CPU's do not.
-void prefer_host_kernels(torch::Library& library, c10::DispatchKey hosts, c10::DispatchKey mine) {
-  auto& dispatcher = c10::Dispatcher::singleton();
-  for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(hosts)) {
-    auto op = dispatcher.findSchema(name);
-    bool left = op && !op->hasKernelForDispatchKey(mine) && name.getNamespace() == "aten";
-    bool of_host_only = name.name == "aten::is_pinned" || name.name == "aten::_pin_memory";
-    if (left && !of_host_only)
-      library.impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  }
-}
-
 void refuse_on_the_device(const c10::OperatorHandle& op, torch::jit::Stack*) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
                               c10::toString(sparse_key(true)), "' backend: CUDA has no kernel for it.");
@@ -98,13 +86,33 @@ Tensor sparse_to_device(const Tensor& host, c10::Device target) {
   return converted(host, [&](const Tensor& part) { return to_device(part, target); });
 }
 
+void adopt(const Tensor& mine, const Tensor& other) {
+  if (mine.layout() == c10::kSparse) {
+    auto* from = at::sparse::get_sparse_impl(other);
+    auto* to = at::sparse::get_sparse_impl(mine);
+    to->raw_resize_(from->sparse_dim(), from->dense_dim(), other.sizes());
+    Tensor indices = to_device(from->indices(), mine.device());
+    to->set_indices_and_values_unsafe(indices, to_device(from->values(), mine.device()));
+    return to->set_coalesced(from->coalesced());
+  }
+  auto* from = at::sparse_csr::get_sparse_csr_impl(other);
+  at::sparse_csr::get_sparse_csr_impl(mine)->set_member_tensors(
+      to_device(from->compressed_indices(), mine.device()), to_device(from->plain_indices(), mine.device()),
+      to_device(from->values(), mine.device()), other.sizes());
+}
+
 void write_back_sparse(const Tensor& mine, const Tensor& host) {
-  if (mine.layout() != c10::kSparse) return;  // a compressed tensor keeps its structure and shares its values
-  auto* from = at::sparse::get_sparse_impl(host);
-  auto* to = at::sparse::get_sparse_impl(mine);
-  to->raw_resize_(from->sparse_dim(), from->dense_dim(), host.sizes());
-  to->set_indices_and_values_unsafe(to_device(from->indices(), mine.device()), to_device(from->values(), mine.device()));
-  to->set_coalesced(from->coalesced());
+  if (mine.layout() != c10::kSparse && mine.sizes() == host.sizes()) {
+    auto same = [](const Tensor& one, const Tensor& two) {
+      return one.storage().data() == two.storage().data() && one.sizes() == two.sizes();
+    };
+    auto* from = at::sparse_csr::get_sparse_csr_impl(host);
+    auto* to = at::sparse_csr::get_sparse_csr_impl(mine);
+    if (same(from->values(), to->values()) && same(from->plain_indices(), to->plain_indices()) &&
+        same(from->compressed_indices(), to->compressed_indices()))
+      return;  // its values were written in place
+  }
+  adopt(mine, host);
 }
 
 void install_sparse() {
@@ -140,8 +148,8 @@ void install_sparse() {
   compressed->impl("copy_", &Guarded<&at::native::copy_sparse_compressed_>::call);
   for (const char* name : {"_sparse_mm_reduce_impl", "_sparse_mm_reduce_impl_backward"})
     compressed->impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_on_the_device>());
-  prefer_host_kernels(*coo, c10::DispatchKey::SparseCPU, sparse_key(false));
-  prefer_host_kernels(*compressed, c10::DispatchKey::SparseCsrCPU, sparse_key(true));
+  if (settings().type == c10::DeviceType::CUDA) install_compressed_products();
+  install_sparse_kernels();
 }
 
 }  // namespace software

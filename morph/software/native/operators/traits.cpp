@@ -110,6 +110,8 @@ const Widened WIDENED[] = {
       "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
       "aten::multi_margin_loss", "aten::multi_margin_loss_backward", "aten::multilabel_margin_loss_forward",
       "aten::multilabel_margin_loss_backward"}},
+    {HALVES, {"aten::_sparse_sparse_matmul"}},
+    {HALVES | types({c10::kComplexHalf}), {"aten::_coalesce"}},  // CUDA sums elements of one place in float32
     {types({c10::kBool}), {"aten::abs", "aten::trace"}},
     {INTEGERS, {"aten::histc"}},
 };
@@ -164,7 +166,10 @@ Table* made() {
   for (const char* name : ASSERTING) (*table)[name].asserts = true;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
   for (const Widened& each : WIDENED)
-    for (const char* name : each.names) (*table)[name].widened |= each.types;
+    for (const char* name : each.names) {
+      (*table)[name].widened |= each.types;
+      (*table)[*new std::string(std::string(name) + "_")].widened |= each.types;
+    }
   for (const Refusal& each : REFUSALS) {
     Traits& traits = (*table)[each.operator_name];
     traits.refused = each.types, traits.words = each.words;

@@ -1,0 +1,121 @@
+// Arithmetic whose results are CUDA's where the CPU's are others.
+#include "device/device.h"
+#include "operators/operators.h"
+#include "operators/unboxed.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+namespace software {
+namespace {
+
+using at::Scalar;
+using at::ScalarType;
+using at::Tensor;
+
+bool is_half(ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
+bool is_number(const Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
+bool is_rounded(const Tensor& tensor, ScalarType type) {
+  double number = tensor.item().toDouble();
+  return number != (type == at::kHalf ? double(at::Half(float(number))) : double(at::BFloat16(float(number))));
+}
+
+// CUDA adds halves in float32, with a factor or a number of the host's that is not rounded to a half before.
+bool sums_wide(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  ScalarType type = is_number(self) ? other.scalar_type() : self.scalar_type();
+  if (!is_half(type) || at::result_type(self, other) != type) return false;
+  if (alpha.toDouble() != 1) return true;
+  return (is_number(self) && is_rounded(self, type)) || (is_number(other) && is_rounded(other, type));
+}
+
+using Sum = Tensor(const Tensor&, const Tensor&, const Scalar&);
+template <Sum* sum>
+Tensor wide(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  auto widened = [](const Tensor& tensor) { return is_half(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor; };
+  return sum(widened(self), widened(other), alpha).to(at::result_type(self, other));
+}
+template <Sum* sum>
+void wide_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
+  self.copy_(wide<sum>(self, other, alpha));
+}
+
+template <Name name, class Operator, Sum* sum>
+Tensor summed(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  static Unboxed<typename Operator::schema> plain(name.text, &Operator::redispatch);
+  if (sums_wide(self, other, alpha)) return OnHost<name, &wide<sum>>::call(self, other, alpha);
+  return plain(self, other, alpha);
+}
+template <Name name, class Operator, Sum* sum>
+Tensor& summed_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
+  static Unboxed<typename Operator::schema> plain(name.text, &Operator::redispatch);
+  if (!sums_wide(self, other, alpha)) return plain(self, other, alpha);
+  OnHost<name, &wide_in_place<sum>>::call(self, other, alpha);
+  return self;
+}
+
+// Of an integer divided by zero CUDA has a remainder: all bits, or for an int64 that is not negative the lower half.
+template <Tensor (*remainder)(const Tensor&, const Tensor&)>
+Tensor of_zeros(const Tensor& self, const Tensor& other) {
+  ScalarType type = at::result_type(self, other);
+  if (!at::isIntegralType(type, false)) return remainder(self, other);
+  Tensor zero = other == 0;
+  if (!zero.any().item().toBool()) return remainder(self, other);
+  Tensor bits = at::full({}, -1, at::TensorOptions(at::kLong));
+  if (type == at::kLong) bits = at::where(self >= 0, 0xffffffff, bits);
+  return at::where(zero, bits.to(type), remainder(self, other.masked_fill(zero, 1)));
+}
+template <Tensor (*remainder)(const Tensor&, const Tensor&)>
+void write_of_zeros(Tensor& self, const Tensor& other) {
+  self.copy_(of_zeros<remainder>(self, other));
+}
+template <Name name, Tensor (*remainder)(const Tensor&, const Tensor&)>
+Tensor& of_zeros_in_place(Tensor& self, const Tensor& other) {
+  OnHost<name, &write_of_zeros<remainder>>::call(self, other);
+  return self;
+}
+
+Tensor power_of_number(const Scalar& base, const Tensor& exponent) {
+  static Unboxed<at::_ops::pow_Scalar::schema> plain("aten::pow", &at::_ops::pow_Scalar::redispatch);
+  if (!base.isComplex() || exponent.scalar_type() != at::kHalf) return plain(base, exponent);
+  return at::pow(base, exponent.to(at::kFloat)).to(at::kComplexHalf);
+}
+
+Tensor power_by_number(const Tensor& base, const Scalar& exponent) {
+  static Unboxed<at::_ops::pow_Tensor_Scalar::schema> plain("aten::pow", &at::_ops::pow_Tensor_Scalar::redispatch);
+  if (!exponent.isComplex() || base.scalar_type() != at::kHalf) return plain(base, exponent);
+  return at::pow(base.to(at::kFloat), exponent).to(at::kComplexHalf);
+}
+
+// CUDA's kernels of bits are made for the type of the output.
+void refuse_output(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  ScalarType type = stack->back().toTensor().scalar_type();
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isIntegralType(type, true), '"', op.schema().name().substr(6),
+                              "_cuda\" not implemented for '", toString(type), "'");
+  fallback(op, keys, stack);
+}
+
+void install_sums(torch::Library& library) {
+  library.impl("add.Tensor", &summed<"aten::add", at::_ops::add_Tensor, &at::add>);
+  library.impl("sub.Tensor", &summed<"aten::sub", at::_ops::sub_Tensor, &at::sub>);
+  library.impl("rsub.Tensor", &summed<"aten::rsub", at::_ops::rsub_Tensor, &at::rsub>);
+  library.impl("add_.Tensor", &summed_in_place<"aten::add_", at::_ops::add__Tensor, &at::add>);
+  library.impl("sub_.Tensor", &summed_in_place<"aten::sub_", at::_ops::sub__Tensor, &at::sub>);
+}
+
+}  // namespace
+
+void install_arithmetic() {
+  if (settings().type != c10::DeviceType::CUDA) return;
+  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  install_sums(library);
+  library.impl("remainder.Tensor", &OnHost<"aten::remainder", &of_zeros<&at::remainder>>::call);
+  library.impl("fmod.Tensor", &OnHost<"aten::fmod", &of_zeros<&at::fmod>>::call);
+  library.impl("remainder_.Tensor", &of_zeros_in_place<"aten::remainder_", &at::remainder>);
+  library.impl("fmod_.Tensor", &of_zeros_in_place<"aten::fmod_", &at::fmod>);
+  library.impl("pow.Scalar", &power_of_number);
+  library.impl("pow.Tensor_Scalar", &power_by_number);
+  for (const char* name : {"bitwise_and.Tensor_out", "bitwise_or.Tensor_out", "bitwise_xor.Tensor_out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_output>());
+}
+
+}  // namespace software

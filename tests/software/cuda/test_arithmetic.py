@@ -1,0 +1,69 @@
+"""Arithmetic whose results are CUDA's where the CPU's are others."""
+
+import warnings
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+CUDA = "cuda"
+HALVES = [torch.float16, torch.bfloat16]
+
+
+SUMS = {
+    "add": lambda x: x + 0.1,
+    "rsub": lambda x: 0.1 - x,
+    "sub": lambda x: x - 0.1,
+    "add of a multiple": lambda x: torch.add(x, x, alpha=0.1),
+    "rsub of a multiple": lambda x: torch.rsub(x, x, alpha=0.3),
+    "sub_ of a multiple": lambda x: x.clone().sub_(x, alpha=0.1),
+    "add_": lambda x: x.clone().add_(0.1),
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", SUMS)
+def test_halves_are_added_in_float32(dtype, name):
+    x = torch.rand(1000).to(dtype)
+    assert_close(SUMS[name](x.cuda()).cpu(), SUMS[name](x.float()).to(dtype), atol=0, rtol=0)
+
+
+def test_a_sum_of_halves_does_not_overflow_on_the_way():
+    x = torch.tensor([60000.0], dtype=torch.float16, device=CUDA)
+    assert [(x - 70000).item(), torch.sub(x, x, alpha=2).item()] == [-10000, -60000]
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "remainder_", "fmod_"])
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        (torch.int64, [-1, 0xFFFFFFFF, 0]),
+        (torch.int32, [-1, -1, 0]),
+        (torch.uint8, [255, 255, 0]),
+    ],
+)
+def test_integers_have_a_remainder_of_zero(name, dtype, expected):
+    x = torch.tensor([-2, 2, 2], device=CUDA).to(dtype)
+    divisor = torch.tensor([0, 0, 1], device=CUDA).to(dtype)
+    assert getattr(x, name)(divisor).tolist() == expected
+
+
+def test_bits_are_written_as_integers():
+    x = torch.arange(3, device=CUDA)
+    for operator in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor):
+        with pytest.raises(
+            NotImplementedError, match=f"{operator.__name__}_cuda. not implemented for 'Float'"
+        ):
+            operator(x, x, out=torch.empty(3, device=CUDA))
+        assert operator(x, x, out=torch.empty(3, dtype=torch.int16, device=CUDA)).dtype == torch.int16
+
+
+def test_complex_halves_are_computed_in_place_and_by_numbers():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls the type experimental, once in a process
+        torch.empty(1, dtype=torch.complex32)
+    x = torch.rand(3).half()
+    for power in (lambda x: (1 + 1j) ** x, lambda x: x ** (1 + 1j)):
+        assert_close(power(x.cuda()).cpu().to(torch.complex64), power(x.float()), atol=1e-2, rtol=1e-2)
+    z = torch.rand(3, device=CUDA).to(torch.complex32)
+    assert torch.equal(z.clone().sin_().to(torch.complex64), z.sin().to(torch.complex64))
