@@ -51,12 +51,7 @@ def set_default_timeout(group: Any, timeout: timedelta) -> None:
 
 
 def _nothing(group: Any, *arguments: Any, **options: Any) -> None:
-    """Change nothing: no watchdog ends a collective, and there is no communicator to prepare."""
-
-
-def _initialized(group: Any) -> bool:
-    """Return that the group is ready: it is as soon as it is made."""
-    return True
+    """Change nothing: no watchdog ends a collective, no memory is registered."""
 
 
 def _refused(name: str, reason: str) -> Callable[..., Any]:
@@ -70,7 +65,7 @@ def _refused(name: str, reason: str) -> Callable[..., Any]:
 
 _QUIET = (
     *("_add_ephemeral_timeout", "_group_start", "_group_end", "_set_enable_nan_check"),
-    *("perform_nocolor_split", "register_mem_pool", "deregister_mem_pool", "_start_time_estimate"),
+    *("register_mem_pool", "deregister_mem_pool", "_start_time_estimate"),
 )
 _REFUSED = {
     "_comm_ptr": "there is no ncclComm_t",
@@ -81,7 +76,6 @@ OF_GROUPS: dict[str, Any] = {
     **dict.fromkeys(_QUIET, _nothing),
     **{name: _refused(name, reason) for name, reason in _REFUSED.items()},
     "_set_default_timeout": set_default_timeout,
-    "_is_initialized": _initialized,
     "get_build_nccl_version": staticmethod(get_version),
     "get_runtime_nccl_version": staticmethod(get_version),
     "NCCL_CTA_POLICY_DEFAULT": 0,

@@ -53,11 +53,8 @@ def test_what_changes_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
         group._group_start()
         group._group_end()
         group._set_enable_nan_check(True)
-        group.perform_nocolor_split(device)
         group.register_mem_pool(pool)
         group.deregister_mem_pool(pool)
-        assert group._is_initialized()
-        assert group.comm_split_count() == 0
         group_class: Any = dist.ProcessGroupNCCL
         version = vars(torch.cuda.nccl)["version"]()
         assert group.get_build_nccl_version() == group.get_runtime_nccl_version() == version
@@ -67,6 +64,35 @@ def test_what_changes_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
         for refused in (group._comm_ptr, group._end_time_estimate):
             with pytest.raises(NotImplementedError, match=refused.__name__):
                 refused()
+
+
+def test_a_communicator_is_made_by_its_first_collective_and_split(tmp_path: pathlib.Path) -> None:
+    with group_of_one(tmp_path) as group:
+        assert not group._is_initialized()
+        dist.all_reduce(torch.ones(1, device="cuda"))
+        assert group._is_initialized()
+        group.perform_nocolor_split(torch.device("cuda", 0))
+        assert group.comm_split_count() == 1
+
+
+@pytest.mark.parametrize("end", ["shutdown", "abort"])
+def test_a_group_that_has_ended_refuses_collectives(tmp_path: pathlib.Path, end: str) -> None:
+    with group_of_one(tmp_path) as group:
+        getattr(group, end)()
+        with pytest.raises(dist.DistBackendError, match="NCCL communicator was aborted on rank 0"):
+            group.allreduce([torch.ones(1, device="cuda")])
+
+
+def test_a_hook_is_told_of_each_work_that_is_complete(tmp_path: pathlib.Path) -> None:
+    seen: list[Any] = []
+    with group_of_one(tmp_path):
+        group: Any = dist.distributed_c10d._get_default_group()
+        group._register_on_completion_hook(lambda info: seen.append(info))
+        for tensor in torch.ones(2, 1, device="cuda"):
+            dist.all_reduce(tensor, async_op=True)
+        group._wait_for_pending_works()
+    assert [info.op_type.name for info in seen] == ["ALLREDUCE"] * 2
+    assert all(info.active_duration.total_seconds() >= 0 for info in seen)
 
 
 def test_groups_share_a_thread_that_polls(tmp_path: pathlib.Path) -> None:

@@ -20,6 +20,7 @@ namespace {
 
 using at::Tensor;
 using c10::intrusive_ptr;
+using c10d::OpType;
 using c10d::ReduceOp;
 using c10d::Work;
 using TensorLists = std::vector<Tensors>;
@@ -166,6 +167,7 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Backend> split(const intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
                                const intrusive_ptr<Options>& options) {
+    communicator_->splits++;
     auto place = std::find(ranks.begin(), ranks.end(), getRank());
     if (place == ranks.end()) return nullptr;
     py::gil_scoped_acquire gil;
@@ -176,7 +178,15 @@ class HostBackend final : public c10d::Backend {
   uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
   void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
+  void registerOnCompletionHook(Hook&& hook) override {
+    TORCH_CHECK(!onCompletionHook_, "ProcessGroupNCCL OnCompletion hook already registered");
+    onCompletionHook_ = std::move(hook);
+  }
   void waitForPendingWorks() override { Pending::settle(); }
+  void shutdown() override { communicator_->closed = true; }
+  void abort() override { communicator_->closed = communicator_->aborted = true; }
+  void eagerConnectSingleDevice(at::Device) override { communicator_->is_made = true; }
+  Communicator& communicator() const { return *communicator_; }
 
   const py::object& python_options() const { return python_->options; }
 
@@ -187,12 +197,12 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> endCoalescing() override {
     Coalesced all = std::move(coalesced_.value());
     coalesced_.reset();
-    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+    return begun(OpType::COALESCED, std::move(all.parts), std::move(all.results), {}, all.tell);
   }
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
     Tensors host = checked(tensors);
-    return begun({inner_->broadcast(host, options)}, tensors);
+    return begun(OpType::BROADCAST, {other().broadcast(host, options)}, tensors);
   }
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
     return each(tensors, [&](Tensor& tensor) {
@@ -201,7 +211,7 @@ class HostBackend final : public c10d::Backend {
       reduction.scale(host[0]);
       c10d::AllreduceOptions with = options;
       with.reduceOp = reduction.op;
-      return begun({inner_->allreduce(host, with)}, {tensor}, reduction.ending(host));
+      return begun(OpType::ALLREDUCE, {other().allreduce(host, with)}, {tensor}, reduction.ending(host));
     });
   }
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
@@ -215,9 +225,9 @@ class HostBackend final : public c10d::Backend {
     if (host[0].is_same(own)) host[0] = own.clone();
     c10d::ReduceOptions with = options;
     with.reduceOp = reduction.op;
-    auto work = inner_->reduce(host, with);
-    if (options.rootRank != getRank()) return begun({work}, tensors);
-    return begun({work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
+    auto work = other().reduce(host, with);
+    if (options.rootRank != getRank()) return begun(OpType::REDUCE, {work}, tensors);
+    return begun(OpType::REDUCE, {work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
       if (end) end();
       own.copy_(host[0]);
     });
@@ -226,14 +236,14 @@ class HostBackend final : public c10d::Backend {
     TensorLists host_outputs = carried(outputs);
     Tensors host_inputs = checked(inputs);
     if (!same_size(outputs[0])) return gathered_one_by_one(host_outputs[0], host_inputs[0], outputs[0]);
-    return begun({inner_->allgather(host_outputs, host_inputs, options)}, flat(outputs));
+    return begun(OpType::ALLGATHER, {other().allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
     check_parts(input, output);
     TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
                       "output tensor size must be equal to world_size times input tensor size");
     Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(checked({input})[0]);
-    return begun({inner_->_allgather_base(host_output, host_input, options)}, {output});
+    return begun(OpType::_ALLGATHER_BASE, {other()._allgather_base(host_output, host_input, options)}, {output});
   }
   intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::AllgatherOptions& options) override {
@@ -242,12 +252,12 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
     TensorLists host_outputs = carried(outputs);
     Tensors host_inputs = checked(inputs);
-    return begun({inner_->gather(host_outputs, host_inputs, options)}, flat(outputs));
+    return begun(OpType::GATHER, {other().gather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
     Tensors host_outputs = checked(outputs);
     TensorLists host_inputs = carried(inputs);
-    return begun({inner_->scatter(host_outputs, host_inputs, options)}, outputs);
+    return begun(OpType::SCATTER, {other().scatter(host_outputs, host_inputs, options)}, outputs);
   }
   intrusive_ptr<Work> reduce_scatter(Tensors& outputs, TensorLists& inputs,
                                      const c10d::ReduceScatterOptions& options) override {
@@ -258,7 +268,8 @@ class HostBackend final : public c10d::Backend {
     for (Tensor& input : carried(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
-    return begun({inner_->reduce_scatter(host, host_inputs, with)}, outputs, reduction.ending(host));
+    auto work = other().reduce_scatter(host, host_inputs, with);
+    return begun(OpType::REDUCE_SCATTER, {work}, outputs, reduction.ending(host));
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
                                            const c10d::ReduceScatterOptions& options) override {
@@ -269,7 +280,8 @@ class HostBackend final : public c10d::Backend {
     Tensor host_input = in_memory(reduction.scaled(checked({input})[0])), host = in_memory(checked({output})[0]);
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
-    return begun({inner_->_reduce_scatter_base(host, host_input, with)}, {output}, reduction.ending({host}));
+    auto work = other()._reduce_scatter_base(host, host_input, with);
+    return begun(OpType::_REDUCE_SCATTER_BASE, {work}, {output}, reduction.ending({host}));
   }
   intrusive_ptr<Work> reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::ReduceScatterOptions& options) override {
@@ -279,7 +291,8 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
                                     std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
     Tensor host_output = checked({output})[0], host_input = checked({input})[0];
-    return begun({inner_->alltoall_base(host_output, host_input, output_splits, input_splits, options)}, {output});
+    auto work = other().alltoall_base(host_output, host_input, output_splits, input_splits, options);
+    return begun(OpType::ALLTOALL_BASE, {work}, {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
     Tensors host_outputs = checked(outputs), host_inputs = checked(inputs);
@@ -290,8 +303,8 @@ class HostBackend final : public c10d::Backend {
     Tensor sent = at::cat(pieces);
     Tensor received = at::empty({std::accumulate(output_splits.begin(), output_splits.end(), int64_t(0))}, sent.options());
     auto splits = output_splits;  // which gloo moves from
-    auto work = inner_->alltoall_base(received, sent, splits, input_splits, options);
-    return begun({work}, outputs, [host_outputs, received, output_splits]() mutable {
+    auto work = other().alltoall_base(received, sent, splits, input_splits, options);
+    return begun(OpType::ALLTOALL, {work}, outputs, [host_outputs, received, output_splits]() mutable {
       Tensors parts = received.split_with_sizes(output_splits);
       for (size_t i = 0; i < parts.size(); i++) host_outputs[i].copy_(parts[i].view(host_outputs[i].sizes()));
     });
@@ -299,19 +312,19 @@ class HostBackend final : public c10d::Backend {
   // NCCL has no tags: messages from one rank to another arrive in order.
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
     Tensors host = checked(tensors);
-    return begun({inner_->send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
+    return begun(OpType::SEND, {other().send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
     Tensors host = checked(tensors);
-    return begun({inner_->recv(host, source, is_nccl() ? 0 : tag)}, tensors, {}, false, source);
+    return begun(OpType::RECV, {other().recv(host, source, is_nccl() ? 0 : tag)}, tensors, {}, false, source);
   }
   intrusive_ptr<Work> recvAnysource(Tensors& tensors, int tag) override {
     TORCH_CHECK(!is_nccl(), "Backend nccl does not support recvAnysource");
     Tensors host = checked(tensors);
-    return begun({inner_->recvAnysource(host, tag)}, tensors, {}, false);
+    return begun(OpType::RECVANYSOURCE, {other().recvAnysource(host, tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> barrier(const c10d::BarrierOptions& options) override {
-    return begun({inner_->barrier(options)}, {});
+    return begun(OpType::BARRIER, {other().barrier(options)}, {});
   }
 
  private:
@@ -337,10 +350,21 @@ class HostBackend final : public c10d::Backend {
     return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
   }
 
-  intrusive_ptr<Work> begun(HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
+  // The other backend, for a collective.
+  Backend& other() {
+    if (is_nccl() && communicator_->closed)
+      C10_THROW_ERROR(DistBackendError, c10::str("NCCL communicator was aborted on rank ", getRank(), "."));
+    communicator_->is_made = true;
+    return *inner_;
+  }
+
+  intrusive_ptr<Work> begun(OpType operation, HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
                             bool tells = true, int source = -1) {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
-    if (!coalesced_) return Pending::begin(work, tells);
+    if (!coalesced_) {
+      work->belongs_to(communicator_, operation, onCompletionHook_);
+      return Pending::begin(work, tells);
+    }
     coalesced_->parts.push_back(work);
     coalesced_->tell = coalesced_->tell && tells;
     for (const Tensor& tensor : work->result()) coalesced_->results.push_back(tensor);
@@ -366,7 +390,7 @@ class HostBackend final : public c10d::Backend {
     begin_all();
     Coalesced all = std::move(coalesced_.value());
     coalesced_ = std::move(outer);
-    return begun(std::move(all.parts), std::move(all.results), {}, all.tell);
+    return begun(OpType::COALESCED, std::move(all.parts), std::move(all.results), {}, all.tell);
   }
 
   intrusive_ptr<Work> gathered_one_by_one(Tensors& host_outputs, const Tensor& host_input, const Tensors& outputs) {
@@ -376,9 +400,9 @@ class HostBackend final : public c10d::Backend {
       Tensors host{host_outputs[size_t(rank)]};
       c10d::BroadcastOptions options;
       options.rootRank = rank;
-      parts.push_back(inner_->broadcast(host, options));
+      parts.push_back(other().broadcast(host, options));
     }
-    return begun(std::move(parts), outputs);
+    return begun(OpType::ALLGATHER, std::move(parts), outputs);
   }
   intrusive_ptr<Work> scattered_one_by_one(Tensor& output, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
     return together([&] {
@@ -407,6 +431,7 @@ class HostBackend final : public c10d::Backend {
   std::shared_ptr<Python> python_;
   intrusive_ptr<Options> options_;
   std::optional<Coalesced> coalesced_;
+  std::shared_ptr<Communicator> communicator_ = std::make_shared<Communicator>();
 };
 
 // DDP measures its passes with a timer; torch has one for the CPU, and a build with CUDA has one for CUDA.
@@ -465,7 +490,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
       .def_property_readonly("uid", &HostBackend::getID)
       .def("get_error", &HostBackend::getError)
       .def_property_readonly("bound_device_id", &HostBackend::getBoundDeviceId)
-      .def("comm_split_count", [](const HostBackend&) { return 0; })
+      .def("comm_split_count", [](const HostBackend& group) { return group.communicator().splits.load(); })
+      .def("perform_nocolor_split", [](const HostBackend& group, const py::object&) { group.communicator().splits++; })
+      .def("_is_initialized", [](const HostBackend& group) { return group.communicator().is_made.load(); })
       .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
       .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());
   module.def("over", &software::over);

@@ -14,6 +14,15 @@
 namespace software {
 
 using Tensors = std::vector<at::Tensor>;
+using Hook = std::function<void(std::shared_ptr<c10d::WorkInfo>)>;
+
+// What NCCL's communicator of a group would be.
+struct Communicator {
+  std::atomic<bool> is_made{false};  // by the first collective, or with the group
+  std::atomic<bool> closed{false}, aborted{false};
+  std::atomic<int> splits{0};
+  std::atomic<uint64_t> works{0};
+};
 
 // The other backend holds no Python object: its threads may release what they hold at any time, even while the
 // interpreter shuts down.
@@ -24,6 +33,12 @@ class HostWork final : public c10d::Work {
   HostWork(Parts parts, Tensors results, std::function<void()> finish = {}, bool tells = true, int source = -1)
       : parts_(std::move(parts)), results_(std::move(results)), finish_(std::move(finish)), tells_(tells),
         source_(source) {}
+
+  // Its end is told to the group's hook.
+  void belongs_to(std::shared_ptr<Communicator> communicator, c10d::OpType operation, Hook hook) {
+    communicator_ = std::move(communicator), operation_ = operation, hook_ = std::move(hook);
+    number_ = communicator_->works++;
+  }
 
   bool isCompleted() override {
     if (done_) return true;
@@ -53,10 +68,15 @@ class HostWork final : public c10d::Work {
   bool wait(std::chrono::milliseconds timeout) override {
     std::lock_guard<std::mutex> lock(mutex_);
     if (done_) return true;
-    waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
-    if (finish_) finish_();
+    try {
+      waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
+      if (finish_) finish_();
+    } catch (...) {
+      if (!communicator_ || !communicator_->aborted) throw;
+    }
     finish_ = {};
     done_ = true;
+    if (hook_) tell();
     return true;
   }
   // DDP reads a reduced bucket from it. It is returned complete: callbacks run in the thread that
@@ -84,6 +104,11 @@ class HostWork final : public c10d::Work {
     if (PyGILState_Check()) released.emplace();
     wait(kNoTimeout);
   }
+  void tell() {
+    auto end = std::chrono::steady_clock::now();
+    hook_(std::make_shared<c10d::WorkInfo>(operation_, number_, begun_, end, end - begun_));
+    hook_ = {};
+  }
   static void wait_for(const Parts& parts, std::chrono::milliseconds timeout) {
     for (auto& part : parts) part->wait(timeout);
   }
@@ -95,6 +120,11 @@ class HostWork final : public c10d::Work {
   const int source_;
   std::mutex mutex_;
   std::future<void> waiting_;
+  std::shared_ptr<Communicator> communicator_;
+  c10d::OpType operation_ = c10d::OpType::UNKNOWN;
+  uint64_t number_ = 0;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Hook hook_;
   std::atomic<bool> done_{false};
 };
 
