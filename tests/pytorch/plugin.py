@@ -93,6 +93,6 @@ def _name(nodeid: str) -> str:
 def _last_line(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
-    if "exited with error code" in text:  # a process of a distributed test: the last exception of its traceback
+    if "exited with error code" in text:  # with the traceback of a distributed test's process
         text = [text, *re.findall(r"^[\w.]+: .*", text, re.MULTILINE)][-1]
     return " ".join(text.split())[:300]

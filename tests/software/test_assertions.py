@@ -8,15 +8,24 @@ from tests import origin
 from tests.platforms import Platform
 
 PROGRAM = """
+import os
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 x, beyond = torch.rand(3, device="cuda"), torch.tensor([7], device="cuda")
+def gather_nan():
+    os.environ["TORCH_NCCL_NAN_CHECK"] = "1"
+    dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+    part = torch.tensor([1, float("nan")], device="cuda").to(torch.float8_e5m2)
+    dist.all_gather_into_tensor(torch.empty_like(part), part)
 met = {
     "index": lambda: x[beyond],
     "embedding": lambda: F.embedding(beyond, x[:, None]),
     "class": lambda: F.cross_entropy(x[None], beyond),
     "scatter": lambda: x.scatter_(0, beyond, 1.0),
     "probability": lambda: F.binary_cross_entropy(x + 2, x),
+    "assert": lambda: torch._assert_async(x[0] > 2),
+    "nan": gather_nan,
 }["WHICH"]
 for call in (met, lambda: x + 1, torch.cuda.synchronize, x.tolist, lambda: torch.ones(3).cuda()):
     try:
@@ -32,6 +41,8 @@ WORDS = {
     "class": "Target 7 is out of bounds.",
     "scatter": "index 7 is out of bounds for dimension 0 with size 3",
     "probability": "all elements of input should be between 0 and 1",
+    "assert": "Expected Tensor with single nonzero value, but got zero",
+    "nan": "Expected Tensor with single nonzero value, but got zero",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
@@ -34,7 +35,8 @@ def _provide(module: ModuleType, journal: Journal) -> None:
     if module.is_gloo_available():
         journal.set_attribute(module, "_NCCL_AVAILABLE", True)
         # None in a build without NCCL, of which _get_default_timeout warns
-        journal.set_attribute(module, "default_pg_nccl_timeout", TIMEOUT)
+        for holder in (module, importlib.import_module("torch.distributed.constants")):
+            journal.set_attribute(holder, "default_pg_nccl_timeout", TIMEOUT)
         _bind(module, journal)
 
 
@@ -91,6 +93,8 @@ def group_class() -> type:
         options = Options() if options is None else options
         timeout = last if isinstance(last, timedelta) else TIMEOUT  # from torch 2.15 on it may be the device
         group = distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+        if getattr(options, "split_from", None) is not None:
+            options.split_from.perform_nocolor_split(None)  # counts the split
         nccl_members.complete(type(group))
         return group
 

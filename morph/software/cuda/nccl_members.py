@@ -64,7 +64,7 @@ def _refused(name: str, reason: str) -> Callable[..., Any]:
 
 
 _QUIET = (
-    *("_add_ephemeral_timeout", "_group_start", "_group_end", "_set_enable_nan_check"),
+    *("_add_ephemeral_timeout", "_group_start", "_group_end"),
     *("register_mem_pool", "deregister_mem_pool", "_start_time_estimate"),
 )
 _REFUSED = {

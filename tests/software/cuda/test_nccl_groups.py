@@ -46,13 +46,13 @@ def test_names_are_those_of_every_release(tmp_path: pathlib.Path) -> None:
 
 def test_what_changes_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
     with group_of_one(tmp_path) as group:
-        device, pool = torch.device("cuda", 0), torch.cuda.MemPool()
+        pool = torch.cuda.MemPool()
         group._add_ephemeral_timeout(timedelta(seconds=5))
         group._set_default_timeout(timedelta(minutes=3))
         assert group.options._timeout == timedelta(minutes=3)
         group._group_start()
         group._group_end()
-        group._set_enable_nan_check(True)
+        group._set_enable_nan_check(False)
         group.register_mem_pool(pool)
         group.deregister_mem_pool(pool)
         group_class: Any = dist.ProcessGroupNCCL

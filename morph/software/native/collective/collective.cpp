@@ -187,6 +187,7 @@ class HostBackend final : public c10d::Backend {
   void abort() override { communicator_->closed = communicator_->aborted = true; }
   void eagerConnectSingleDevice(at::Device) override { communicator_->is_made = true; }
   Communicator& communicator() const { return *communicator_; }
+  void check_for_nan(bool wanted) { checks_nan_ = wanted; }
 
   const py::object& python_options() const { return python_->options; }
 
@@ -201,13 +202,13 @@ class HostBackend final : public c10d::Backend {
   }
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
-    Tensors host = checked(tensors);
+    Tensors host = options.rootRank == getRank() ? sent(tensors) : checked(tensors);
     return begun(OpType::BROADCAST, {other().broadcast(host, options)}, tensors);
   }
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
     return each(tensors, [&](Tensor& tensor) {
       Reduction reduction(options.reduceOp, tensor, getSize(), is_nccl());
-      Tensors host = checked({tensor});
+      Tensors host = sent({tensor});
       reduction.scale(host[0]);
       c10d::AllreduceOptions with = options;
       with.reduceOp = reduction.op;
@@ -220,7 +221,7 @@ class HostBackend final : public c10d::Backend {
   // Only the root's tensor changes, so the others send a copy.
   intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
     Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
-    Tensor own = checked(tensors)[0];
+    Tensor own = sent(tensors)[0];
     Tensors host{reduction.scaled(own)};
     if (host[0].is_same(own)) host[0] = own.clone();
     c10d::ReduceOptions with = options;
@@ -234,7 +235,7 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override {
     TensorLists host_outputs = carried(outputs);
-    Tensors host_inputs = checked(inputs);
+    Tensors host_inputs = sent(inputs);
     if (!same_size(outputs[0])) return gathered_one_by_one(host_outputs[0], host_inputs[0], outputs[0]);
     return begun(OpType::ALLGATHER, {other().allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
@@ -242,7 +243,7 @@ class HostBackend final : public c10d::Backend {
     check_parts(input, output);
     TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
                       "output tensor size must be equal to world_size times input tensor size");
-    Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(checked({input})[0]);
+    Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(sent({input})[0]);
     return begun(OpType::_ALLGATHER_BASE, {other()._allgather_base(host_output, host_input, options)}, {output});
   }
   intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
@@ -251,7 +252,7 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
     TensorLists host_outputs = carried(outputs);
-    Tensors host_inputs = checked(inputs);
+    Tensors host_inputs = sent(inputs);
     return begun(OpType::GATHER, {other().gather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
@@ -265,7 +266,7 @@ class HostBackend final : public c10d::Backend {
     Reduction reduction(options.reduceOp, outputs[0], getSize(), is_nccl());
     Tensors host = checked(outputs);
     TensorLists host_inputs{{}};
-    for (Tensor& input : carried(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
+    for (Tensor& input : sent(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
     auto work = other().reduce_scatter(host, host_inputs, with);
@@ -277,7 +278,7 @@ class HostBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(input.numel() == output.numel() * getSize(),
                       "input tensor must be the same size as output size times world size");
     Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
-    Tensor host_input = in_memory(reduction.scaled(checked({input})[0])), host = in_memory(checked({output})[0]);
+    Tensor host_input = in_memory(reduction.scaled(sent({input})[0])), host = in_memory(checked({output})[0]);
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
     auto work = other()._reduce_scatter_base(host, host_input, with);
@@ -290,12 +291,12 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
                                     std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
-    Tensor host_output = checked({output})[0], host_input = checked({input})[0];
+    Tensor host_output = checked({output})[0], host_input = sent({input})[0];
     auto work = other().alltoall_base(host_output, host_input, output_splits, input_splits, options);
     return begun(OpType::ALLTOALL_BASE, {work}, {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
-    Tensors host_outputs = checked(outputs), host_inputs = checked(inputs);
+    Tensors host_outputs = checked(outputs), host_inputs = sent(inputs);
     std::vector<int64_t> output_splits, input_splits;
     Tensors pieces;
     for (Tensor& each : host_inputs) pieces.push_back(each.reshape({-1})), input_splits.push_back(each.numel());
@@ -311,7 +312,7 @@ class HostBackend final : public c10d::Backend {
   }
   // NCCL has no tags: messages from one rank to another arrive in order.
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
-    Tensors host = checked(tensors);
+    Tensors host = sent(tensors);
     return begun(OpType::SEND, {other().send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
@@ -345,6 +346,13 @@ class HostBackend final : public c10d::Backend {
                        "Input tensor data type is not supported for NCCL process group: ", tensor.scalar_type());
     }
     return carried(tensors);
+  }
+  // TORCH_NCCL_NAN_CHECK=1
+  Tensors sent(const Tensors& tensors) const {
+    for (const Tensor& tensor : tensors)
+      if (checks_nan_ && at::isFloatingType(tensor.scalar_type()))
+        at::_assert_async(at::isnan(tensor.to(at::kFloat)).any().logical_not());
+    return checked(tensors);
   }
   static bool known(at::ScalarType type) {
     return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
@@ -431,6 +439,7 @@ class HostBackend final : public c10d::Backend {
   std::shared_ptr<Python> python_;
   intrusive_ptr<Options> options_;
   std::optional<Coalesced> coalesced_;
+  bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);
   std::shared_ptr<Communicator> communicator_ = std::make_shared<Communicator>();
 };
 
@@ -487,11 +496,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   using software::HostBackend;
   py::class_<HostBackend, c10d::Backend, c10::intrusive_ptr<HostBackend>>(module, "HostBackend")
       .def_property_readonly("options", &HostBackend::python_options)
-      .def_property_readonly("uid", &HostBackend::getID)
+      .def_property_readonly("uid", [](const HostBackend& group) { return group.communicator().number; })
       .def("get_error", &HostBackend::getError)
       .def_property_readonly("bound_device_id", &HostBackend::getBoundDeviceId)
       .def("comm_split_count", [](const HostBackend& group) { return group.communicator().splits.load(); })
       .def("perform_nocolor_split", [](const HostBackend& group, const py::object&) { group.communicator().splits++; })
+      .def("_set_enable_nan_check", &HostBackend::check_for_nan)
       .def("_is_initialized", [](const HostBackend& group) { return group.communicator().is_made.load(); })
       .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
       .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());

@@ -18,6 +18,12 @@ using Hook = std::function<void(std::shared_ptr<c10d::WorkInfo>)>;
 
 // What NCCL's communicator of a group would be.
 struct Communicator {
+  Communicator() {
+    static std::atomic<int64_t> made{0};
+    number = made++;
+  }
+
+  int64_t number;  // among those of the process
   std::atomic<bool> is_made{false};  // by the first collective, or with the group
   std::atomic<bool> closed{false}, aborted{false};
   std::atomic<int> splits{0};

@@ -14,7 +14,8 @@ namespace {
 // nothing, which torch finds by the sizes.
 constexpr const char* OF_SIZES = "index is out of bounds for dimension with size 0";
 constexpr const char* OF_VALUES[] = {"is out of bounds", "index out of range in self", "tried to access index",
-                                     "elements of input should be between 0 and 1", "probability tensor contains"};
+                                     "elements of input should be between 0 and 1", "probability tensor contains",
+                                     "Expected Tensor with single nonzero value"};
 
 bool is_on() {
   const char* wanted = std::getenv("MORPH_DEVICE_ASSERTS");

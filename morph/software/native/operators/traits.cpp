@@ -86,7 +86,8 @@ constexpr const char* ASSERTING[] = {
     "aten::gather", "aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_",
     "aten::scatter_reduce", "aten::scatter_reduce_", "aten::take", "aten::put_", "aten::embedding",
     "aten::embedding_dense_backward", "aten::_embedding_bag", "aten::_embedding_bag_forward_only",
-    "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::binary_cross_entropy", "aten::multinomial"};
+    "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::binary_cross_entropy", "aten::multinomial",
+    "aten::_assert_async"};
 
 struct Widened {
   uint64_t types;
