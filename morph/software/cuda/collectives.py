@@ -11,8 +11,9 @@ from typing import Any
 
 from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.software import distributed
+from morph.software import distributed, visible
 from morph.software.cuda import nccl_members
+from morph.software.machine import started
 
 C10D = "torch.distributed.distributed_c10d"
 NCCL = "nccl"
@@ -93,6 +94,7 @@ def group_class() -> type:
         options = Options() if options is None else options
         timeout = last if isinstance(last, timedelta) else TIMEOUT  # from torch 2.15 on it may be the device
         group = distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+        group.tell_devices(_identities())
         if getattr(options, "split_from", None) is not None:
             options.split_from.perform_nocolor_split(None)  # counts the split
         nccl_members.complete(type(group))
@@ -102,6 +104,13 @@ def group_class() -> type:
     names = {**nccl_members.OF_GROUPS, **own}
     Options.__module__, Options.__qualname__ = C10D, "ProcessGroupNCCL.Options"
     return distributed.GroupType("ProcessGroupNCCL", (distributed.ProcessGroup,), names)
+
+
+def _identities() -> list[int]:
+    """Return a number for each visible device that no other device of any host has."""
+    machine = started()
+    all_of = (visible.identity(machine.facts.name, index) for index in machine.visible.indices())
+    return [identity.int >> 65 for identity in all_of]
 
 
 def _options_type(base: type) -> type:

@@ -293,10 +293,16 @@ def groups(rank: int, size: int) -> None:
     dist.barrier(device_ids=[rank])
 
 
+def shared_devices(rank: int, size: int) -> None:
+    everyone = dist.new_group()
+    with pytest.raises(dist.DistBackendError, match="Duplicate GPU detected : rank 1 and rank 0"):
+        dist.all_reduce(torch.ones(1, device="cuda:0"), group=everyone)
+
+
 def run(rank: int, size: int) -> None:
     """Runs every part."""
     for part in (
-        *(groups, reductions, refusals, gathers, scattered_reductions, exchanges),
+        *(groups, shared_devices, reductions, refusals, gathers, scattered_reductions, exchanges),
         *(messages, asynchronous, together, objects, functions),
     ):
         part(rank, size)

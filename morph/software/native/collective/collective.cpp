@@ -11,6 +11,7 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
 
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -188,6 +189,7 @@ class HostBackend final : public c10d::Backend {
   void eagerConnectSingleDevice(at::Device) override { communicator_->is_made = true; }
   Communicator& communicator() const { return *communicator_; }
   void check_for_nan(bool wanted) { checks_nan_ = wanted; }
+  void tell_devices(std::vector<int64_t> identities) { devices_ = std::move(identities); }
 
   const py::object& python_options() const { return python_->options; }
 
@@ -203,7 +205,7 @@ class HostBackend final : public c10d::Backend {
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
     Tensors host = options.rootRank == getRank() ? sent(tensors) : checked(tensors);
-    return begun(OpType::BROADCAST, {other().broadcast(host, options)}, tensors);
+    return begun(OpType::BROADCAST, {other(tensors).broadcast(host, options)}, tensors);
   }
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
     return each(tensors, [&](Tensor& tensor) {
@@ -212,7 +214,7 @@ class HostBackend final : public c10d::Backend {
       reduction.scale(host[0]);
       c10d::AllreduceOptions with = options;
       with.reduceOp = reduction.op;
-      return begun(OpType::ALLREDUCE, {other().allreduce(host, with)}, {tensor}, reduction.ending(host));
+      return begun(OpType::ALLREDUCE, {other({tensor}).allreduce(host, with)}, {tensor}, reduction.ending(host));
     });
   }
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
@@ -226,7 +228,7 @@ class HostBackend final : public c10d::Backend {
     if (host[0].is_same(own)) host[0] = own.clone();
     c10d::ReduceOptions with = options;
     with.reduceOp = reduction.op;
-    auto work = other().reduce(host, with);
+    auto work = other(tensors).reduce(host, with);
     if (options.rootRank != getRank()) return begun(OpType::REDUCE, {work}, tensors);
     return begun(OpType::REDUCE, {work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
       if (end) end();
@@ -237,14 +239,14 @@ class HostBackend final : public c10d::Backend {
     TensorLists host_outputs = carried(outputs);
     Tensors host_inputs = sent(inputs);
     if (!same_size(outputs[0])) return gathered_one_by_one(host_outputs[0], host_inputs[0], outputs[0]);
-    return begun(OpType::ALLGATHER, {other().allgather(host_outputs, host_inputs, options)}, flat(outputs));
+    return begun(OpType::ALLGATHER, {other(inputs).allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
     check_parts(input, output);
     TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
                       "output tensor size must be equal to world_size times input tensor size");
     Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(sent({input})[0]);
-    return begun(OpType::_ALLGATHER_BASE, {other()._allgather_base(host_output, host_input, options)}, {output});
+    return begun(OpType::_ALLGATHER_BASE, {other({input})._allgather_base(host_output, host_input, options)}, {output});
   }
   intrusive_ptr<Work> allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::AllgatherOptions& options) override {
@@ -253,12 +255,12 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
     TensorLists host_outputs = carried(outputs);
     Tensors host_inputs = sent(inputs);
-    return begun(OpType::GATHER, {other().gather(host_outputs, host_inputs, options)}, flat(outputs));
+    return begun(OpType::GATHER, {other(inputs).gather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
     Tensors host_outputs = checked(outputs);
     TensorLists host_inputs = carried(inputs);
-    return begun(OpType::SCATTER, {other().scatter(host_outputs, host_inputs, options)}, outputs);
+    return begun(OpType::SCATTER, {other(outputs).scatter(host_outputs, host_inputs, options)}, outputs);
   }
   intrusive_ptr<Work> reduce_scatter(Tensors& outputs, TensorLists& inputs,
                                      const c10d::ReduceScatterOptions& options) override {
@@ -269,7 +271,7 @@ class HostBackend final : public c10d::Backend {
     for (Tensor& input : sent(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
-    auto work = other().reduce_scatter(host, host_inputs, with);
+    auto work = other(outputs).reduce_scatter(host, host_inputs, with);
     return begun(OpType::REDUCE_SCATTER, {work}, outputs, reduction.ending(host));
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
@@ -281,7 +283,7 @@ class HostBackend final : public c10d::Backend {
     Tensor host_input = in_memory(reduction.scaled(sent({input})[0])), host = in_memory(checked({output})[0]);
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
-    auto work = other()._reduce_scatter_base(host, host_input, with);
+    auto work = other({output})._reduce_scatter_base(host, host_input, with);
     return begun(OpType::_REDUCE_SCATTER_BASE, {work}, {output}, reduction.ending({host}));
   }
   intrusive_ptr<Work> reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
@@ -292,7 +294,7 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
                                     std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
     Tensor host_output = checked({output})[0], host_input = sent({input})[0];
-    auto work = other().alltoall_base(host_output, host_input, output_splits, input_splits, options);
+    auto work = other({input}).alltoall_base(host_output, host_input, output_splits, input_splits, options);
     return begun(OpType::ALLTOALL_BASE, {work}, {output});
   }
   intrusive_ptr<Work> alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override {
@@ -304,7 +306,7 @@ class HostBackend final : public c10d::Backend {
     Tensor sent = at::cat(pieces);
     Tensor received = at::empty({std::accumulate(output_splits.begin(), output_splits.end(), int64_t(0))}, sent.options());
     auto splits = output_splits;  // which gloo moves from
-    auto work = other().alltoall_base(received, sent, splits, input_splits, options);
+    auto work = other(inputs).alltoall_base(received, sent, splits, input_splits, options);
     return begun(OpType::ALLTOALL, {work}, outputs, [host_outputs, received, output_splits]() mutable {
       Tensors parts = received.split_with_sizes(output_splits);
       for (size_t i = 0; i < parts.size(); i++) host_outputs[i].copy_(parts[i].view(host_outputs[i].sizes()));
@@ -366,6 +368,31 @@ class HostBackend final : public c10d::Backend {
     return *inner_;
   }
 
+  Backend& other(const Tensors& tensors) {
+    Backend& found = other();
+    if (!std::exchange(met_, true) && !devices_.empty() && getSize() > 1) meet(size_t(tensors[0].device().index()));
+    return found;
+  }
+
+  // As ncclCommInitRank: the ranks come together, each on a device of its own.
+  void meet(size_t index) {
+    Tensors own{at::full({1}, devices_.at(index), at::kLong)}, all;
+    for (int rank = 0; rank < getSize(); rank++) all.push_back(at::empty_like(own[0]));
+    TensorLists gathered{all};
+    inner_->allgather(gathered, own)->wait();
+    std::map<int64_t, int> ranks;
+    for (int rank = 0; rank < getSize(); rank++) {
+      auto [first, is_new] = ranks.emplace(all[size_t(rank)].item<int64_t>(), rank);
+      if (!is_new) refuse_shared_device(rank, first->second);
+    }
+  }
+  [[noreturn]] static void refuse_shared_device(int rank, int other) {
+    C10_THROW_ERROR(DistBackendError, c10::str(
+        "NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)\nncclInvalidUsage: This usually reflects "
+        "invalid usage of NCCL library.\nLast error:\nDuplicate GPU detected : rank ", rank, " and rank ", other,
+        " both on one CUDA device (MORPH_DEVICES is the number of devices, torch.cuda.set_device chooses one)"));
+  }
+
   intrusive_ptr<Work> begun(OpType operation, HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
                             bool tells = true, int source = -1) {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
@@ -408,7 +435,7 @@ class HostBackend final : public c10d::Backend {
       Tensors host{host_outputs[size_t(rank)]};
       c10d::BroadcastOptions options;
       options.rootRank = rank;
-      parts.push_back(other().broadcast(host, options));
+      parts.push_back(other(outputs).broadcast(host, options));
     }
     return begun(OpType::ALLGATHER, std::move(parts), outputs);
   }
@@ -439,6 +466,8 @@ class HostBackend final : public c10d::Backend {
   std::shared_ptr<Python> python_;
   intrusive_ptr<Options> options_;
   std::optional<Coalesced> coalesced_;
+  std::vector<int64_t> devices_;  // what each of the process's is among those of all hosts
+  bool met_ = false;
   bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);
   std::shared_ptr<Communicator> communicator_ = std::make_shared<Communicator>();
 };
@@ -502,6 +531,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
       .def("comm_split_count", [](const HostBackend& group) { return group.communicator().splits.load(); })
       .def("perform_nocolor_split", [](const HostBackend& group, const py::object&) { group.communicator().splits++; })
       .def("_set_enable_nan_check", &HostBackend::check_for_nan)
+      .def("tell_devices", &HostBackend::tell_devices)
       .def("_is_initialized", [](const HostBackend& group) { return group.communicator().is_made.load(); })
       .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
       .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());
