@@ -90,10 +90,13 @@ def group_class() -> type:
         def __deepcopy__(self, memo: dict[int, Any]) -> Options:
             return copy.copy(self)
 
-    def new(cls: type, store: Any, rank: int, size: int, options: Any = None, last: Any = None) -> Any:
-        options = Options() if options is None else options
-        timeout = last if isinstance(last, timedelta) else TIMEOUT  # from torch 2.15 on it may be the device
-        group = distributed.create(store, rank, size, getattr(options, "_timeout", timeout), options)
+    def new(cls: type, store: Any, rank: int, size: int, *given: Any, **named: Any) -> Any:
+        nccl_members.check_variables()
+        given = (*given, *named.values())  # options or a timeout, and from torch 2.15 on the device
+        options = next((each for each in given if isinstance(each, Options)), Options())
+        for timeout in (each for each in given if isinstance(each, timedelta)):
+            options._timeout = timeout
+        group = distributed.create(store, rank, size, options._timeout, options)
         group.tell_devices(_identities())
         if getattr(options, "split_from", None) is not None:
             options.split_from.perform_nocolor_split(None)  # counts the split

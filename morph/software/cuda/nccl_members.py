@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -13,6 +14,9 @@ from morph.software.machine import NotSimulatedError
 CLASS = "torch.distributed.ProcessGroupNCCL"
 # NCCL_CONFIG_UNDEF_INT, the default of what ncclConfig_t contains
 UNDEFINED = -(1 << 31)
+# what torch's getCvarBool reads
+SWITCHES = "TORCH_NCCL_BLOCKING_WAIT", "TORCH_NCCL_NAN_CHECK", "TORCH_NCCL_ENABLE_TIMING"
+TRUTHS = {"y", "yes", "1", "t", "true", "n", "no", "0", "f", "false"}
 NUMBERS = (
     *("blocking", "cga_cluster_size", "min_ctas", "max_ctas", "split_share", "traffic_class"),
     *("collnet_enable", "cta_policy", "shrink_share", "nvls_ctas", "n_channels_per_net_peer"),
@@ -37,6 +41,17 @@ class NCCLConfig:
     def unsafe_get_ptr(self) -> int:
         """Raise an error: there is no ``ncclConfig_t``."""
         raise NotSimulatedError(f"{CLASS}.NCCLConfig.unsafe_get_ptr", "there is no ncclConfig_t")
+
+
+def check_variables() -> None:
+    """Refuse variables of the environment that are no truths, as a group's constructor does.
+
+    Raises:
+        RuntimeError: For the first that is none.
+    """
+    for name in SWITCHES:
+        if os.environ.get(name, "0").lower() not in TRUTHS:
+            raise RuntimeError(f"Invalid value for environment variable: {name}")
 
 
 def get_version() -> tuple[int, int, int]:

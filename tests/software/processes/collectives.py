@@ -293,6 +293,16 @@ def groups(rank: int, size: int) -> None:
     dist.barrier(device_ids=[rank])
 
 
+def in_order(rank: int, size: int) -> None:
+    tensor, parts = torch.ones(1 << 20, device="cuda"), torch.empty(size << 20, device="cuda")
+    dist.all_reduce(tensor, async_op=True)
+    dist.all_gather_into_tensor(parts, tensor, async_op=True)
+    dist.all_reduce(tensor, async_op=True)
+    torch.cuda.synchronize()
+    same(tensor[:1], torch.tensor([float(size * size)]), "the second sum")
+    same(parts[:: 1 << 20], torch.full((size,), float(size)), "what was gathered between")
+
+
 def shared_devices(rank: int, size: int) -> None:
     everyone = dist.new_group()
     with pytest.raises(dist.DistBackendError, match="Duplicate GPU detected : rank 1 and rank 0"):
@@ -302,7 +312,7 @@ def shared_devices(rank: int, size: int) -> None:
 def run(rank: int, size: int) -> None:
     """Runs every part."""
     for part in (
-        *(groups, shared_devices, reductions, refusals, gathers, scattered_reductions, exchanges),
+        *(groups, in_order, shared_devices, reductions, refusals, gathers, scattered_reductions, exchanges),
         *(messages, asynchronous, together, objects, functions),
     ):
         part(rank, size)

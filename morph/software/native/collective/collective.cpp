@@ -32,23 +32,11 @@ bool is_float8(at::ScalarType type) {
 }
 
 // The tensor on the host in a dtype of gloo's; other dtypes are sent as bytes.
-Tensor carried(const Tensor& tensor) {
+Tensor in_gloos_type(const Tensor& tensor) {
   Tensor host = host_view(tensor);
   if (host.is_complex()) host = at::view_as_real(host);
   bool is_bytes = host.scalar_type() == at::kBool || is_float8(host.scalar_type());
   return is_bytes ? host.view(at::kByte) : host;
-}
-
-Tensors carried(const Tensors& tensors) {
-  Tensors all;
-  for (const Tensor& tensor : tensors) all.push_back(carried(tensor));
-  return all;
-}
-
-TensorLists carried(const TensorLists& lists) {
-  TensorLists all;
-  for (const Tensors& list : lists) all.push_back(carried(list));
-  return all;
 }
 
 // NCCL accepts a whole and its part in any shapes, gloo only in one dimension.
@@ -331,6 +319,19 @@ class HostBackend final : public c10d::Backend {
   }
 
  private:
+  struct Memory {
+    explicit Memory(const Tensor& tensor)
+        : begin(static_cast<const char*>(tensor.const_data_ptr())), end(begin + tensor.nbytes()) {}
+    const char *begin, *end;
+  };
+  struct Running {
+    bool overlaps(const Memory& memory) const {
+      return std::any_of(memories.begin(), memories.end(),
+                         [&](auto& each) { return each.begin < memory.end && memory.begin < each.end; });
+    }
+    intrusive_ptr<HostWork> work;
+    std::vector<Memory> memories;
+  };
   struct Coalesced {
     HostWork::Parts parts;
     Tensors results;
@@ -339,8 +340,38 @@ class HostBackend final : public c10d::Backend {
 
   bool is_nccl() const { return name_ == "nccl"; }
 
+  // On a GPU a group's collectives follow one another on its stream; gloo's run at the same time. Those on one memory
+  // wait here for one another.
+  Tensor carried(const Tensor& tensor) {
+    Memory memory{tensor};
+    for (Running& each : running())
+      if (each.overlaps(memory)) each.work->synchronize();
+    touched_.push_back(memory);
+    return in_gloos_type(tensor);
+  }
+  Tensors carried(const Tensors& tensors) {
+    Tensors all;
+    for (const Tensor& tensor : tensors) all.push_back(carried(tensor));
+    return all;
+  }
+  TensorLists carried(const TensorLists& lists) {
+    TensorLists all;
+    for (const Tensors& list : lists) all.push_back(carried(list));
+    return all;
+  }
+  std::vector<Running> running() {
+    std::lock_guard<std::mutex> lock(running_mutex_);
+    auto ended = [](Running& each) { return each.work->isCompleted(); };
+    running_.erase(std::remove_if(running_.begin(), running_.end(), ended), running_.end());
+    return running_;
+  }
+  void runs(intrusive_ptr<HostWork> work) {
+    std::lock_guard<std::mutex> lock(running_mutex_);
+    running_.push_back({std::move(work), std::exchange(touched_, {})});
+  }
+
   // The tensors as gloo accepts them; what NCCL would refuse is refused.
-  Tensors checked(const Tensors& tensors) const {
+  Tensors checked(const Tensors& tensors) {
     for (const Tensor& tensor : tensors) {
       TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "Tensors must be CUDA and dense");
       TORCH_CHECK_VALUE(tensor.is_contiguous(tensor.suggest_memory_format()), "Tensors must be contiguous");
@@ -350,7 +381,7 @@ class HostBackend final : public c10d::Backend {
     return carried(tensors);
   }
   // TORCH_NCCL_NAN_CHECK=1
-  Tensors sent(const Tensors& tensors) const {
+  Tensors sent(const Tensors& tensors) {
     for (const Tensor& tensor : tensors)
       if (checks_nan_ && at::isFloatingType(tensor.scalar_type()))
         at::_assert_async(at::isnan(tensor.to(at::kFloat)).any().logical_not());
@@ -398,6 +429,8 @@ class HostBackend final : public c10d::Backend {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
     if (!coalesced_) {
       work->belongs_to(communicator_, operation, onCompletionHook_);
+      if (tells) runs(work);
+      else touched_.clear();  // messages to different ranks have streams of their own
       return Pending::begin(work, tells);
     }
     coalesced_->parts.push_back(work);
@@ -440,6 +473,7 @@ class HostBackend final : public c10d::Backend {
     return begun(OpType::ALLGATHER, std::move(parts), outputs);
   }
   intrusive_ptr<Work> scattered_one_by_one(Tensor& output, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
+    carried(inputs), carried(output);  // what writes them ends before
     return together([&] {
       for (int rank = 0; rank < getSize(); rank++) {
         bool own = rank == getRank();
@@ -468,6 +502,9 @@ class HostBackend final : public c10d::Backend {
   std::optional<Coalesced> coalesced_;
   std::vector<int64_t> devices_;  // what each of the process's is among those of all hosts
   bool met_ = false;
+  std::vector<Memory> touched_;  // by the collective that begins
+  std::mutex running_mutex_;
+  std::vector<Running> running_;
   bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);
   std::shared_ptr<Communicator> communicator_ = std::make_shared<Communicator>();
 };

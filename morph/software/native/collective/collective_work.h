@@ -43,7 +43,7 @@ class HostWork final : public c10d::Work {
   // Its end is told to the group's hook.
   void belongs_to(std::shared_ptr<Communicator> communicator, c10d::OpType operation, Hook hook) {
     communicator_ = std::move(communicator), operation_ = operation, hook_ = std::move(hook);
-    number_ = communicator_->works++;
+    number_ = ++communicator_->works;
   }
 
   bool isCompleted() override {
