@@ -83,14 +83,12 @@ def test_a_group_that_has_ended_refuses_collectives(tmp_path: pathlib.Path, end:
             group.allreduce([torch.ones(1, device="cuda")])
 
 
-def test_a_group_is_made_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_is_made_with_a_timeout() -> None:
     group_class: Any = dist.ProcessGroupNCCL
     group = group_class(dist.HashStore(), 0, 1, timeout=timedelta(seconds=7))
     assert group.options._timeout == timedelta(seconds=7)
-    monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", "abc")
-    with pytest.raises(
-        RuntimeError, match="Invalid value .*: TORCH_NCCL_BLOCKING_WAIT"
-    ):
+    wrong = mock.patch.dict(os.environ, TORCH_NCCL_BLOCKING_WAIT="abc")
+    with wrong, pytest.raises(RuntimeError, match="Invalid value .*: TORCH_NCCL_BLOCKING_WAIT"):
         group_class(dist.HashStore(), 0, 1)
 
 
