@@ -46,6 +46,7 @@ def test_integers_have_a_remainder_of_zero(name, dtype, expected):
     x = torch.tensor([-2, 2, 2], device=CUDA).to(dtype)
     divisor = torch.tensor([0, 0, 1], device=CUDA).to(dtype)
     assert getattr(x, name)(divisor).tolist() == expected
+    assert (2 % divisor).tolist() == [expected[1], expected[1], 0]
 
 
 def test_bits_are_written_as_integers():

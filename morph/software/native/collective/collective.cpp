@@ -128,6 +128,7 @@ class HostBackend final : public c10d::Backend {
           delete last;
         }) {
     if (!python_->options.is_none()) options_ = python_->options.cast<intrusive_ptr<Options>>();
+    communicator_->is_nccls = is_nccl();
     std::lock_guard<std::mutex> lock(groups_mutex());
     groups().insert(this);
   }

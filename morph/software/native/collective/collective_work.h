@@ -24,6 +24,7 @@ struct Communicator {
   }
 
   int64_t number;  // among those of the process
+  bool is_nccls = false;
   std::atomic<bool> is_made{false};  // by the first collective, or with the group
   std::atomic<bool> closed{false}, aborted{false};
   std::atomic<int> splits{0};
@@ -77,8 +78,9 @@ class HostWork final : public c10d::Work {
     try {
       waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
       if (finish_) finish_();
-    } catch (...) {
-      if (!communicator_ || !communicator_->aborted) throw;
+    } catch (const std::exception& error) {
+      if (!communicator_ || !communicator_->is_nccls) throw;
+      if (!communicator_->aborted) C10_THROW_ERROR(DistBackendError, error.what());
     }
     finish_ = {};
     done_ = true;

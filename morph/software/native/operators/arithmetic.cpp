@@ -4,6 +4,7 @@
 #include "operators/unboxed.h"
 
 #include <ATen/ATen.h>
+#include <ATen/ScalarOps.h>
 #include <torch/library.h>
 
 namespace software {
@@ -74,6 +75,10 @@ Tensor& of_zeros_in_place(Tensor& self, const Tensor& other) {
   return self;
 }
 
+Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
+  return at::remainder(at::native::wrapped_scalar_tensor(self), other);
+}
+
 Tensor power_of_number(const Scalar& base, const Tensor& exponent) {
   static Unboxed<at::_ops::pow_Scalar::schema> plain("aten::pow", &at::_ops::pow_Scalar::redispatch);
   if (!base.isComplex() || exponent.scalar_type() != at::kHalf) return plain(base, exponent);
@@ -109,6 +114,7 @@ void install_arithmetic() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   install_sums(library);
   library.impl("remainder.Tensor", &OnHost<"aten::remainder", &of_zeros<&at::remainder>>::call);
+  library.impl("remainder.Scalar_Tensor", &remainder_of_number);
   library.impl("fmod.Tensor", &OnHost<"aten::fmod", &of_zeros<&at::fmod>>::call);
   library.impl("remainder_.Tensor", &of_zeros_in_place<"aten::remainder_", &at::remainder>);
   library.impl("fmod_.Tensor", &of_zeros_in_place<"aten::fmod_", &at::fmod>);
