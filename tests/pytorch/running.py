@@ -15,6 +15,7 @@ from tests.platforms import REPOSITORY
 
 PYTEST = ["-q", "-p", "tests.pytorch.plugin", "-p", "no:cacheprovider", "--noconftest"]
 PYTEST += ["--max-worker-restart", "1000", "--timeout-method", "thread"]
+DISTRIBUTED = "distributed/"  # the folder of the tests that start processes, each on a device of its own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Judge:
     def _variables(self, file: str, chosen: pathlib.Path) -> dict[str, str]:
         return {
             **os.environ,
+            **({"MORPH_DEVICES": "4"} if file.startswith(DISTRIBUTED) else {}),
             "MORPH_BACKEND": "cpu",
             "MORPH_PYTORCH_TREE": str(self.tree),
             "MORPH_PYTORCH_RESULTS": str(self._path(file, "jsonl")),

@@ -18,12 +18,14 @@ SUMS = {
     "rsub of a multiple": lambda x: torch.rsub(x, x, alpha=0.3),
     "sub_ of a multiple": lambda x: x.clone().sub_(x, alpha=0.1),
     "add_": lambda x: x.clone().add_(0.1),
+    "mul of a number": lambda x: torch.tensor(0.37) * x,
+    "mul_ by a number": lambda x: torch.ops.aten.mul_.Scalar(x.clone(), 0.37),
 }
 
 
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("name", SUMS)
-def test_halves_are_added_in_float32(dtype, name):
+def test_halves_are_computed_in_float32(dtype, name):
     x = torch.rand(1000).to(dtype)
     assert_close(SUMS[name](x.cuda()).cpu(), SUMS[name](x.float()).to(dtype), atol=0, rtol=0)
 
@@ -45,7 +47,8 @@ def test_a_sum_of_halves_does_not_overflow_on_the_way():
 def test_integers_have_a_remainder_of_zero(name, dtype, expected):
     x = torch.tensor([-2, 2, 2], device=CUDA).to(dtype)
     divisor = torch.tensor([0, 0, 1], device=CUDA).to(dtype)
-    assert getattr(x, name)(divisor).tolist() == expected
+    assert getattr(x.clone(), name)(divisor).tolist() == expected
+    assert getattr(torch, name.rstrip("_"))(x, divisor, out=torch.empty_like(x)).tolist() == expected
     assert (2 % divisor).tolist() == [expected[1], expected[1], 0]
 
 

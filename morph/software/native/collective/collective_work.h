@@ -34,6 +34,8 @@ struct Communicator {
 // The other backend holds no Python object: its threads may release what they hold at any time, even while the
 // interpreter shuts down.
 class HostWork final : public c10d::Work {
+  using Time = decltype(c10d::WorkInfo::timeStarted);  // of the system's clock in torch 2.7
+
  public:
   using Parts = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
@@ -113,7 +115,7 @@ class HostWork final : public c10d::Work {
     wait(kNoTimeout);
   }
   void tell() {
-    auto end = std::chrono::steady_clock::now();
+    auto end = Time::clock::now();
     hook_(std::make_shared<c10d::WorkInfo>(operation_, number_, begun_, end, end - begun_));
     hook_ = {};
   }
@@ -131,7 +133,7 @@ class HostWork final : public c10d::Work {
   std::shared_ptr<Communicator> communicator_;
   c10d::OpType operation_ = c10d::OpType::UNKNOWN;
   uint64_t number_ = 0;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  const Time begun_ = Time::clock::now();
   Hook hook_;
   std::atomic<bool> done_{false};
 };

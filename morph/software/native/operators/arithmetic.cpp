@@ -54,6 +54,17 @@ Tensor& summed_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) 
   return self;
 }
 
+// The CPU rounds a number to a half where it is the first factor, as in mul_.Scalar.
+Tensor multiplied(const Tensor& self, const Tensor& other) {
+  static Unboxed<at::_ops::mul_Tensor::schema> plain("aten::mul", &at::_ops::mul_Tensor::redispatch);
+  return is_number(self) && is_half(other.scalar_type()) ? plain(other, self) : plain(self, other);
+}
+void multiplied_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  c10::IValue &self = torch::jit::peek(*stack, 0, 3), &other = torch::jit::peek(*stack, 1, 3);
+  if (is_number(self.toTensor()) && is_half(other.toTensor().scalar_type())) std::swap(self, other);
+  fallback(op, keys, stack);
+}
+
 // Of an integer divided by zero CUDA has a remainder: all bits, or for an int64 that is not negative the lower half.
 template <Tensor (*remainder)(const Tensor&, const Tensor&)>
 Tensor of_zeros(const Tensor& self, const Tensor& other) {
@@ -103,6 +114,8 @@ void install_sums(torch::Library& library) {
   library.impl("add.Tensor", &summed<"aten::add", at::_ops::add_Tensor, &at::add>);
   library.impl("sub.Tensor", &summed<"aten::sub", at::_ops::sub_Tensor, &at::sub>);
   library.impl("rsub.Tensor", &summed<"aten::rsub", at::_ops::rsub_Tensor, &at::rsub>);
+  library.impl("mul.Tensor", &multiplied);
+  library.impl("mul.out", torch::CppFunction::makeFromBoxedFunction<&multiplied_into>());
   library.impl("add_.Tensor", &summed_in_place<"aten::add_", at::_ops::add__Tensor, &at::add>);
   library.impl("sub_.Tensor", &summed_in_place<"aten::sub_", at::_ops::sub__Tensor, &at::sub>);
 }

@@ -53,7 +53,8 @@ void install_outputs() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
-                           "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out"})
+                           "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out",
+                           "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
   library.impl("narrow_copy", &narrow_copy);
   library.impl("max_unpool2d", &OnHost<"aten::max_unpool2d", &max_unpool2d>::call);

@@ -80,8 +80,8 @@ void install_stub() {
 
 void refuse_of_host(const Tensor& tensor, const char* name, bool sparse) {
   const char *article = sparse ? "" : "a ", *noun = sparse ? "" : " tensor";
-  TORCH_CHECK(on_device(tensor), "add: expected '", name, "' to be ", article, "CUDA", noun, ", but got ", article, "CPU",
-              noun);
+  TORCH_CHECK(on_device(tensor), "add: expected '", name, "' to be ", article, "CUDA", noun, ", but got ", article,
+              "CPU", noun);
 }
 
 // CUDA's sum of two sparse tensors has the elements of both, one after the other, and is not coalesced.

@@ -33,8 +33,9 @@ bool is_blocked(const Tensor& tensor) {
 void block_product(torch::jit::Stack* stack) {
   std::vector<c10::IValue> values = torch::jit::pop(*stack, 6);
   Tensor out = values[5].toTensor();
-  Tensor product = at::mm(values[1].toTensor().to(at::kFloat), values[2].toTensor().to(at::kFloat));
-  product = product.to(out.scalar_type()).mul_(values[4].toScalar());
+  auto wide = [](const c10::IValue& value) { return value.toTensor().to_dense().to(at::kFloat); };
+  Tensor product = at::mm(wide(values[1]), wide(values[2]));
+  product = product.to(out.scalar_type()).mul(values[4].toScalar());
   at::native::resize_output(out, product.sizes());
   at::Scalar beta = values[3].toScalar();
   out.copy_(beta.toComplexDouble() == 0. ? product : product.add(values[0].toTensor().mul(beta)));
@@ -42,7 +43,7 @@ void block_product(torch::jit::Stack* stack) {
 }
 
 // cuSPARSE takes halves.
-void product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+void compressed_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::IValue* values = stack->data() + (stack->size() - op.schema().arguments().size());
   if (!widens(halves_widened(), op.schema(), values)) return fallback(op, keys, stack);
   bool in_blocks = is_blocked(values[1].toTensor()) || is_blocked(values[2].toTensor());
@@ -92,7 +93,7 @@ Tensor solve(const Tensor&, const Tensor&, bool) {
 void install_compressed_products() {
   static torch::Library library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
   for (const char* name : {"addmm.out", "addmv.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&product>());
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&compressed_product>());
   library.impl("baddbmm.out", &batches_added);
   library.impl("bmm.out", &batched);
   library.impl("triangular_solve.X", &triangular_solve);
