@@ -1,29 +1,16 @@
 """Sparse tensors of the device: CUDA's structure, values and errors."""
 
-import functools
-import warnings
-
 import pytest
 import torch
 from torch.testing import assert_close
 
+from tests.software.cuda.deprecation import ignoring_deprecation
+
 CUDA = "cuda"
 
 
-def quiet(test):
-    """Without what torch says once in a process: that layouts are beta, not checked, or deprecated."""
-
-    @functools.wraps(test)
-    def silent(**arguments):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            test(**arguments)
-
-    return silent
-
-
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])
-@quiet
+@ignoring_deprecation
 def test_compressed_sparse_tensors_compute(layout):
     host, dense = (torch.eye(3) * 2).to_sparse(layout=layout), torch.randn(3, 2)
     there = host.cuda()
@@ -43,7 +30,7 @@ def coordinates(*values, dtype=None):
     return torch.sparse_coo_tensor(places, values, (3, 3), dtype=dtype, device=CUDA, is_coalesced=True)
 
 
-@quiet
+@ignoring_deprecation
 def test_a_sum_has_the_elements_of_both_and_is_not_coalesced():
     total = coordinates(1.0, 2.0) + coordinates(3.0, 4.0)
     assert (total._nnz(), total.is_coalesced()) == (4, False)
@@ -52,7 +39,7 @@ def test_a_sum_has_the_elements_of_both_and_is_not_coalesced():
         total.indices()
 
 
-@quiet
+@ignoring_deprecation
 def test_sums_are_refused_in_cudas_words():
     sparse, dense = coordinates(1.0, 2.0), torch.eye(3, device=CUDA)
     with pytest.raises(RuntimeError, match=r"add\(sparse, dense\) is not supported"):
@@ -63,21 +50,21 @@ def test_sums_are_refused_in_cudas_words():
         dense + sparse.cpu()
 
 
-@quiet
+@ignoring_deprecation
 def test_elements_of_one_place_are_summed_in_float32():
     place = torch.zeros(1, 4096, dtype=torch.int64)
     ones = torch.sparse_coo_tensor(place, torch.ones(4096).bfloat16(), (1,), device=CUDA)
     assert ones.coalesce().values().item() == 4096
 
 
-@quiet
+@ignoring_deprecation
 def test_products_of_truths():
     product = coordinates(True, True) * coordinates(True, False)
     assert product.to_dense().cpu().nonzero().tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@quiet
+@ignoring_deprecation
 def test_products_of_halves(dtype):
     dense = torch.arange(9.0, device=CUDA).view(3, 3).to(dtype)
     for sparse in (coordinates(1.0, 2.0, dtype=dtype), coordinates(1.0, 2.0, dtype=dtype).to_sparse_csr()):
@@ -89,14 +76,14 @@ def test_products_of_halves(dtype):
     assert_close(torch.addmm(dense, blocks, dense, beta=2, alpha=3), dense * 5)
 
 
-@quiet
+@ignoring_deprecation
 def test_batches_of_compressed_matrices_multiply():
     matrices = torch.stack([torch.eye(3), torch.eye(3)[[1, 2, 0]]]).cuda()
     dense = torch.randn(2, 3, 4, device=CUDA)
     assert_close(torch.bmm(matrices.to_sparse_csr(), dense), torch.bmm(matrices, dense))
 
 
-@quiet
+@ignoring_deprecation
 def test_compressed_results_have_their_own_structure():
     one, other = torch.eye(3, device=CUDA).to_sparse_csr(), torch.ones(3, 3, device=CUDA).to_sparse_csr()
     out = torch.zeros(3, 3, device=CUDA).to_sparse_csr()
@@ -107,7 +94,7 @@ def test_compressed_results_have_their_own_structure():
 
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("ones", [True, False])
-@quiet
+@ignoring_deprecation
 def test_triangles_of_blocks_are_solved(upper, ones):
     square = torch.randn(4, 4, dtype=torch.float64, device=CUDA) + 4 * torch.eye(4, device=CUDA)
     right = torch.randn(4, 2, dtype=torch.float64, device=CUDA)
@@ -116,13 +103,13 @@ def test_triangles_of_blocks_are_solved(upper, ones):
     assert_close(solution, torch.linalg.solve_triangular(square, right, **options))
 
 
-@quiet
+@ignoring_deprecation
 def test_a_sparse_system_asks_for_cudss():
     with pytest.raises(RuntimeError, match="requires compiling PyTorch with CUDA cuDSS"):
         torch.sparse.spsolve(torch.eye(3, device=CUDA).to_sparse_csr(), torch.ones(3, device=CUDA))
 
 
-@quiet
+@ignoring_deprecation
 def test_what_is_created_alike_is_where_it_is_asked_for():
     compressed = torch.eye(3, device=CUDA).to_sparse_csr()
     for create in (torch.empty_like, torch.zeros_like, torch.ones_like, torch.randn_like):
@@ -131,7 +118,7 @@ def test_what_is_created_alike_is_where_it_is_asked_for():
         torch.empty_like(torch.eye(3, device=CUDA), layout=torch.sparse_coo)
 
 
-@quiet
+@ignoring_deprecation
 def test_the_order_of_indices_is_checked():
     with pytest.raises(RuntimeError, match="duplicate indices|is_coalesced"):
         torch.sparse_coo_tensor(
