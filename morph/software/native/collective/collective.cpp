@@ -330,7 +330,7 @@ class HostBackend final : public c10d::Backend {
       return std::any_of(memories.begin(), memories.end(),
                          [&](auto& each) { return each.begin < memory.end && memory.begin < each.end; });
     }
-    intrusive_ptr<HostWork> work;
+    c10::weak_intrusive_ptr<HostWork> work;  // whose tensors it does not keep
     std::vector<Memory> memories;
   };
   struct Coalesced {
@@ -346,7 +346,7 @@ class HostBackend final : public c10d::Backend {
   Tensor carried(const Tensor& tensor) {
     Memory memory{tensor};
     for (Running& each : running())
-      if (each.overlaps(memory)) each.work->synchronize();
+      if (auto work = each.work.lock(); work && each.overlaps(memory)) work->synchronize();
     touched_.push_back(memory);
     return in_gloos_type(tensor);
   }
@@ -362,13 +362,16 @@ class HostBackend final : public c10d::Backend {
   }
   std::vector<Running> running() {
     std::lock_guard<std::mutex> lock(running_mutex_);
-    auto ended = [](Running& each) { return each.work->isCompleted(); };
+    auto ended = [](Running& each) {
+      auto work = each.work.lock();
+      return !work || work->isCompleted();
+    };
     running_.erase(std::remove_if(running_.begin(), running_.end(), ended), running_.end());
     return running_;
   }
-  void runs(intrusive_ptr<HostWork> work) {
+  void runs(const intrusive_ptr<HostWork>& work) {
     std::lock_guard<std::mutex> lock(running_mutex_);
-    running_.push_back({std::move(work), std::exchange(touched_, {})});
+    running_.push_back({c10::weak_intrusive_ptr<HostWork>(work), std::exchange(touched_, {})});
   }
 
   // The tensors as gloo accepts them; what NCCL would refuse is refused.
