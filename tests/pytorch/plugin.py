@@ -7,36 +7,24 @@ MORPH_PYTORCH_CHOSEN a file with the ids to run.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import pathlib
 import re
-import sys
 
 import pytest
-import torch.testing._internal
 
-TREE = pathlib.Path(os.environ["MORPH_PYTORCH_TREE"])
+from tests.pytorch import processes
+
 RESULTS = pathlib.Path(os.environ["MORPH_PYTORCH_RESULTS"])
 CHOSEN = pathlib.Path(os.environ["MORPH_PYTORCH_CHOSEN"])
 
 
 def pytest_sessionstart() -> None:
     """Put the tree's test support in place, once morph is active: its import asks whether there is CUDA."""
-    installed = pathlib.Path(torch.testing._internal.__path__[0])
-    # a release's tests are written for its own torch.testing._internal, which is no public interface
-    torch.testing._internal.__path__ = [str(TREE / "torch" / "testing" / "_internal")]
-    for name in ("common_quantized", "common_quantization"):  # 2.6's import what later releases have no more
-        _take(installed / f"{name}.py")
-
-
-def _take(file: pathlib.Path) -> None:
-    spec = importlib.util.spec_from_file_location(f"torch.testing._internal.{file.stem}", file)
-    assert spec
-    assert spec.loader
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    importlib.import_module("tests.pytorch.support")
+    processes.fork_spawned_processes()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
