@@ -12,8 +12,9 @@ import torch.testing._internal
 TREE = pathlib.Path(os.environ["MORPH_PYTORCH_TREE"])
 
 
-def _take(file: pathlib.Path) -> None:
-    spec = importlib.util.spec_from_file_location(f"torch.testing._internal.{file.stem}", file)
+def _take(name: str) -> None:
+    file = INSTALLED / f"{name.replace('.', '/')}.py"
+    spec = importlib.util.spec_from_file_location(f"torch.testing._internal.{name}", file)
     assert spec
     assert spec.loader
     sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
@@ -23,5 +24,6 @@ def _take(file: pathlib.Path) -> None:
 INSTALLED = pathlib.Path(torch.testing._internal.__path__[0])
 # a release's tests are written for its own torch.testing._internal, which is no public interface
 torch.testing._internal.__path__ = [str(TREE / "torch" / "testing" / "_internal")]
-for name in ("common_quantized", "common_quantization"):  # 2.6's import what later releases have no more
-    _take(INSTALLED / f"{name}.py")
+# 2.6's import what later releases have no more, or make a fake process group by a constructor that is gone
+for name in ("common_quantized", "common_quantization", "distributed.fake_pg"):
+    _take(name)

@@ -25,8 +25,10 @@ OF_PYBIND11 = {"_pybind11_conduit_v1_"}
 def group_of_one(folder: pathlib.Path) -> Iterator[Any]:
     dist.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
     world: Any = dist.group.WORLD
-    yield world._get_backend(torch.device("cuda"))
-    dist.destroy_process_group()
+    try:
+        yield world._get_backend(torch.device("cuda"))
+    finally:
+        dist.destroy_process_group()
 
 
 def test_every_release_is_recorded() -> None:
@@ -81,6 +83,26 @@ def test_a_group_that_has_ended_refuses_collectives(tmp_path: pathlib.Path, end:
         getattr(group, end)()
         with pytest.raises(dist.DistBackendError, match="NCCL communicator was aborted on rank 0"):
             group.allreduce([torch.ones(1, device="cuda")])
+
+
+def test_what_nccl_refuses_is_refused_in_its_words(tmp_path: pathlib.Path) -> None:
+    one, two = torch.ones(1, device="cuda"), torch.ones(2, device="cuda", dtype=torch.long)
+    sparse = one.to_sparse()
+    c10d: Any = dist.distributed_c10d
+    gather, scatter = c10d.GatherOptions(), c10d.ScatterOptions()
+    gather.rootRank = scatter.rootRank = 1
+    with group_of_one(tmp_path) as group:
+        with pytest.raises(ValueError, match="ProcessGroupNCCL::gather: invalid root rank: 1"):
+            group.gather([[one]], [one], gather)
+        with pytest.raises(ValueError, match="ProcessGroupNCCL::scatter: invalid root rank: 1"):
+            group.scatter([one], [[one]], scatter)
+        scatter.rootRank = 0
+        with pytest.raises(ValueError, match=r"Incorrect input list size 2\. Input list size should be 1"):
+            group.scatter([one], [[one, one]], scatter)
+        with pytest.raises(TypeError, match="output tensor must have the same type as input tensor"):
+            group._allgather_base(two, one)
+        with pytest.raises(RuntimeError, match="NCCL does not support all_reduce with sparse tensors"):
+            dist.all_reduce(sparse)
 
 
 def test_a_group_is_made_with_a_timeout() -> None:

@@ -7,6 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <pybind11/chrono.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Utils.hpp>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
@@ -42,8 +43,23 @@ Tensor in_gloos_type(const Tensor& tensor) {
 // NCCL accepts a whole and its part in any shapes, gloo only in one dimension.
 Tensor in_memory(const Tensor& host) { return host.as_strided({host.numel()}, {1}); }
 
-void check_parts(const Tensor& input, const Tensor& output) {
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "input tensor must be the same type as the output tensor.");
+void check_parts(const Tensor& input, const Tensor& output, const char* message) {
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), message);
+}
+
+// The checks of ProcessGroupNCCL::gather and scatter, of the lists that the root alone gives: "output" or "input".
+void check_lists(const char* name, const char* list, int root, int rank, int size, const TensorLists& lists) {
+  auto refuse = [name](const std::string& why) {
+    C10_THROW_ERROR(ValueError, c10::str("ProcessGroupNCCL::", name, ": ", why));
+  };
+  c10d::assertRootRank(refuse, root, size);
+  if (rank != root && !lists.empty()) refuse(c10::str("requires empty ", list, " on non-root"));
+  if (rank != root) return;
+  if (lists.size() != 1)
+    refuse(c10::str("requires a single-element ", list, " list containing a list with ", size, " tensors."));
+  if (lists[0].size() != size_t(size))
+    refuse(c10::str("Incorrect ", list, " list size ", lists[0].size(), ". ", list[0] == 'o' ? "Output" : "Input",
+                    " list size should be ", size, ", same as size of the process group."));
 }
 
 Tensors flat(const TensorLists& lists) {
@@ -209,6 +225,10 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
     return allreduce(tensors, options);
   }
+  intrusive_ptr<Work> allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override {
+    if (!is_nccl()) return Backend::allreduce_sparse(tensors, options);
+    C10_THROW_ERROR(Error, "NCCL does not support all_reduce with sparse tensors. Please use dense tensors instead.");
+  }
   // Only the root's tensor changes, so the others send a copy.
   intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
     Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
@@ -231,7 +251,7 @@ class HostBackend final : public c10d::Backend {
     return begun(OpType::ALLGATHER, {other(inputs).allgather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> _allgather_base(Tensor& output, Tensor& input, const c10d::AllgatherOptions& options) override {
-    check_parts(input, output);
+    check_parts(input, output, "output tensor must have the same type as input tensor");
     TORCH_CHECK_VALUE(input.numel() * getSize() == output.numel(),
                       "output tensor size must be equal to world_size times input tensor size");
     Tensor host_output = in_memory(checked({output})[0]), host_input = in_memory(sent({input})[0]);
@@ -242,11 +262,13 @@ class HostBackend final : public c10d::Backend {
     return each(outputs, inputs, [&](Tensor& output, Tensor& input) { return _allgather_base(output, input, options); });
   }
   intrusive_ptr<Work> gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override {
+    if (is_nccl()) check_lists("gather", "output", options.rootRank, getRank(), getSize(), outputs);
     TensorLists host_outputs = carried(outputs);
     Tensors host_inputs = sent(inputs);
     return begun(OpType::GATHER, {other(inputs).gather(host_outputs, host_inputs, options)}, flat(outputs));
   }
   intrusive_ptr<Work> scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override {
+    if (is_nccl()) check_lists("scatter", "input", options.rootRank, getRank(), getSize(), inputs);
     Tensors host_outputs = checked(outputs);
     TensorLists host_inputs = carried(inputs);
     return begun(OpType::SCATTER, {other(outputs).scatter(host_outputs, host_inputs, options)}, outputs);
@@ -265,7 +287,7 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
                                            const c10d::ReduceScatterOptions& options) override {
-    check_parts(input, output);
+    check_parts(input, output, "input tensor must be the same type as the output tensor.");
     TORCH_CHECK_VALUE(input.numel() == output.numel() * getSize(),
                       "input tensor must be the same size as output size times world size");
     Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
