@@ -24,6 +24,8 @@ def _take(name: str) -> None:
 INSTALLED = pathlib.Path(torch.testing._internal.__path__[0])
 # a release's tests are written for its own torch.testing._internal, which is no public interface
 torch.testing._internal.__path__ = [str(TREE / "torch" / "testing" / "_internal")]
-# 2.6's import what later releases have no more, or make a fake process group by a constructor that is gone
-for name in ("common_quantized", "common_quantization", "distributed.fake_pg"):
+# 2.6's import what later releases have no more, or make process groups as they do no more
+OF_THE_INSTALLED = ["common_quantized", "common_quantization"]
+OF_THE_INSTALLED += ["distributed.fake_pg", "distributed.multi_threaded_pg"]
+for name in OF_THE_INSTALLED:
     _take(name)

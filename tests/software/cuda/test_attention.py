@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 CUDA = torch.device("cuda:0")
 
@@ -103,3 +104,65 @@ def test_attention_in_double_precision_has_second_derivatives():
         torch.randn(1, 2, 3, 4, device=CUDA, dtype=torch.float64, requires_grad=True) for _ in range(3)
     )
     assert torch.autograd.gradgradcheck(F.scaled_dot_product_attention, (q, k, v))
+
+
+class Seen(TorchDispatchMode):
+    """The names of the operators that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def inputs(dtype, width=8, key_heads=4):
+    torch.manual_seed(0)
+    heads = (4, key_heads, key_heads)
+    return [torch.randn(2, each, 6, width).to(dtype).cuda().requires_grad_() for each in heads]
+
+
+MASK = torch.tensor([[True, False, True, True, False, True]] * 5 + [[False] * 6])  # the last row whole
+
+
+@pytest.mark.parametrize(
+    ("wanted", "options", "kernel"),
+    [
+        ((torch.half,), {"is_causal": True}, "_scaled_dot_product_flash_attention"),
+        ((torch.bfloat16, 12), {}, "_scaled_dot_product_flash_attention"),
+        ((torch.half, 8, 2), {"enable_gqa": True}, "_scaled_dot_product_flash_attention"),
+        ((torch.float,), {"is_causal": True}, "_scaled_dot_product_efficient_attention"),
+        ((torch.float,), {"scale": 0.7}, "_scaled_dot_product_efficient_attention"),
+        ((torch.half,), {"attn_mask": MASK}, "_scaled_dot_product_efficient_attention"),
+        ((torch.float,), {"attn_mask": MASK}, "_scaled_dot_product_efficient_attention"),
+        ((torch.float, 7), {}, "_scaled_dot_product_attention_math"),
+        ((torch.double,), {}, "_scaled_dot_product_attention_math"),
+    ],
+)
+def test_attention_is_computed_by_the_kernel_that_cuda_chooses(wanted, options, kernel):
+    given = inputs(*wanted)
+    there = {name: x.cuda() if torch.is_tensor(x) else x for name, x in options.items()}
+    seen = Seen()
+    with seen:
+        result = F.scaled_dot_product_attention(*given, **there)
+    assert kernel.endswith("math") != (kernel in seen.names)  # math is made of other operators
+    assert not any("for_cpu" in name for name in seen.names)
+    result.float().sin().sum().backward()
+    host = [x.detach().cpu().double().requires_grad_() for x in given]
+    expected = F.scaled_dot_product_attention(*host, **options)
+    expected.sin().sum().backward()
+    tolerance = {torch.bfloat16: 4e-2, torch.half: 4e-3}.get(given[0].dtype, 1e-5)
+    for one, other in zip(
+        [result, *(x.grad for x in given)], [expected, *(x.grad for x in host)], strict=True
+    ):
+        assert_close(one.detach().cpu().double(), other.detach(), atol=tolerance, rtol=tolerance)
+
+
+def test_the_choice_of_a_kernel_can_be_asked_for():
+    half, single = inputs(torch.half), inputs(torch.float)
+    assert torch._fused_sdp_choice(*half) == SDPBackend.FLASH_ATTENTION.value
+    assert torch._fused_sdp_choice(*single) == SDPBackend.EFFICIENT_ATTENTION.value
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        assert torch._fused_sdp_choice(*half) == SDPBackend.MATH.value

@@ -1,14 +1,19 @@
-// Attention: torch finds a device's kernels in a table that only a build for the device fills. The switches of
-// `torch.nn.attention.sdpa_kernel` decide whether CUDA would have a kernel; the CPU's kernel computes.
+// Attention: torch finds a device's choice of kernel in a table that only a build for the device fills.
+// `torch.nn.attention.sdpa_kernel` switches the kernels, which the program meets under their names: a dispatch mode,
+// DTensor's sharding strategies and policies of activation checkpointing know them.
 #include "device/device.h"
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
 
 namespace software {
@@ -76,6 +81,7 @@ bool is_square_if_causal(const sdp_params& given, bool debug) {
 
 bool shapes_fit(const sdp_params& given, bool debug) {
   return sdp::check_nested_tensor(given, debug) && sdp::check_tensor_shapes(given, debug) &&
+         sdp::check_last_dim_stride_equals_1_dense<true>(given, debug) &&
          sdp::check_batch_size_and_num_heads_dense<true>(given, debug) &&
          sdp::check_nonzero_sequence_lengths_dense(given, debug);
 }
@@ -98,13 +104,25 @@ bool cudnn_takes(const sdp_params& given, bool debug) {
   return enabled && shapes_fit(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 
-void refuse_unless_allowed(const sdp_params& given) {
+using at::SDPBackend;
+
+SDPBackend chosen_on_cuda(const sdp_params& given) {
+  auto& context = at::globalContext();
+  for (SDPBackend each : context.sDPPriorityOrder()) {
+    bool takes = (each == SDPBackend::flash_attention && flash_takes(given, false)) ||
+                 (each == SDPBackend::efficient_attention && efficient_takes(given, false)) ||
+                 (each == SDPBackend::cudnn_attention && cudnn_takes(given, false)) ||
+                 (each == SDPBackend::math && context.userEnabledMathSDP());
+    if (takes) return each;
+  }
+  return SDPBackend::error;
+}
+
+[[noreturn]] void refuse(const sdp_params& given) {
   const auto& context = at::globalContext();
-  if (context.userEnabledMathSDP()) return;
   bool any = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
   TORCH_CHECK(any, "No viable backend for scaled_dot_product_attention was found. ",
               "This is likely due to turning off both the math kernel and the fused kernels.");
-  if (flash_takes(given, false) || efficient_takes(given, false) || cudnn_takes(given, false)) return;
   TORCH_WARN("Memory efficient kernel not used because:");
   efficient_takes(given, true);
   TORCH_WARN("Flash attention kernel not used because:");
@@ -114,7 +132,8 @@ void refuse_unless_allowed(const sdp_params& given) {
   TORCH_CHECK(false, "No available kernel. Aborting execution.");
 }
 
-// The conditions under which the CPU takes its fused kernel.
+// The conditions under which the CPU takes its fused kernel, where none of CUDA's does. Who watches the operators sees
+// those of CUDA's math.
 bool fused_on_host(const sdp_params& given) {
   const auto& context = at::globalContext();
   bool wanted = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
@@ -123,27 +142,55 @@ bool fused_on_host(const sdp_params& given) {
   auto width = given.query.sym_size(-1);
   // CUDA has none for float64, and its math's backward is differentiable
   bool has_kernel = given.query.is_floating_point() && given.query.scalar_type() != at::kDouble;
-  return has_kernel && width == given.key.sym_size(-1) && width == given.value.sym_size(-1) &&
-         sdp::check_last_dim_stride_equals_1_dense<true>({given.query, given.key, given.value}, false);
+  return has_kernel && width == given.key.sym_size(-1) && width == given.value.sym_size(-1);
+}
+
+bool is_seen(const sdp_params& given) {
+  auto by_python = [](const Tensor& tensor) { return tensor.key_set().has(c10::DispatchKey::Python); };
+  return c10::impl::dispatch_mode_enabled() || by_python(given.query) || by_python(given.key) || by_python(given.value);
+}
+
+bool needs_sums(const sdp_params& given) {  // for a backward pass
+  return at::GradMode::is_enabled() &&
+         (given.query.requires_grad() || given.key.requires_grad() || given.value.requires_grad());
+}
+
+AdditiveMask for_each_head(const AdditiveMask& mask, const sdp_params& given) {
+  if (!mask) return mask;
+  return mask->expand_symint({given.query.sym_size(0), given.query.sym_size(1), given.query.sym_size(2),
+                              given.key.sym_size(2)});
 }
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
                  bool causal, std::optional<double> scale, bool grouped) {
   sdp_params given{query, key, value, mask, dropout, causal, grouped};
   check(given);
-  refuse_unless_allowed(given);
-  if (dropout > 0 && settings().type == c10::DeviceType::CUDA) {  // what these draw can be drawn again
-    if (flash_takes(given, false))
+  SDPBackend chosen = chosen_on_cuda(given);
+  if (chosen == SDPBackend::error) refuse(given);
+  AdditiveMask bias = added(mask, query);
+  if (settings().type == c10::DeviceType::CUDA) {
+    if (chosen == SDPBackend::flash_attention)
       return std::get<0>(at::_scaled_dot_product_flash_attention(query, key, value, dropout, causal, false, scale));
-    if (efficient_takes(given, false))
-      return std::get<0>(at::_scaled_dot_product_efficient_attention(query, key, value, added(mask, query), true, dropout,
-                                                                     causal, scale));
+    if (chosen == SDPBackend::efficient_attention)
+      return std::get<0>(at::_scaled_dot_product_efficient_attention(
+          query, key, value, for_each_head(bias, given), needs_sums(given), dropout, causal, scale));
+    if (chosen == SDPBackend::cudnn_attention)
+      return std::get<0>(at::_scaled_dot_product_cudnn_attention(query, key, value, bias, needs_sums(given), dropout,
+                                                                 causal, false, scale));
   }
-  if (fused_on_host(given))
-    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal,
-                                                                       added(mask, query), scale));
-  return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, added(mask, query), dropout, causal,
-                                                            std::nullopt, scale, grouped));
+  if (fused_on_host(given) && !is_seen(given))
+    return std::get<0>(
+        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal, bias, scale));
+  return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, bias, dropout, causal, std::nullopt,
+                                                            scale, grouped));
+}
+
+int64_t choice(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
+               bool causal, std::optional<double>, bool grouped) {
+  sdp_params given{query, key, value, mask, dropout, causal, grouped};
+  SDPBackend chosen = chosen_on_cuda(given);
+  if (chosen == SDPBackend::error) refuse(given);
+  return int64_t(chosen);
 }
 
 }  // namespace
@@ -153,6 +200,9 @@ void install_attention() {
     auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
     library->impl("scaled_dot_product_attention", &attention);
   }
+  if (settings().type != c10::DeviceType::CUDA) return;
+  auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library->impl("_fused_sdp_choice", &choice);
 }
 
 }  // namespace software

@@ -3,6 +3,8 @@
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
 
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <torch/library.h>
 
 namespace software {
@@ -15,7 +17,9 @@ using Optional = std::optional<Tensor>;
 Tensor by_rows(const Tensor& result) { return result.transpose(1, 2).contiguous().transpose(1, 2); }
 
 // FlashAttention's gives the layout of the queries.
-Tensor as_queries(const Tensor& result, const Tensor& query) { return at::empty_like(query).copy_(result); }
+Tensor as_queries(const Tensor& result, const Tensor& query) {
+  return result.strides() == query.strides() ? result : at::empty_like(query).copy_(result);
+}
 
 Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
 
@@ -26,64 +30,100 @@ Tensor debug_mask(const Tensor& query, const Tensor& key, const Mask& mask, cons
                              {0, padding(key.size(2)), 0, padding(query.size(2))});
 }
 
+struct Attention {
+  // Whether torch's kernel for the CPU takes it, which needs no memory for the weights.
+  bool fits_host() const {
+    auto width = query.size(3);
+    auto contiguous = [](const Tensor& each) { return each.size(3) == 1 || each.stride(3) == 1; };
+    bool plain = draw.probability == 0 && query.scalar_type() != at::kDouble && width > 0 && width == key.size(3) &&
+                 width == value.size(3) && query.numel() > 0 && key.numel() > 0;
+    bool biased = given(bias);
+    return plain && contiguous(query) && contiguous(key) && contiguous(value) &&
+           (!biased || ((bias->dim() == 2 || bias->dim() == 4) && contiguous(*bias)));
+  }
+  Optional host_bias() const { return given(bias) ? bias : std::nullopt; }
+  Mask mask() const { return {bias, causal ? kFromTopLeft : 0}; }
+
+  std::pair<Tensor, Tensor> forward() const {
+    if (!fits_host()) return attend(query, key, value, mask(), draw, scale);
+    auto [result, logsumexp] =
+        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0, causal, host_bias(), scale);
+    return {result, logsumexp};
+  }
+  Gradients backward(const Tensor& gradient, const Tensor& result, const Tensor& logsumexp,
+                     bool of_bias = false) const {
+    if (of_bias || !fits_host() || key.size(1) != query.size(1))
+      return attend_backward(gradient, query, key, value, logsumexp, mask(), draw, scale);
+    auto [of_query, of_key, of_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        gradient, query, key, value, result, logsumexp, 0, causal, host_bias(), scale);
+    return {of_query, of_key, of_value, {}};
+  }
+
+  const Tensor &query, &key, &value;
+  Optional bias;
+  bool causal;
+  Draw draw;
+  Scale scale;
+};
+
 auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
            Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  Mask mask{{}, causal ? kFromTopLeft : 0};
-  auto [result, logsumexp] = attend(query, key, value, mask, draw, scale);
-  Tensor shown = debug && dropout > 0 ? debug_mask(query, key, mask, draw, scale) : no_mask(query);
+  Attention all{query, key, value, {}, causal, drawn(dropout, query.device()), scale};
+  auto [result, logsumexp] = all.forward();
+  Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);
   return std::make_tuple(as_queries(result, query), logsumexp.to(at::kFloat), Tensor(), Tensor(),
-                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), draw.seed, draw.offset, shown);
+                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset, shown);
 }
 
 std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
-                                                  const Tensor& value, const Tensor&, const Tensor& logsumexp,
+                                                  const Tensor& value, const Tensor& result, const Tensor& logsumexp,
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
                                                   double dropout, bool causal, const Tensor& seed,
                                                   const Tensor& offset, Scale scale) {
-  auto all = attend_backward(gradient, query, key, value, logsumexp, {{}, causal ? kFromTopLeft : 0},
-                             {dropout, seed, offset}, scale);
-  return {all.query, all.key, all.value};
+  Attention all{query, key, value, {}, causal, {dropout, seed, offset}, scale};
+  auto of = all.backward(gradient, result, logsumexp);
+  return {of.query, of.key, of.value};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor& key, const Tensor& value,
                                                      const Optional& bias, bool with_logsumexp, double dropout,
                                                      bool causal, Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  auto [result, logsumexp] = attend(query, key, value, {bias, causal ? kFromTopLeft : 0}, draw, scale);
+  Attention all{query, key, value, bias, causal, drawn(dropout, query.device()), scale};
+  auto [result, logsumexp] = all.forward();
   Tensor sums = with_logsumexp ? padded_rows(logsumexp.to(at::kFloat), query.size(2))
                                : at::empty({query.size(0), query.size(1), 0}, query.options().dtype(at::kFloat));
-  return {by_rows(result), sums, draw.seed, draw.offset};
+  return {by_rows(result), sums, all.draw.seed, all.draw.offset};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
     const Tensor& gradient, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-    const Tensor&, const Tensor& logsumexp, const Tensor& seed, const Tensor& offset, double dropout,
+    const Tensor& result, const Tensor& logsumexp, const Tensor& seed, const Tensor& offset, double dropout,
     std::array<bool, 4> wanted, bool causal, Scale scale) {
   if (!gradient.defined()) return {};
-  auto all = attend_backward(gradient, query, key, value, logsumexp.narrow(-1, 0, query.size(2)),
-                             {bias, causal ? kFromTopLeft : 0}, {dropout, seed, offset}, scale);
   bool of_bias = wanted[3] && bias.defined();
-  Tensor summed = of_bias ? at::sum_to(all.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
-  return {by_rows(all.query), by_rows(all.key), by_rows(all.value), summed};
+  Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
+  auto of = all.backward(gradient, result, logsumexp.narrow(-1, 0, query.size(2)), of_bias);
+  Tensor summed = of_bias ? at::sum_to(of.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
+  return {by_rows(of.query), by_rows(of.key), by_rows(of.value), summed};
 }
 
 auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& bias, bool, double dropout,
            bool causal, bool, Scale scale) {
-  Draw draw = drawn(dropout, query.device());
-  auto [result, logsumexp] = attend(query, key, value, {bias, causal ? kFromTopLeft : 0}, draw, scale);
+  Attention all{query, key, value, bias, causal, drawn(dropout, query.device()), scale};
+  auto [result, logsumexp] = all.forward();
   return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
-                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), draw.seed, draw.offset, Tensor());
+                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset,
+                         Tensor());
 }
 
 std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
-                                                  const Tensor& value, const Tensor&, const Tensor& logsumexp,
+                                                  const Tensor& value, const Tensor& result, const Tensor& logsumexp,
                                                   const Tensor& seed, const Tensor& offset, const Tensor& bias,
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
                                                   double dropout, bool causal, Scale scale) {
-  auto all = attend_backward(gradient, query, key, value, logsumexp.squeeze(-1), {bias, causal ? kFromTopLeft : 0},
-                             {dropout, seed, offset}, scale);
-  return {all.query, all.key, all.value};
+  Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
+  auto of = all.backward(gradient, result, logsumexp.squeeze(-1));
+  return {of.query, of.key, of.value};
 }
 
 }  // namespace
