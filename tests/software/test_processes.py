@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from tests import origin
+from tests import origin, platforms
 from tests.platforms import Platform, describe
 
 SHARING = """
@@ -77,3 +77,15 @@ def test_a_process_that_ends_right_after_a_backward_pass_ends_well(machine: Plat
     program = "import torch; torch.ones(2, device='npu', requires_grad=True).sum().backward()"
     done = origin.run(machine, program)
     assert "terminate" not in done.stderr
+
+
+CHOOSING = FORKING.replace("torch.ones(1, device=device)\nprint", "vendor.set_device(0)\nprint")
+
+
+def test_choosing_a_cuda_device_is_a_use_of_it(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "choosing.py"
+    script.write_text(CHOOSING)
+    done = platforms.platform("cpu", {}).run(script)
+    before, after, message, *_ = done.stdout.splitlines()
+    assert (before, after) == ("False", "True")
+    assert message.startswith("Cannot re-initialize CUDA in forked subprocess")

@@ -7,6 +7,8 @@ import sys
 import warnings
 from typing import Any
 
+import torch
+
 from morph.device import collectives
 from morph.software import devices, generators, properties
 from morph.software import graphs as captured
@@ -60,9 +62,9 @@ def _devices(machine: Machine) -> dict[str, Any]:
     return {
         "_cuda_getDeviceCount": lambda: machine.count,
         "_cuda_getDevice": machine.native.current_device,
-        "_cuda_setDevice": machine.native.set_device,
-        "_cuda_exchangeDevice": devices._exchange_device,
-        "_cuda_maybeExchangeDevice": devices._maybe_exchange_device,
+        "_cuda_setDevice": set_device,
+        "_cuda_exchangeDevice": exchange_device,
+        "_cuda_maybeExchangeDevice": exchange_device,
         "_cuda_hasPrimaryContext": machine.native.has_context,
         "_cuda_canDeviceAccessPeer": devices.can_device_access_peer,
         "_cuda_synchronize": devices.synchronize,
@@ -85,6 +87,20 @@ def _streams() -> dict[str, Any]:
         "_graph_pool_handle": captured.graph_pool_handle,
         "_cuda_isCurrentStreamCapturing": captured.is_current_stream_capturing,
     }
+
+
+def set_device(index: int) -> None:
+    """Implement ``torch._C._cuda_setDevice``, which uses CUDA, as choosing a device does."""
+    torch.cuda._lazy_init()
+    devices.set_device(index)
+
+
+def exchange_device(index: int) -> int:
+    """Implement ``torch._C._cuda_exchangeDevice``: make a device current, and return the one before."""
+    previous = devices.current_device()
+    if index >= 0:
+        set_device(index)
+    return previous if index >= 0 else -1
 
 
 def set_sync_debug_mode(mode: int | str) -> None:

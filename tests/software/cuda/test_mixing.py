@@ -120,3 +120,14 @@ def test_operators_without_kernels_of_their_own_look_at_devices(operator):
     assert operator(first, second).device == torch.device("cuda:1")
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         operator(first, second.to("cuda:0"))
+
+
+def test_lists_of_tensors_on_several_devices_are_worked_on_one_by_one():
+    host, there = torch.ones(2), torch.full((2,), 4.0, device=HERE)
+    torch._foreach_copy_([host], [there])  # as FSDP's ShardedGradScaler copies what overflowed
+    assert host.tolist() == [4, 4]
+    roots = torch._foreach_sqrt([host, there])
+    assert [root.device.type for root in roots] == ["cpu", "cuda"]
+    assert [root.tolist() for root in roots] == [[2, 2], [2, 2]]
+    torch._foreach_mul_([host, there], 2.0)
+    assert host.tolist() == there.tolist() == [8, 8]

@@ -176,21 +176,21 @@ class UnboxedForLists<Result(Arguments...)> final : public c10::OperatorKernel {
       : unboxed_(name, redispatch) {}
 
   Result operator()(Arguments... arguments) {
-    c10::Device first(settings().type, -1);
+    std::optional<c10::Device> first;
     bool together = true;
     (look_at(first, together, arguments), ...);
     return together ? unboxed_(arguments...) : unboxed_.on_the_host(arguments...);
   }
 
  private:
-  static void look_at(c10::Device& first, bool& together, at::TensorList tensors) {
+  static void look_at(std::optional<c10::Device>& first, bool& together, at::TensorList tensors) {
     for (const at::Tensor& tensor : tensors) {
-      if (first.index() < 0) first = tensor.device();
-      together &= tensor.device() == first && tensor.layout() == c10::kStrided;
+      if (!first) first = tensor.device();
+      together &= tensor.device() == *first && tensor.layout() == c10::kStrided;
     }
   }
   template <class Other>
-  static void look_at(c10::Device&, bool&, const Other&) {}
+  static void look_at(std::optional<c10::Device>&, bool&, const Other&) {}
 
   Unboxed<Result(Arguments...)> unboxed_;
 };
