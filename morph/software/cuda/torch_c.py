@@ -64,7 +64,7 @@ def _devices(machine: Machine) -> dict[str, Any]:
         "_cuda_getDevice": machine.native.current_device,
         "_cuda_setDevice": set_device,
         "_cuda_exchangeDevice": exchange_device,
-        "_cuda_maybeExchangeDevice": exchange_device,
+        "_cuda_maybeExchangeDevice": maybe_exchange_device,
         "_cuda_hasPrimaryContext": machine.native.has_context,
         "_cuda_canDeviceAccessPeer": devices.can_device_access_peer,
         "_cuda_synchronize": devices.synchronize,
@@ -101,6 +101,11 @@ def exchange_device(index: int) -> int:
     if index >= 0:
         set_device(index)
     return previous if index >= 0 else -1
+
+
+def maybe_exchange_device(index: int) -> int:
+    """Implement ``torch._C._cuda_maybeExchangeDevice``; Dynamo knows it and the other apart."""
+    return exchange_device(index)
 
 
 def set_sync_debug_mode(mode: int | str) -> None:
