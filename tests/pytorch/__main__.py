@@ -28,8 +28,8 @@ def _compare(options: argparse.Namespace) -> int:
     judge = Judge(options.tree, options.results / "sample", "cuda", options.processes, options.limit)
     changes = 0
     for file in options.files or record.files():
-        # a test of several processes takes as long as ten others
-        count = options.sample // 10 if file.startswith(DISTRIBUTED) else options.sample
+        # a test of several processes takes as long as twenty others
+        count = options.sample // 20 if file.startswith(DISTRIBUTED) else options.sample
         results = judge.run(file, sample(judge.collected(file), count))
         changed = record.changed(file, results)
         changes += len(changed)

@@ -91,7 +91,8 @@ def _streams() -> dict[str, Any]:
 
 def set_device(index: int) -> None:
     """Implement ``torch._C._cuda_setDevice``, which uses CUDA, as choosing a device does."""
-    torch.cuda._lazy_init()
+    cuda: Any = torch.cuda
+    cuda._lazy_init()
     devices.set_device(index)
 
 

@@ -408,9 +408,11 @@ class HostBackend final : public c10d::Backend {
   }
   // TORCH_NCCL_NAN_CHECK=1
   Tensors sent(const Tensors& tensors) {
-    for (const Tensor& tensor : tensors)
-      if (checks_nan_ && at::isFloatingType(tensor.scalar_type()))
-        at::_assert_async(at::isnan(tensor.to(at::kFloat)).any().logical_not());
+    for (const Tensor& tensor : tensors) {
+      if (!checks_nan_ || !at::isFloatingType(tensor.scalar_type())) continue;
+      Tensor comparable = is_float8(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
+      at::_assert_async(at::isnan(comparable).any().logical_not());
+    }
     return checked(tensors);
   }
   static bool known(at::ScalarType type) {
