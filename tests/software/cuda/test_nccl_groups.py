@@ -13,6 +13,7 @@ from unittest import mock
 import pytest
 import torch
 import torch.distributed as dist
+from torch.distributed._functional_collectives import allow_inflight_collective_as_graph_input_ctx
 
 from tests.platforms import Platform
 from tests.releases.signatures import CLASSES, COMMAND, load_nccl, releases
@@ -103,6 +104,20 @@ def test_what_nccl_refuses_is_refused_in_its_words(tmp_path: pathlib.Path) -> No
             group._allgather_base(two, one)
         with pytest.raises(RuntimeError, match="NCCL does not support all_reduce with sparse tensors"):
             dist.all_reduce(sparse)
+
+
+def test_work_is_in_torchs_registry_until_it_is_waited_for(tmp_path: pathlib.Path) -> None:
+    c10d: Any = torch._C._distributed_c10d
+    with group_of_one(tmp_path), allow_inflight_collective_as_graph_input_ctx():
+        waited, tensor = torch.ones(2, 1, device="cuda")
+        work = dist.all_reduce(waited, async_op=True)
+        dist.all_reduce(tensor, async_op=True)
+        assert c10d._get_work_registry_size() == 2
+        assert work is not None
+        work.wait()
+        torch.ops.c10d_functional.wait_tensor(tensor)
+        assert c10d._get_work_registry_size() == 0
+        assert dist.distributed_c10d._get_default_group()._get_sequence_number_for_group() == 2
 
 
 def test_a_group_is_made_with_a_timeout() -> None:

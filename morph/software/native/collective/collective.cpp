@@ -181,7 +181,9 @@ class HostBackend final : public c10d::Backend {
   }
 
   void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
-  uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
+  uint64_t getSequenceNumberForGroup() override {
+    return is_nccl() ? communicator_->collectives.load() : inner_->getSequenceNumberForGroup();
+  }
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
   void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
   void registerOnCompletionHook(Hook&& hook) override {
@@ -457,7 +459,7 @@ class HostBackend final : public c10d::Backend {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
     if (!coalesced_) {
       work->belongs_to(communicator_, operation, onCompletionHook_);
-      if (tells) runs(work);
+      if (tells) runs(work), communicator_->collectives++;
       else touched_.clear();  // messages to different ranks have streams of their own
       return Pending::begin(work, tells);
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
-#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <atomic>
 #include <functional>
@@ -28,7 +28,7 @@ struct Communicator {
   std::atomic<bool> is_made{false};  // by the first collective, or with the group
   std::atomic<bool> closed{false}, aborted{false};
   std::atomic<int> splits{0};
-  std::atomic<uint64_t> works{0};
+  std::atomic<uint64_t> works{0}, collectives{0};
 };
 
 // The other backend holds no Python object: its threads may release what they hold at any time, even while the
@@ -59,7 +59,8 @@ class HostWork final : public c10d::Work {
       for (auto& part : parts_)
         if (!part->isCompleted()) return false;
     }
-    return wait(kNoTimeout);
+    end(kNoTimeout);
+    return true;
   }
   bool isSuccess() const override { return !exception(); }
   std::exception_ptr exception() const override {
@@ -75,18 +76,9 @@ class HostWork final : public c10d::Work {
     for (auto& part : parts_) part->abort();
   }
   bool wait(std::chrono::milliseconds timeout) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (done_) return true;
-    try {
-      waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
-      if (finish_) finish_();
-    } catch (const std::exception& error) {
-      if (!communicator_ || !communicator_->is_nccls) throw;
-      if (!communicator_->aborted) C10_THROW_ERROR(DistBackendError, error.what());
-    }
-    finish_ = {};
-    done_ = true;
-    if (hook_) tell();
+    end(timeout);
+    if (c10d::allow_inflight_collective_as_graph_input())
+      c10d::unregister_work(c10::intrusive_ptr<Work>::unsafe_reclaim_from_nonowning(this));
     return true;
   }
   // DDP reads a reduced bucket from it. It is returned complete: callbacks run in the thread that
@@ -113,6 +105,20 @@ class HostWork final : public c10d::Work {
     std::optional<pybind11::gil_scoped_release> released;
     if (PyGILState_Check()) released.emplace();
     wait(kNoTimeout);
+  }
+  void end(std::chrono::milliseconds timeout) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (done_) return;
+    try {
+      waiting_.valid() ? waiting_.get() : wait_for(parts_, timeout);
+      if (finish_) finish_();
+    } catch (const std::exception& error) {
+      if (!communicator_ || !communicator_->is_nccls) throw;
+      if (!communicator_->aborted) C10_THROW_ERROR(DistBackendError, error.what());
+    }
+    finish_ = {};
+    done_ = true;
+    if (hook_) tell();
   }
   void tell() {
     auto end = Time::clock::now();
