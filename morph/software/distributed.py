@@ -66,8 +66,18 @@ def create(store: Any, rank: int, size: int, timeout: timedelta, options: Any = 
         timeout: Of its collectives.
         options: What it gives as its own; None gives gloo's.
     """
-    made = gloo(store, rank, size, timeout)
+    made = gloo(_of_its_own(store, rank), rank, size, timeout)
     return over(made, started().facts.collective, made.options if options is None else options)
+
+
+def _of_its_own(store: Any, rank: int) -> Any:
+    """Return a part of the store for the next group: torch names one as the group that was destroyed before.
+
+    NCCL leaves nothing there that the next would read; gloo leaves the addresses of its ranks.
+    """
+    from torch._C._distributed_c10d import PrefixStore
+
+    return PrefixStore(f"group {store.add(f'groups of {rank}', 1)}", store)
 
 
 def gloo(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
