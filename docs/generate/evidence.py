@@ -36,6 +36,17 @@ def pytorch() -> str:
     return table(["file", "passed", "skipped", "not run", *REASONS, "share", "recorded"], rows)
 
 
+def card() -> str:
+    """Return how the outcomes on a real GPU differ from those on the software device, file by file."""
+    rows = []
+    for name, found in figures.card()["files"].items():
+        here = {test for ids in figures.pytorch()[name]["failed"].values() for test in ids}
+        there = set(found["failed"])
+        counts = (len(here & there), len(there - here))
+        rows.append([name, f"{found['run']:,}", *(f"{count:,}" if count else "" for count in counts)])
+    return table(["file", "run there", "fail on both", "fail there only"], rows)
+
+
 def _file(name: str, found: Mapping[str, Any]) -> list[str]:
     counts = {reason: len(found["failed"].get(reason, ())) for reason in REASONS}
     owed = found["passed"] + counts["kernel"] + counts["morph"]

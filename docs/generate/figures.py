@@ -55,6 +55,13 @@ def pytorch() -> Mapping[str, Any]:
     return found
 
 
+@functools.cache
+def card() -> Mapping[str, Any]:
+    """Return what came of some of PyTorch's own tests on a real GPU."""
+    found: Mapping[str, Any] = json.loads((RECORDS / "pytorch_h100.json").read_text(encoding="utf-8"))
+    return found
+
+
 def runs(group: str) -> list[Run]:
     """Return the runs of a group of ``suites.toml``."""
     return [Run(**row) for row in record("suites")[group]]

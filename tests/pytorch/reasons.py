@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 import pathlib
 import re
 from collections.abc import Iterable, Mapping
 
 from morph.base import toml
+from tests.platforms import REPOSITORY
 from tests.pytorch.running import Result
 
 REASONS = ("version", "hardware", "kernel", "morph")
+CARD = REPOSITORY / "docs" / "evidence" / "pytorch_h100.json"  # a real GPU, of an earlier release of torch
 _KERNEL = re.compile(r"not implemented for '|has no kernel for this device")
 
 
@@ -35,6 +39,13 @@ def rules() -> list[Rule]:
     return [Rule(**rule) for rule in toml.loads(text)["rule"]]
 
 
+@functools.cache
+def fails_on_a_card(file: str) -> frozenset[str]:
+    """Return the ids of a file's tests that fail on a real GPU, as far as they were run there."""
+    files = json.loads(CARD.read_text(encoding="utf-8"))["files"]
+    return frozenset(files.get(file, {}).get("failed", ()))
+
+
 def sibling(name: str) -> str:
     """Return the id of the same test on the CPU."""
     return re.sub(r"_cuda(?=_|$)", "_cpu", name.replace("CUDA::", "CPU::"))
@@ -52,6 +63,8 @@ def reason(file: str, failed: Result, siblings: Mapping[str, Result], known: Ite
     for rule in known:
         if rule.fits(file, failed):
             return rule.reason
+    if failed.id in fails_on_a_card(file):
+        return "version"
     other = siblings.get(sibling(failed.id))
     if other and other.outcome == "failed":
         return "version"

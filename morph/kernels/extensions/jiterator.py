@@ -130,8 +130,10 @@ def compile_and_launch(
 
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
-        found = ", ".join(sorted(map(str, devices)))
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found {found}")
+        found = " and ".join(sorted(map(str, devices), reverse=True)[:2])
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {found}!"
+        )
     computed, stored = elementwise_dtypes(*tensors, type_promotion_kind=PROMOTION.DEFAULT)
     given = [each.detach().to(stored).contiguous() for each in _broadcast(tensors)]
     results = [torch.empty_like(given[0]) for _ in range(outputs)]

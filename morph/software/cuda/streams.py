@@ -24,9 +24,7 @@ class StreamBase(torch.Stream):
             default = torch.accelerator.current_stream(device)
             where = {"device_index": device.index, "device_type": default.device_type}
             return super().__new__(cls, stream_id=stream_ptr, **where)
-        if priority > 0:
-            raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
-        return super().__new__(cls, device, priority=priority)
+        return super().__new__(cls, device, priority=min(priority, 0))
 
     @property
     def cuda_stream(self) -> int:

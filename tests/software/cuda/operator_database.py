@@ -1,5 +1,7 @@
 """torch's own operator database: every sample must have the same outcome on the device and on the CPU.
 
+The strides of the results are not compared: CUDA's are in the record of a real card (recorded.py).
+
 ``python -m morph --backend cpu -m tests.software.cuda.operator_database`` compares all of it, or only
 the operators, dtypes and number of samples of each that are given: ``… softmax float32 4``.
 """
@@ -125,10 +127,10 @@ def unserved(name: str, dtype: torch.dtype) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in itertools.islice(_samples(op, dtype), 3):
-            actual = _called(op, _inputs(sample, DEVICE))
+            actual = _called(op, inputs(sample, DEVICE))
             if isinstance(actual, Exception):
                 return _told(actual)
-            expected = _called(op, _widened(_inputs(sample, "cpu"), dtype))
+            expected = _called(op, _widened(inputs(sample, "cpu"), dtype))
             drawn = _draws(op, sample)
             if isinstance(expected, Exception):  # nansum of complex numbers has no kernel on the CPU
                 continue
@@ -156,8 +158,9 @@ def is_refused(name: str, dtype: torch.dtype) -> bool:
     """Returns whether the device refuses a sample; of some, such as empty ones, CUDA starts no kernel."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        samples = [_inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype)]
-        return any(isinstance(_called(OPERATORS[name], sample), NotImplementedError) for sample in samples)
+        samples = [inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype)]
+        # cuDNN's refusals are no NotImplementedError
+        return any(isinstance(_called(OPERATORS[name], sample), RuntimeError) for sample in samples)
 
 
 def _samples(op: Any, dtype: torch.dtype) -> Iterator[Any]:
@@ -205,7 +208,7 @@ def _into(op: Any) -> Callable[..., Any]:
 def _compare_one(
     op: Any, dtype: torch.dtype, sample: Any, call: Callable[..., Any], label: str, tally: Tally
 ) -> None:
-    here, there = _inputs(sample, "cpu"), _inputs(sample, DEVICE)
+    here, there = inputs(sample, "cpu"), inputs(sample, DEVICE)
     if op.name in OF_HOST_ARGUMENTS:
         there = (there[0][0], *here[0][1:]), here[1]
     expected = _called(call, here)
@@ -229,7 +232,7 @@ def _compare_one(
         tally.differences.append(f"{label}: {str(error).strip().splitlines()[0]} … {_last(error)}")
 
 
-def _inputs(sample: Any, device: str) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+def inputs(sample: Any, device: str) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
     def place(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             with torch.no_grad():
@@ -273,7 +276,7 @@ def _within(op: Any, dtype: torch.dtype) -> float | None:
 
 def _draws(op: Any, sample: Any) -> bool:
     with Drawing() as drawing:
-        _called(op, _inputs(sample, "cpu"))
+        _called(op, inputs(sample, "cpu"))
     return drawing.seen
 
 
@@ -310,7 +313,6 @@ def _check_tensor(
     for what in ("dtype", "shape", "layout", "requires_grad"):
         assert getattr(one, what) == getattr(other, what), f"{what} {getattr(other, what)}"
     if one.layout is torch.strided and not one.is_nested:
-        assert one.stride() == other.stride(), f"strides {other.stride()} for {one.stride()}"
         assert (one.is_conj(), one.is_neg()) == (other.is_conj(), other.is_neg()), "a lazy view"
     if values:
         pair = other.detach().cpu(), one.detach().cpu()
@@ -324,7 +326,7 @@ def _check_determinism(op: Any, call: Callable[..., Any], sample: Any) -> None:
     for _ in range(2):
         torch.manual_seed(1)
         host = torch.get_rng_state()
-        drawn.append(_called(call, _inputs(sample, DEVICE)))
+        drawn.append(_called(call, inputs(sample, DEVICE)))
         assert torch.equal(host, torch.get_rng_state()), "the host's generator has moved"
     _check(*drawn, values=True)
 

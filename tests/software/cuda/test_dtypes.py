@@ -42,3 +42,19 @@ def test_halves_are_multiplied_to_a_wider_type() -> None:
 def test_complex_numbers_that_are_none_are_left_out_of_sums() -> None:
     x = torch.tensor([1 + 1j, complex("nan"), 2], device="cuda")
     assert x.nansum().item() == 3 + 1j
+
+
+def test_complex_numbers_are_conjugated_in_place() -> None:
+    x = torch.tensor([1 + 2j, 3 - 4j], device="cuda", requires_grad=True)
+    result = x.clone().conj_physical_()
+    assert result.tolist() == [1 - 2j, 3 + 4j]
+    result.abs().sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float8_e4m3fn, 448), (torch.float8_e5m2, 57344)])
+def test_products_of_eight_bits_stop_at_the_largest_number(dtype: torch.dtype, most: float) -> None:
+    x = torch.full((16, 32), 448.0, device="cuda").to(torch.float8_e4m3fn)
+    one = torch.ones((), device="cuda")
+    result = torch._scaled_mm(x, x.t(), one, one, out_dtype=dtype)
+    assert result.float().abs().unique().tolist() == [most]

@@ -233,3 +233,13 @@ def test_a_lazy_clone_is_copied():
     assert torch._C._is_cow_tensor(lazy)
     lazy[1:].copy_(lazy[:2] + 1)
     assert (source.tolist(), lazy.tolist()) == ([1, 1, 1], [1, 2, 2])
+
+
+def test_transforms_have_cuffts_layout():
+    x = torch.randn(5, 6, 7, device="cuda")
+    result = torch.fft.rfftn(x)
+    assert (result.shape, result.stride()) == ((5, 6, 4), (6, 1, 30))
+    out = torch.fft.fft(x, dim=1, out=torch.empty(0, dtype=torch.cfloat, device="cuda"))
+    assert out.stride() == (42, 1, 6)
+    assert_close(result.cpu(), torch.fft.rfftn(x.cpu()))
+    assert_close(torch.fft.irfftn(result, x.shape), x)

@@ -133,7 +133,10 @@ def test_a_hook_is_told_of_each_work_that_is_complete(tmp_path: pathlib.Path) ->
     seen: list[Any] = []
     with group_of_one(tmp_path):
         group: Any = dist.distributed_c10d._get_default_group()
-        group._register_on_completion_hook(lambda info: seen.append(info))
+        with pytest.raises(ValueError, match="require setting TORCH_NCCL_ENABLE_TIMING"):
+            group._register_on_completion_hook(seen.append)
+        with mock.patch.dict(os.environ, TORCH_NCCL_ENABLE_TIMING="1"):
+            group._register_on_completion_hook(lambda info: seen.append(info))
         for tensor in torch.ones(2, 1, device="cuda"):
             dist.all_reduce(tensor, async_op=True)
         group._wait_for_pending_works()
@@ -176,7 +179,9 @@ def test_work_has_what_torchs_has(tmp_path: pathlib.Path) -> None:
         work = dist.all_reduce(tensor, async_op=True)
         assert work is not None
         work.wait()
-        assert (work.is_completed(), work.is_success(), work.exception()) == (True, True, None)
+        assert (work.is_completed(), work.exception()) == (True, None)
+        with pytest.raises(NotImplementedError, match=r"WorkNCCL::isSuccess\(\) is deprecated"):
+            work.is_success()
         work.synchronize()
         assert work.get_future().wait()[0].tolist() == [1, 1]
         assert [each.tolist() for each in work.result()] == [[1, 1]]

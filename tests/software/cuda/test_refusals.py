@@ -75,7 +75,7 @@ def test_a_recurrent_network_has_gradients_in_training_only(kind: type[nn.RNNBas
 
 
 def test_a_scattered_product_of_complex_numbers_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="reduce_multiply\" not implemented for 'ComplexFloat'"):
+    with pytest.raises(NotImplementedError, match="base_kernel_func\" not implemented for 'ComplexFloat'"):
         ones(2, dtype=torch.cfloat).scatter_(
             0, ones(1, dtype=torch.long), ones(1, dtype=torch.cfloat), reduce="multiply"
         )
@@ -212,3 +212,48 @@ def test_deterministic_algorithms_fill_new_memory() -> None:
         assert torch.empty(3, device="cuda").isnan().all()
         assert torch.empty_strided((2, 2), (2, 1), dtype=torch.half, device="cuda").isnan().all()
         assert torch.empty_like(ones(3, dtype=torch.int)).tolist() == [torch.iinfo(torch.int).max] * 3
+
+
+ON_A_CARD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "a kernel": (
+        lambda: ones(2, dtype=torch.cfloat).remainder(2),
+        NotImplementedError,
+        '"remainder_cuda" not',
+    ),
+    "one of another name": (
+        lambda: ones(2, dtype=torch.cfloat) < ones(2, dtype=torch.cfloat),
+        NotImplementedError,
+        "\"compare_cuda\" not implemented for 'ComplexFloat'",
+    ),
+    "cuDNN": (
+        lambda: F.conv1d(integers(1, 1, 4), integers(1, 1, 2)),
+        RuntimeError,
+        "getCudnnDataTypeFromScalarType",
+    ),
+    "a driver": (
+        lambda: torch.linalg.lstsq(ones(2, 2), ones(2, 1), driver="gelsd"),
+        RuntimeError,
+        "other than `gels`",
+    ),
+    "FlashAttention": (
+        lambda: torch.ops.aten._scaled_dot_product_flash_attention(*3 * [ones(1, 1, 2, 8)]),
+        RuntimeError,
+        "FlashAttention only support fp16 and bf16 data type",
+    ),
+    "no kernel at all": (
+        lambda: torch.histogram(ones(2), 2),
+        NotImplementedError,
+        "because the operator doesn't exist",
+    ),
+}
+
+
+def integers(*shape: int) -> torch.Tensor:
+    return ones(*shape, dtype=torch.long)
+
+
+@pytest.mark.parametrize("which", ON_A_CARD)
+def test_errors_are_those_of_an_h100(which: str) -> None:
+    call, error, words = ON_A_CARD[which]
+    with pytest.raises(error, match=words):
+        call()

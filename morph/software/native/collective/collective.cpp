@@ -188,6 +188,9 @@ class HostBackend final : public c10d::Backend {
   void enableCollectivesTiming() override { inner_->enableCollectivesTiming(); }
   void registerOnCompletionHook(Hook&& hook) override {
     TORCH_CHECK(!onCompletionHook_, "ProcessGroupNCCL OnCompletion hook already registered");
+    TORCH_CHECK_VALUE(c10d::getCvarBool({"TORCH_NCCL_ENABLE_TIMING"}, false),
+                      "ProcessGroupNCCL OnCompletion hook requires recording start and end events which require setting "
+                      "TORCH_NCCL_ENABLE_TIMING environment variable. This is only available for NCCL version >= 2.4.");
     onCompletionHook_ = std::move(hook);
   }
   void waitForPendingWorks() override { Pending::settle(); }

@@ -62,7 +62,9 @@ class HostWork final : public c10d::Work {
     end(kNoTimeout);
     return true;
   }
-  bool isSuccess() const override { return !exception(); }
+  bool isSuccess() const override {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "WorkNCCL::isSuccess() is deprecated");
+  }
   std::exception_ptr exception() const override {
     for (auto& part : parts_)
       if (auto found = part->exception()) return found;

@@ -41,6 +41,7 @@ void install(Settings wanted) {
   install_indexing();
   install_dtypes();
   install_checked_arguments();
+  install_transforms();
   install_factorizations();
   install_int4();
   install_zeros();

@@ -15,7 +15,17 @@ using Arguments = at::ArrayRef<IValue>;
 
 void alert(const char* kernel) { at::globalContext().alertNotDeterministic(kernel); }
 
-void median(Arguments) { alert("median CUDA with indices output"); }
+void median(Arguments arguments) {
+  alert("median CUDA with indices output");
+  TORCH_CHECK_NOT_IMPLEMENTED(arguments[0].toTensor().scalar_type() != at::kBool,
+                              "\"median_out_impl\" not implemented for 'Bool'");
+}
+
+// (self, p, generator)
+void probabilities(Arguments arguments) {
+  at::ScalarType type = arguments[1].toTensor().scalar_type();
+  TORCH_CHECK(at::isFloatingType(type), "expected probabilities tensor to have floating type, got ", toString(type));
+}
 
 // (grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, ...)
 void embedding_bag_backward(Arguments arguments) {
@@ -30,41 +40,22 @@ void embedding_bag_backward(Arguments arguments) {
 void scatter(Arguments arguments) {
   at::ScalarType type = arguments[0].toTensor().scalar_type();
   TORCH_CHECK_NOT_IMPLEMENTED(!at::isComplexType(type) || arguments[4].toStringRef() != "multiply",
-                              "\"cuda_scatter_fill_base_kernel_reduce_multiply\" not implemented for '", toString(type), "'");
+                              "\"cuda_scatter_gather_base_kernel_func\" not implemented for '", toString(type), "'");
 }
 
 // (self, dim, index, src, reduce, *, include_self)
 void scatter_reduce(Arguments arguments) {
   const std::string& reduce = arguments[4].toStringRef();
-  bool refused = reduce == "prod" || reduce == "amin" || reduce == "amax";
-  TORCH_CHECK_NOT_IMPLEMENTED(!refused || arguments[0].toTensor().scalar_type() != at::kBool,
-                              "\"cuda_scatter_gather_base_kernel_func\" not implemented for 'Bool'");
+  at::ScalarType type = arguments[0].toTensor().scalar_type();
+  bool refused = type == at::kBool ? reduce == "prod" || reduce == "amin" || reduce == "amax"
+                                   : at::isComplexType(type) && reduce != "sum";
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"cuda_scatter_gather_base_kernel_func\" not implemented for '", toString(type), "'");
 }
 
-void refuse_unless_power_of_two(int64_t size) {
-  TORCH_CHECK(size > 0 && !(size & (size - 1)),
-              "cuFFT only supports dimensions whose sizes are powers of two when computing in half precision, but got a "
-              "signal size of", at::IntArrayRef(size));
-}
-
-bool is_half(const Tensor& tensor) {
-  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kComplexHalf;
-}
-
-// (self, dim, normalization, ...)
-void transform(Arguments arguments) {
-  const Tensor& self = arguments[0].toTensor();
-  if (!is_half(self)) return;
-  for (int64_t dim : arguments[1].toIntVector()) refuse_unless_power_of_two(self.size(dim));
-}
-
-// (self, dim, normalization, last_dim_size)
-void transform_to_real(Arguments arguments) {
-  const Tensor& self = arguments[0].toTensor();
-  if (!is_half(self)) return;
-  std::vector<int64_t> dims = arguments[1].toIntVector();
-  for (size_t i = 0; i + 1 < dims.size(); i++) refuse_unless_power_of_two(self.size(dims[i]));
-  if (!dims.empty()) refuse_unless_power_of_two(arguments[3].toInt());
+// (self, b, rcond, *, driver)
+void least_squares(Arguments arguments) {
+  auto driver = arguments[3].toOptional<std::string_view>();
+  TORCH_CHECK(!driver || *driver == "gels", "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
 }
 
 template <auto check>
@@ -80,11 +71,10 @@ void install_checked_arguments() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"median.dim", "median.dim_values", "nanmedian.dim", "nanmedian.dim_values"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&median>>());
+  library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities>>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
-  for (const char* name : {"_fft_r2c", "_fft_c2c", "_fft_r2c.out", "_fft_c2c.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&transform>>());
-  for (const char* name : {"_fft_c2r", "_fft_c2r.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&transform_to_real>>());
+  for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&least_squares>>());
   for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter_reduce>>());
   for (const char* name : {"scatter.reduce", "scatter_.reduce", "scatter.reduce_out", "scatter.value_reduce",

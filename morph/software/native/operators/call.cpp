@@ -190,7 +190,7 @@ void Call::refuse_noted() const {
   // CUDA's kernels ask for the type when they start, after the alert and after they compare their arguments' types.
   bool starts = !empty_ && !mixed_types_;
   if (traits_.is_unordered(noted_)) at::globalContext().alertNotDeterministic(traits_.kernel);
-  TORCH_CHECK_NOT_IMPLEMENTED(!starts || !traits_.refuses(noted_), traits_.words, toString(noted_), traits_.end);
+  if (starts && traits_.refuses(noted_)) refuse_type(name_, noted_);
 }
 
 void Call::wait() const {

@@ -18,6 +18,9 @@ inline bool on_device(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == settings().type;
 }
 
+// Raises the CPU kernel's refusal of a type anew, with the name of CUDA's kernel.
+void refuse_in_cudas_words(const c10::NotImplementedError& error);
+
 class Call {
  public:
   // Views stay where they are while there are no more than `tensors`. A call that only `reads` leaves lazy clones shared.
@@ -52,6 +55,9 @@ class Call {
   auto asserting(Function function) const -> decltype(function()) {
     try {
       return function();
+    } catch (const c10::NotImplementedError& error) {
+      refuse_in_cudas_words(error);
+      throw;
     } catch (const std::exception& error) {
       if (traits_.asserts) assert_on_device(error);
       throw;

@@ -6,6 +6,7 @@
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
+#include <ATen/ops/conj_physical.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/sum.h>
@@ -90,6 +91,9 @@ Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std
   return real(self, dim, keepdim, dtype);
 }
 
+// torch's own asks for a kernel of the device's type, without the dispatcher.
+Tensor& conjugated(Tensor& self) { return self.is_complex() ? self.copy_(at::conj_physical(self)) : self; }
+
 Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double scale) {
   static Unboxed<at::_ops::native_dropout_backward::schema> plain("aten::native_dropout_backward",
                                                                   &at::_ops::native_dropout_backward::redispatch);
@@ -148,6 +152,7 @@ void install_dtypes() {
   fallback->fallback(torch::CppFunction::makeFromBoxedFunction<&widened>());
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("nansum", &nansum);
+  library.impl("conj_physical_", &conjugated);
   library.impl("exponential_", &exponential);
   library.impl("native_dropout_backward", &dropout_backward);
 }

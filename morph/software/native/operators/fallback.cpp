@@ -59,7 +59,8 @@ void refuse_without_host_kernel(const c10::OperatorHandle& op, const Traits& own
     if (ours && op.hasComputedKernelForDispatchKey(key)) return;
   TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
                               c10::toString(backend_key()),
-                              "' backend: the operator has no kernel for this device.");
+                              "' backend. This could be because the operator doesn't exist for this backend: "
+                              "it has no kernel for this device.");
 }
 
 std::vector<IValue> to_host(Call& call, const c10::OperatorHandle& op, IValue* values) {

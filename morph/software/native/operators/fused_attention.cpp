@@ -79,6 +79,11 @@ Draw drawn(double probability, c10::Device place) {
   return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
 }
 
+void refuse_unless_half(const Tensor& query) {
+  at::ScalarType type = query.scalar_type();
+  TORCH_CHECK(type == at::kHalf || type == at::kBFloat16, "FlashAttention only support fp16 and bf16 data type");
+}
+
 Tensor padded_rows(const Tensor& logsumexp, int64_t rows) {
   int64_t wanted = (rows + 31) / 32 * 32;
   return at::constant_pad_nd(logsumexp, {0, wanted - logsumexp.size(-1)}, std::numeric_limits<double>::infinity());

@@ -39,6 +39,8 @@ Gradients attend_backward(const at::Tensor& gradient, const at::Tensor& query, c
 at::Tensor marked_weights(const at::Tensor& query, const at::Tensor& key, const Mask& mask, const Draw& draw,
                           Scale scale);
 
+void refuse_unless_half(const at::Tensor& query);  // as FlashAttention does
+
 // The efficient kernel's sums, for a number of rows that is a multiple of 32.
 at::Tensor padded_rows(const at::Tensor& logsumexp, int64_t rows);
 

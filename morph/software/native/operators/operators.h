@@ -16,6 +16,7 @@ void install_softmax();        // softmax.cpp
 void install_indexing();       // indexing.cpp
 void install_dtypes();         // dtypes.cpp
 void install_checked_arguments();  // arguments.cpp
+void install_transforms();     // transforms.cpp
 void install_factorizations();  // factorization.cpp
 void install_int4();           // int4.cpp
 void install_zeros();          // zeros.cpp

@@ -1,5 +1,6 @@
 // The fused kernels of attention for (batch, rows, heads, width), or for sequences of several lengths one after the
 // other, of which a tensor says where they start: what torch.nn.attention.varlen and nested tensors call.
+#include "device/clock.h"
 #include "device/device.h"
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
@@ -120,8 +121,7 @@ Mask flash_mask(const Named& given) {
 
 void flash_forward(const c10::OperatorHandle& op, Stack* stack) {
   Named given(op, *stack);
-  at::ScalarType type = given.tensor("query").scalar_type();
-  TORCH_CHECK(type == at::kHalf || type == at::kBFloat16, "FlashAttention only support fp16 and bf16 data type");
+  refuse_unless_half(given.tensor("query"));
   given.refuse({"alibi_slopes", "block_table"});
   Packed all = packed(given, "cum_seq_q", "cum_seq_k");
   Draw draw = drawn(given["dropout_p"].toDouble(), all.query.device());
@@ -175,7 +175,8 @@ void efficient_forward(const c10::OperatorHandle& op, Stack* stack) {
   for (Tensor& sum : sums) sum = padded_rows(sum, rows);
   Tensor every = at::cat(sums);
   if (!given["compute_log_sumexp"].toBool()) every = every.narrow(-1, 0, 0).clone();
-  auto place = all.query.device();
+  // as on CUDA, where a capture alone keeps them on the device
+  auto place = is_capturing() ? all.query.device() : c10::Device(c10::kCPU);
   torch::jit::push(*stack, result, every, draw.seed.to(place), draw.offset.to(place), rows,
                    longest(given, "max_seqlen_k", all.key));
 }

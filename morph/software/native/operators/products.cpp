@@ -1,5 +1,6 @@
 // Matrix products with a wider result dtype, which torch has for CUDA only, and with an activation.
 #include "device/device.h"
+#include "operators/fallback.h"
 #include "operators/operators.h"
 
 #include <ATen/ops/addmm.h>
@@ -86,11 +87,27 @@ Tensor& addmm_activation_out(const Tensor& self, const Tensor& first, const Tens
   return use_gelu ? at::gelu_(out, "tanh") : at::relu_(out);
 }
 
+// cuBLASLt rounds a number that is too large for a type of eight bits to its largest one, and the CPU to infinity.
+void scaled_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  c10::IValue* values = stack->data() + (stack->size() - arguments.size());
+  c10::IValue& given = values[*op.schema().argumentIndexWithName("out_dtype")];
+  ScalarType type = given.isNone() ? values[0].toTensor().scalar_type() : given.toScalarType();
+  bool is_eight_bits = type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2;
+  if (is_eight_bits) given = int64_t(at::kFloat);
+  fallback(op, keys, stack);
+  if (!is_eight_bits) return;
+  double most = type == at::kFloat8_e5m2 ? std::numeric_limits<c10::Float8_e5m2>::max()
+                                         : std::numeric_limits<c10::Float8_e4m3fn>::max();
+  stack->back() = stack->back().toTensor().clamp(-most, most).to(type);
+}
+
 }  // namespace
 
 void install_products() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  library.impl("_scaled_mm", torch::CppFunction::makeFromBoxedFunction<&scaled_product>());
   library.impl("mm.dtype", &mm);
   library.impl("mm.dtype_out", &mm_out);
   library.impl("bmm.dtype", &bmm);

@@ -122,14 +122,20 @@ Bags with_bags(Bags all, const Tensor& indices, const Tensor& offsets, int64_t m
   return all;
 }
 
+void refuse_bags_of(at::ScalarType type) {
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(type), "\"embedding_bag_cuda\" not implemented for '", toString(type), "'");
+}
+
 Bags embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency, int64_t mode,
                    bool sparse, const Optional& weights, bool ends, int64_t padding) {
+  refuse_bags_of(weight.scalar_type());
   Bags all = at::_embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
   return with_bags(std::move(all), indices, offsets, mode, ends, padding);
 }
 
 Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency,
                            int64_t mode, bool sparse, const Optional& weights, bool ends, int64_t padding) {
+  refuse_bags_of(weight.scalar_type());
   Bags all = at::_embedding_bag_forward_only(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
   return with_bags(std::move(all), indices, offsets, mode, ends, padding);
 }

@@ -68,6 +68,7 @@ struct Attention {
 
 auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
            Scale scale) {
+  refuse_unless_half(query);
   Attention all{query, key, value, {}, causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);

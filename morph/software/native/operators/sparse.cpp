@@ -73,7 +73,7 @@ struct Guarded<function> {
 
 void refuse_on_the_device(const c10::OperatorHandle& op, torch::jit::Stack*) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "Could not run '", op.operator_name(), "' with arguments from the '",
-                              c10::toString(sparse_key(true)), "' backend: CUDA has no kernel for it.");
+                              c10::toString(sparse_key(true)), "' backend. This could be because the operator doesn't exist for this backend.");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <torch/version.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -23,6 +25,8 @@ constexpr uint64_t types(std::initializer_list<c10::ScalarType> listed) {
 constexpr uint64_t LONG = types({c10::kLong}), BYTE = types({c10::kByte});
 constexpr uint64_t INTEGERS = types({c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong});
 constexpr uint64_t HALVES = types({c10::kHalf, c10::kBFloat16});
+constexpr uint64_t SHORT = types({c10::kShort}), BOOL = types({c10::kBool});
+constexpr uint64_t COMPLEX = types({c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble});
 
 constexpr const char* WITH_HOST_TENSORS[] = {
     "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
@@ -40,43 +44,39 @@ constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_ed
                                    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
                                    "aten::_spdiags", "aten::_add_relu", "aten::_add_relu_"};
 
+// The same words in front of the type's name, or instead of it where they end a sentence.
 struct Refusal {
-  const char* operator_name;
-  uint64_t types;
   const char* words;
+  uint64_t types;
+  std::initializer_list<const char*> operators;
 };
 
+constexpr const char* NO_ENGINE = "GET was unable to find an engine to execute this computation";
+
 // `dtypes` without `dtypesIfCUDA` of torch's database of operators, which is the same in 2.7.1 to 2.15.0, and the
-// names that CUDA's kernels give to AT_DISPATCH.
-constexpr Refusal REFUSALS[] = {
-    {"aten::mm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::addmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::addmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::addbmm", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::addbmm_", INTEGERS, "\"addmm_cuda\" not implemented for '"},
-    {"aten::bmm", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
-    {"aten::baddbmm", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
-    {"aten::baddbmm_", INTEGERS, "\"baddbmm_cuda\" not implemented for '"},
-    {"aten::mv", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
-    {"aten::addmv", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
-    {"aten::addmv_", INTEGERS, "\"addmv_impl_cuda\" not implemented for '"},
-    {"aten::dot", INTEGERS, "\"dot\" not implemented for '"},
-    {"aten::vdot", INTEGERS, "\"vdot\" not implemented for '"},
-    {"aten::_convolution", LONG, "getCudnnDataTypeFromScalarType() not supported for "},
-    {"aten::avg_pool2d", LONG, "\"avg_pool2d_out_cuda_frame\" not implemented for '"},
-    {"aten::avg_pool3d", LONG, "\"avg_pool3d_out_cuda\" not implemented for '"},
-    {"aten::max_pool2d_with_indices", INTEGERS, "\"max_pool2d_with_indices_out_cuda_frame\" not implemented for '"},
-    {"aten::max_pool3d_with_indices", INTEGERS, "\"max_pool3d_with_indices_out_frame\" not implemented for '"},
-    {"aten::upsample_bilinear2d", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
-    {"aten::upsample_bicubic2d", BYTE, "\"upsample_bicubic2d_out_frame\" not implemented for '"},
-    {"aten::_upsample_bilinear2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
-    {"aten::_upsample_bicubic2d_aa", BYTE, "\"upsample_bilinear2d_out_frame\" not implemented for '"},
+// names that CUDA's kernels give to AT_DISPATCH. What is not in quotes is cuDNN's or the operator's own check. What
+// the CPU refuses too is here where CUDA's error is of another type (torch 2.11.0 on an H100).
+const Refusal REFUSALS[] = {
+    {"\"addmm_cuda", INTEGERS, {"aten::mm", "aten::addmm", "aten::addmm_", "aten::addbmm", "aten::addbmm_"}},
+    {"\"baddbmm_cuda", INTEGERS, {"aten::bmm", "aten::baddbmm", "aten::baddbmm_"}},
+    {"\"addmv_impl_cuda", INTEGERS, {"aten::mv", "aten::addmv", "aten::addmv_"}},
+    {"\"dot", INTEGERS, {"aten::dot", "aten::vdot"}},
+    {"getCudnnDataTypeFromScalarType() not supported for ", LONG | SHORT | BOOL, {"aten::_convolution"}},
+    {NO_ENGINE, BYTE | types({c10::kChar, c10::kInt}), {"aten::_convolution"}},
+    {"\"avg_pool2d_out_cuda_frame", LONG, {"aten::avg_pool2d"}},
+    {"\"avg_pool3d_out_cuda", LONG, {"aten::avg_pool3d"}},
+    {"\"max_pool2d_with_indices_out_cuda_frame", INTEGERS, {"aten::max_pool2d_with_indices"}},
+    {"\"max_pool3d_with_indices_out_frame", INTEGERS, {"aten::max_pool3d_with_indices"}},
+    {"\"upsample_bilinear2d_out_frame", BYTE,
+     {"aten::upsample_bilinear2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"}},
+    {"\"upsample_bicubic2d_out_frame", BYTE, {"aten::upsample_bicubic2d"}},
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 15
-    {"aten::angle", HALVES, "\"angle_cuda\" not implemented for '"},
+    {"\"angle_cuda", HALVES, {"aten::angle"}},
 #endif
-    {"aten::igamma", HALVES, "\"igamma_cuda\" not implemented for '"},
-    {"aten::igammac", HALVES, "\"igammac_cuda\" not implemented for '"},
-    {"aten::histc", HALVES, "\"histc\" not implemented for '"},
+    {"\"igamma_cuda", HALVES, {"aten::igamma"}},
+    {"\"igammac_cuda", HALVES, {"aten::igammac"}},
+    {"\"histc", HALVES, {"aten::histc"}},
+    {"\"fused_dropout", INTEGERS | BOOL | COMPLEX, {"aten::native_dropout"}},
 };
 
 constexpr const char* ASSERTING[] = {
@@ -111,9 +111,9 @@ const Widened WIDENED[] = {
       "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
       "aten::multi_margin_loss", "aten::multi_margin_loss_backward", "aten::multilabel_margin_loss_forward",
       "aten::multilabel_margin_loss_backward"}},
-    {HALVES, {"aten::_sparse_sparse_matmul"}},
+    {HALVES, {"aten::_sparse_sparse_matmul", "aten::sparse_sampled_addmm"}},
     {HALVES | types({c10::kComplexHalf}), {"aten::_coalesce"}},  // CUDA sums elements of one place in float32
-    {types({c10::kBool}), {"aten::abs", "aten::trace"}},
+    {types({c10::kBool}), {"aten::abs", "aten::median", "aten::nanmedian", "aten::trace"}},
     {INTEGERS, {"aten::histc"}},
 };
 
@@ -123,9 +123,8 @@ struct Unordered {
   const char* kernel;
 };
 
-constexpr uint64_t FLOATING = types({c10::kHalf, c10::kBFloat16, c10::kFloat, c10::kDouble, c10::kComplexHalf,
-                                     c10::kComplexFloat, c10::kComplexDouble});
-constexpr uint64_t ALL = FLOATING | INTEGERS | types({c10::kBool});
+constexpr uint64_t FLOATING = HALVES | COMPLEX | types({c10::kFloat, c10::kDouble});
+constexpr uint64_t ALL = FLOATING | INTEGERS | BOOL;
 
 // What torch.use_deterministic_algorithms lists as throwing for CUDA tensors (2.13), by the names in libtorch_cuda.
 // Not by an operator's name alone, and so in arguments.cpp: EmbeddingBag with mode="max", median with indices.
@@ -171,11 +170,8 @@ Table* made() {
       (*table)[name].widened |= each.types;
       (*table)[*new std::string(std::string(name) + "_")].widened |= each.types;
     }
-  for (const Refusal& each : REFUSALS) {
-    Traits& traits = (*table)[each.operator_name];
-    traits.refused = each.types, traits.words = each.words;
-    traits.end = each.words[0] == '"' ? "'" : "";
-  }
+  for (const Refusal& each : REFUSALS)
+    for (const char* name : each.operators) (*table)[name].refused |= each.types;
   for (const Unordered& each : UNORDERED) {
     (*table)[each.operator_name].unordered = each.types;
     (*table)[each.operator_name].kernel = each.kernel;
@@ -188,6 +184,16 @@ Table* made() {
 const Traits& Traits::none() {
   static const Traits none;
   return none;
+}
+
+void refuse_type(std::string_view name, c10::ScalarType type) {
+  auto refuses = [&](const Refusal& each) {
+    return each.types >> int(type) & 1 && std::find(each.operators.begin(), each.operators.end(), name) != each.operators.end();
+  };
+  std::string words = std::find_if(std::begin(REFUSALS), std::end(REFUSALS), refuses)->words;
+  TORCH_CHECK_NOT_IMPLEMENTED(words[0] != '"', words, "\" not implemented for '", toString(type), "'");
+  if (words != NO_ENGINE) words += toString(type);
+  TORCH_CHECK(false, words);
 }
 
 const Traits& traits(const char* name) {

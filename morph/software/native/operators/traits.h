@@ -3,6 +3,8 @@
 
 #include <c10/core/ScalarType.h>
 
+#include <string_view>
+
 namespace software {
 
 struct Traits {
@@ -12,7 +14,6 @@ struct Traits {
   bool asserts = false;             // its kernel asserts that values are in range
   uint64_t widened = 0;             // the types that CUDA computes and the CPU's kernel does not: dtypes.cpp
   uint64_t refused = 0;             // the types that CUDA does not compute, a bit for each
-  const char *words = "", *end = "";  // of CUDA's error, around the type
   uint64_t unordered = 0;             // the types of which CUDA has no deterministic kernel
   const char* kernel = "";            // the name of that kernel
 
@@ -25,5 +26,6 @@ struct Traits {
 };
 
 const Traits& traits(const char* name);  // of an operator by its qualified name; as long as the process
+[[noreturn]] void refuse_type(std::string_view name, c10::ScalarType type);  // that the operator's traits refuse
 
 }  // namespace software
