@@ -2,8 +2,9 @@
 
 TREE is the source tree of a release, as in a distribution's source package. A run that was stopped goes on
 where it was. What fails is run on plain torch's CPU too, which tells whose fault it is; `--record` writes the
-outcome of the named files into docs/evidence/pytorch.json. `--sample 40` runs 40 tests of each recorded file,
-always the same, and compares them with the record.
+outcome of the named files into docs/evidence/pytorch.json. `--again` runs what fails by the record, and
+takes what fails no longer out of it. `--sample 40` runs 40 tests of each recorded file, always the same, and
+compares them with the record.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tests.pytorch.running import DISTRIBUTED, Judge, sample
 def main() -> int:
     """Run the files one by one; the exit status is 1 if a test fails by morph's fault, or not as recorded."""
     options = _options()
+    if options.again:
+        return _again(options)
     return _compare(options) if options.sample else _run(options)
 
 
@@ -37,13 +40,22 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if changes else 0
 
 
+def _again(options: argparse.Namespace) -> int:
+    judge = Judge(options.tree, options.results / "again", "cuda", options.processes, options.limit)
+    for file in options.files or record.files():
+        judge.forget(file)
+        results = judge.run(file, record.failing(file)) if record.failing(file) else []
+        changed = record.changed(file, results)
+        record.amend(file, results)
+        print(f"{file}: {len(results)} tests, changed: {', '.join(changed) or 'none'}", flush=True)
+    return 0
+
+
 def _run(options: argparse.Namespace) -> int:
     on_device = Judge(options.tree, options.results, "cuda", options.processes, options.limit)
     on_cpu = Judge(options.tree, options.results, "cpu", options.processes, options.limit)
     faults = 0
     for file in options.files:
-        if options.again:
-            on_device.forget_failures(file)
         results = [] if options.only_record else on_device.run(file)
         if failed := [sibling(result.id) for result in results if result.outcome == "failed"]:
             on_cpu.run(file, failed)
@@ -65,7 +77,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--processes", type=int, default=2, help="workers at a time")
     parser.add_argument("--limit", type=int, default=60, help="seconds for each test")
-    parser.add_argument("--again", action="store_true", help="run what failed before again")
+    parser.add_argument(
+        "--again", action="store_true", help="run what fails by the record, and keep it up to date"
+    )
     parser.add_argument("--record", action="store_true", help="write docs/evidence/pytorch.json")
     parser.add_argument("--only-record", action="store_true", help="run nothing, and record what is there")
     parser.add_argument(

@@ -72,6 +72,23 @@ def changed(file: str, results: Iterable[Result]) -> list[str]:
     return [f"{name} ({now[name]})" for name in now if (now[name] == "failed") != (name in known)]
 
 
+def failing(file: str) -> list[str]:
+    """Return the ids of a file's tests that fail by the record."""
+    return [name for ids in _kept()[file]["failed"].values() for name in ids]
+
+
+def amend(file: str, results: Iterable[Result]) -> None:
+    """Take tests that fail no longer out of a file's record; date and commit stay those of its run."""
+    kept = _kept()
+    ended = {result.id: result.outcome for result in results if result.outcome != "failed"}
+    ids = {why: [name for name in names if name not in ended] for why, names in kept[file]["failed"].items()}
+    kept[file]["failed"] = {why: names for why, names in ids.items() if names}
+    skipped = sum(outcome == "skipped" for outcome in ended.values())
+    kept[file]["skipped"] += skipped
+    kept[file]["passed"] += len(ended) - skipped
+    _write(kept)
+
+
 def _kept() -> dict[str, dict[str, Any]]:
     kept: dict[str, dict[str, Any]] = (
         json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
@@ -83,6 +100,10 @@ def write(file: str, found: Outcome) -> None:
     """Put the outcome of a file into the record, in place of an earlier one."""
     kept = _kept()
     kept[file] = dataclasses.asdict(found)
+    _write(kept)
+
+
+def _write(kept: dict[str, dict[str, Any]]) -> None:
     text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)
     RECORD.write_text(f"{text}\n", encoding="utf-8")
 

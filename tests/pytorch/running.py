@@ -74,11 +74,9 @@ class Judge:
         lines: Iterable[str] = path.read_text().splitlines() if path.exists() else ()
         return list({result.id: result for result in (Result(**json.loads(line)) for line in lines)}.values())
 
-    def forget_failures(self, file: str) -> None:
-        """Drop the results of tests that failed, so that they run again."""
-        kept = [result for result in self.results(file) if result.outcome != "failed"]
-        lines = [json.dumps(dataclasses.asdict(result)) + "\n" for result in kept]
-        self._path(file, "jsonl").write_text("".join(lines))
+    def forget(self, file: str) -> None:
+        """Drop the results of a file, so that its tests run again."""
+        self._path(file, "jsonl").unlink(missing_ok=True)
 
     def collected(self, file: str) -> list[str]:
         """Return the ids of a file's tests."""

@@ -76,3 +76,16 @@ def test_what_changed_since_the_record(tmp_path: pathlib.Path, monkeypatch: pyte
     outcomes = {"a": "failed", "b": "passed", "c": "skipped", "d": "failed", "e": "passed", "f": "xfailed"}
     results = [Result(name, outcome, 0.0, "") for name, outcome in outcomes.items()]
     assert record.changed("test_one.py", results) == ["b (passed)", "d (failed)"]
+
+
+def test_what_fails_no_longer_leaves_the_record(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "RECORD", tmp_path / "pytorch.json")
+    kept = {"passed": 7, "skipped": 1, "failed": {"version": ["a", "b"], "morph": ["c"]}}
+    record.RECORD.write_text(json.dumps({"test_one.py": kept}))
+    assert record.failing("test_one.py") == ["a", "b", "c"]
+    outcomes = {"a": "failed", "b": "xfailed", "c": "skipped"}
+    record.amend("test_one.py", [Result(name, outcome, 0.0, "") for name, outcome in outcomes.items()])
+    found = json.loads(record.RECORD.read_text())["test_one.py"]
+    assert found == {"passed": 8, "skipped": 2, "failed": {"version": ["a"]}}

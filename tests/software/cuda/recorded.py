@@ -43,7 +43,7 @@ KNOWN = {
     r"^linalg\.(eig|lu|lu_factor_ex) ": "the library that the card's torch chooses",
     r"^(svd|pca)_lowrank complex": "a conjugation that is resolved there",
     r"^nn\.functional\.(max_unpool|pad|rrelu|softsign|adaptive_avg_pool3d)": KERNEL,
-    r"^(eye|logcumsumexp|jiterator_unary|nanmean|nansum|median|nanmedian|(linalg\.)?svd) ": KERNEL,
+    r"^(eye|tri[lu]_indices|logcumsumexp|jiterator_unary|nan(mean|sum)|(nan)?median|(linalg\.)?svd) ": KERNEL,
     r"batch_norm|instance_norm|rms_norm|^aminmax |interpolate\.trilinear": WORDING,
     r"^nn\.functional\.(conv_transpose\dd|dropout) (complex|bool|u?int)": WORDING,
     r"^sparse\.sampled_addmm .* E:RuntimeError.*E:RuntimeError": WORDING,

@@ -21,10 +21,13 @@ void median(Arguments arguments) {
                               "\"median_out_impl\" not implemented for 'Bool'");
 }
 
-// (self, p, generator)
+// (self, generator), or (self, p, generator)
+template <size_t place>
 void probabilities(Arguments arguments) {
-  at::ScalarType type = arguments[1].toTensor().scalar_type();
-  TORCH_CHECK(at::isFloatingType(type), "expected probabilities tensor to have floating type, got ", toString(type));
+  const Tensor& given = arguments[place].toTensor();
+  at::ScalarType type = given.scalar_type();
+  TORCH_CHECK(at::isFloatingType(type) || given.numel() == 0,
+              "expected probabilities tensor to have floating type, got ", toString(type));
 }
 
 // (grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, ...)
@@ -71,7 +74,9 @@ void install_checked_arguments() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"median.dim", "median.dim_values", "nanmedian.dim", "nanmedian.dim_values"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&median>>());
-  library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities>>());
+  library.impl("bernoulli", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
+  library.impl("bernoulli.out", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
+  library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<1>>>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
   for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&least_squares>>());

@@ -5,6 +5,7 @@
 #include "operators/operators.h"
 
 #include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
 #include <ATen/ops/_fft_c2c.h>
 #include <ATen/ops/_fft_c2r.h>
 #include <ATen/ops/_fft_r2c.h>
@@ -135,6 +136,7 @@ Tensor& complex_into(const Tensor& self, IntArrayRef dims, int64_t normalization
 }
 
 Tensor& real_into(const Tensor& self, IntArrayRef dims, int64_t normalization, bool onesided, Tensor& out) {
+  if (!onesided) at::native::resize_output(out, self.sizes());  // the other half is filled in
   return into(out, at::_fft_r2c(self, dims, normalization, onesided));
 }
 

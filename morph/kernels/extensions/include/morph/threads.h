@@ -62,8 +62,8 @@ class Exchange {
   unsigned arrived() const { return deposits_->arrived; }
   bool has(int lane) const { return lane >= 0 && lane < 32 && (deposits_->arrived >> lane & 1); }
   T read(int lane) const {
-    alignas(T) unsigned char bytes[sizeof(T)];
-    std::memcpy(bytes, deposits_->value[lane], sizeof(T));
+    alignas(T) unsigned char bytes[sizeof(T)] = {};
+    if (has(lane)) std::memcpy(bytes, deposits_->value[lane], sizeof(T));
     return *reinterpret_cast<T*>(bytes);
   }
 
@@ -71,11 +71,12 @@ class Exchange {
   Deposits* deposits_;
 };
 
-// The value of `source`, or one's own where that lane takes no part.
+// The value of `source`, or one's own where that lane is not `inside`. Of a lane that takes no part CUDA does not define
+// the value; an H100 gives 0.
 template <class T>
 inline T shuffled(unsigned mask, const T& mine, int source, bool inside) {
   Exchange<T> all(mask, mine);
-  return inside && all.has(source) ? all.read(source) : mine;
+  return inside ? all.read(source) : mine;
 }
 
 template <class T, class F>
