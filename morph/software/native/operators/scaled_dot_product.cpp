@@ -48,7 +48,7 @@ struct Attention {
     if (!fits_host()) return attend(query, key, value, mask(), draw, scale);
     auto [result, logsumexp] =
         at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0, causal, host_bias(), scale);
-    return {result, logsumexp};
+    return {result, logsumexp.contiguous()};
   }
   Gradients backward(const Tensor& gradient, const Tensor& result, const Tensor& logsumexp,
                      bool of_bias = false) const {

@@ -108,10 +108,6 @@ Tensor laid_out(const Tensor& result, IntArrayRef strides) {
   return at::empty_strided(result.sizes(), strides, result.options()).copy_(result);
 }
 
-bool is_onesided(const Tensor& self, IntArrayRef dims, const Tensor& result) {
-  return result.size(dims.back()) == self.size(dims.back()) / 2 + 1;
-}
-
 // (self, dim, normalization, forward, onesided or last_dim_size)
 void transform(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   std::vector<c10::IValue> given = torch::jit::last(*stack, op.schema().arguments().size()).vec();
@@ -124,8 +120,9 @@ void transform(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::j
   Tensor result = stack->back().toTensor();
   if (dims.empty()) return;
   if (is_to_real) stack->back() = laid_out(result, after_half(self, dims, result.size(dims.back())));
-  else if (self.is_complex()) stack->back() = laid_out(result, after_complex(self.sizes(), DimVector(self.strides()), dims));
-  else if (is_onesided(self, dims, result)) stack->back() = laid_out(result, after_real(self, dims));
+  else if (self.is_complex())
+    stack->back() = laid_out(result, after_complex(self.sizes(), DimVector(self.strides()), dims));
+  else if (given[3].toBool()) stack->back() = laid_out(result, after_real(self, dims));
 }
 
 // An output without elements takes the layout of the result.
