@@ -46,7 +46,7 @@ KNOWN = {
     r"^nn\.functional\.(max_unpool|pad|rrelu|adaptive_avg_pool3d).* \| E:NotImplemented": KERNEL,
     r"^(eye|tri[lu]_indices|logcumsumexp|jiterator_unary|nan(mean|sum)) .* \| E:": KERNEL,
     r"^((nan)?median|(linalg\.)?svd) .* \| E:": KERNEL,
-    r"(_norm|trilinear|conv_transpose\dd|dropout)\b.* E:.* \| E:": WORDING,
+    r"(_norm|_legit|_with_update|trilinear|conv_transpose\dd|dropout)\b.* E:.* \| E:": WORDING,
     r"(linalg\.lu|lu_factor_ex|aminmax|addmm)\b.* E:.* \| E:": WORDING,
 }
 
