@@ -58,3 +58,6 @@ def test_products_of_eight_bits_stop_at_the_largest_number(dtype: torch.dtype, m
     one = torch.ones((), device="cuda")
     result = torch._scaled_mm(x, x.t(), one, one, out_dtype=dtype)
     assert result.float().abs().unique().tolist() == [most]
+    out = torch.empty(0, device="cuda", dtype=dtype)
+    assert torch._scaled_mm(x, x.t(), one, one, out_dtype=dtype, out=out) is out
+    assert torch.equal(out.float(), result.float())

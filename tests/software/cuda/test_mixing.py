@@ -52,6 +52,26 @@ def test_two_devices_do_not_meet(name, other):
         OPERATORS[name](torch.ones(2, 2, device=HERE), torch.ones(2, 2, device=other))
 
 
+ALL_ON_ONE_DEVICE = {
+    "clamp": lambda a, number: a.clamp(number, number),
+    "clamp in place": lambda a, number: a.clamp_(min=number),
+    "logaddexp": lambda a, number: torch.logaddexp(a, number),
+    "nextafter": lambda a, number: torch.nextafter(a, number),
+    "gather": lambda a, number: a[0].gather(0, number.long()),
+    "index_select": lambda a, number: a.index_select(0, number.long()),
+    "isin": lambda a, number: torch.isin(a, number),
+    "bucketize": lambda a, number: torch.bucketize(number, a[0]),
+    "embedding": lambda a, number: F.embedding(number.long(), a),
+}
+
+
+@pytest.mark.parametrize("name", ALL_ON_ONE_DEVICE)
+def test_some_operators_take_no_number_of_the_host(name):
+    ALL_ON_ONE_DEVICE[name](torch.ones(2, 2, device=HERE), torch.tensor(1.0, device=HERE))
+    with pytest.raises(RuntimeError, match=SAME):
+        ALL_ON_ONE_DEVICE[name](torch.ones(2, 2, device=HERE), torch.tensor(1.0))
+
+
 def test_numbers_of_the_host_meet_any_device():
     a, number = torch.ones(2, 2, device=HERE), torch.tensor(2.0)
     for result in (
@@ -60,7 +80,6 @@ def test_numbers_of_the_host_meet_any_device():
         torch.where(a > 0, a, number),
         a.masked_fill(a > 0, number),
         torch.pow(a, number),
-        a.clamp(number, number),
         a.clone().fill_(number),
         a.clone().add_(number),
         a.index_put((torch.tensor([0]),), number),

@@ -92,7 +92,8 @@ std::tuple<Tensor, Tensor> dropped(const Tensor& input, double probability, cons
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability, std::optional<bool> train) {
   if (!train.value_or(true)) return {input.clone(), at::ones_like(input, at::kBool)};
   if (input.numel() == 0) return {input.clone(), at::empty_like(input, at::kBool)};
-  Call call("aten::native_dropout", traits("aten::native_dropout"), 1);
+  static const Traits& own = traits("aten::native_dropout");
+  Call call("aten::native_dropout", own, 1);
   std::optional<at::Generator> devices;
   return computed_on_host(call, &dropped, input, probability, devices);
 }

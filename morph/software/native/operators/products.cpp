@@ -3,6 +3,7 @@
 #include "operators/fallback.h"
 #include "operators/operators.h"
 
+#include <ATen/native/Resize.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
@@ -102,12 +103,24 @@ void scaled_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
   stack->back() = stack->back().toTensor().clamp(-most, most).to(type);
 }
 
+void scaled_product_into(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  static const auto plain = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_scaled_mm", "");
+  Tensor out = torch::jit::pop(*stack).toTensor();
+  size_t first = stack->size() - plain.schema().arguments().size();
+  (*stack)[first + *plain.schema().argumentIndexWithName("out_dtype")] = int64_t(out.scalar_type());
+  plain.callBoxed(stack);
+  Tensor result = torch::jit::pop(*stack).toTensor();
+  at::native::resize_output(out, result.sizes());
+  torch::jit::push(*stack, out.copy_(result));
+}
+
 }  // namespace
 
 void install_products() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("_scaled_mm", torch::CppFunction::makeFromBoxedFunction<&scaled_product>());
+  library.impl("_scaled_mm.out", torch::CppFunction::makeFromBoxedFunction<&scaled_product_into>());
   library.impl("mm.dtype", &mm);
   library.impl("mm.dtype_out", &mm_out);
   library.impl("bmm.dtype", &bmm);

@@ -34,6 +34,15 @@ constexpr const char* WITH_HOST_TENSORS[] = {
     "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
     "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
 
+// The wrapper for CUDA compares the devices of all tensors (native_functions.yaml has no `device_check: NoCheck`), and the
+// CPU's kernel takes one without dimensions. Their variants in place too.
+constexpr const char* WITHOUT_HOST_NUMBERS[] = {
+    "aten::clamp", "aten::clamp_max", "aten::clamp_min", "aten::gcd", "aten::lcm", "aten::logaddexp",
+    "aten::logaddexp2", "aten::igamma", "aten::igammac", "aten::nextafter", "aten::take", "aten::put", "aten::gather",
+    "aten::index_select", "aten::index_add", "aten::index_copy", "aten::index_reduce", "aten::scatter",
+    "aten::scatter_add", "aten::scatter_reduce", "aten::masked_select", "aten::masked_scatter", "aten::isin",
+    "aten::bucketize", "aten::searchsorted", "aten::embedding", "aten::equal", "aten::linalg_cross"};
+
 // Indices by masks wait too, and repeat_interleave without output_size: indexing.cpp.
 constexpr const char* WAITING[] = {"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2",
                                    "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive",
@@ -163,6 +172,9 @@ Table* made() {
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
   for (const char* name : WAITING) (*table)[name].waits = true;
   if (settings().type != c10::DeviceType::CUDA) return table;
+  for (std::string name : WITHOUT_HOST_NUMBERS)
+    for (const char* suffix : {"", "_"})
+      (*table)[*new std::string(name + suffix)].refuses_host_numbers = true;
   for (const char* name : ASSERTING) (*table)[name].asserts = true;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
   for (const Widened& each : WIDENED)
