@@ -85,7 +85,11 @@ def test_a_replay_computes_what_the_call_does(part: int) -> None:
             torch.testing.assert_close(before, after, rtol=0, atol=0, equal_nan=True)
         graph.replay()
         torch.testing.assert_close(
-            results, expected, equal_nan=True, msg=lambda text, name=operator.name: f"{name}: {text}"
+            results,
+            expected,
+            equal_nan=True,
+            check_device=False,  # the seeds of efficient attention are on the device in a capture only
+            msg=lambda text, name=operator.name: f"{name}: {text}",
         )
         counts["replayed"] += 1
     print(dict(counts))
