@@ -72,6 +72,16 @@ def test_some_operators_take_no_number_of_the_host(name):
         ALL_ON_ONE_DEVICE[name](torch.ones(2, 2, device=HERE), torch.tensor(1.0))
 
 
+def test_lists_take_their_numbers_from_the_host():
+    lists = [[torch.full((2,), value, device=HERE) for value in (1.0, 2.0)] for _ in range(3)]
+    numbers = torch.tensor([3.0, 4.0])
+    assert [each.tolist() for each in torch._foreach_addcdiv(*lists, numbers)] == [[4, 4], [6, 6]]
+    with pytest.raises(RuntimeError, match="Expected scalars to be on CPU, got cuda:0 instead"):
+        torch._foreach_addcmul(*lists, numbers.to(HERE))
+    torch._foreach_addcmul_(*lists, numbers)
+    assert [each.tolist() for each in lists[0]] == [[4, 4], [18, 18]]
+
+
 def test_numbers_of_the_host_meet_any_device():
     a, number = torch.ones(2, 2, device=HERE), torch.tensor(2.0)
     for result in (

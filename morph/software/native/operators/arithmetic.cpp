@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/ScalarOps.h>
+#include <ATen/native/ForeachUtils.h>
 #include <torch/library.h>
 
 namespace software {
@@ -110,6 +111,24 @@ void refuse_output(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
   fallback(op, keys, stack);
 }
 
+// The numbers, one for each tensor of the lists, are in a tensor of the host.
+template <auto function>
+std::vector<Tensor> by_numbers(at::TensorList self, at::TensorList first, at::TensorList second, const Tensor& numbers) {
+  return function(self, first, second, at::native::convert_tensor_to_scalar_list(numbers, int64_t(first.size())));
+}
+
+template <auto function>
+void by_numbers_in_place(at::TensorList self, at::TensorList first, at::TensorList second, const Tensor& numbers) {
+  function(self, first, second, at::native::convert_tensor_to_scalar_list(numbers, int64_t(first.size())));
+}
+
+void install_lists(torch::Library& library) {
+  library.impl("_foreach_addcdiv.Tensor", &by_numbers<&at::_ops::_foreach_addcdiv_ScalarList::call>);
+  library.impl("_foreach_addcmul.Tensor", &by_numbers<&at::_ops::_foreach_addcmul_ScalarList::call>);
+  library.impl("_foreach_addcdiv_.Tensor", &by_numbers_in_place<&at::_ops::_foreach_addcdiv__ScalarList::call>);
+  library.impl("_foreach_addcmul_.Tensor", &by_numbers_in_place<&at::_ops::_foreach_addcmul__ScalarList::call>);
+}
+
 void install_sums(torch::Library& library) {
   library.impl("add.Tensor", &summed<"aten::add", at::_ops::add_Tensor, &at::add>);
   library.impl("sub.Tensor", &summed<"aten::sub", at::_ops::sub_Tensor, &at::sub>);
@@ -126,6 +145,7 @@ void install_arithmetic() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   install_sums(library);
+  install_lists(library);
   library.impl("remainder.Tensor", &OnHost<"aten::remainder", &of_zeros<&at::remainder>>::call);
   library.impl("remainder.Scalar_Tensor", &remainder_of_number);
   library.impl("fmod.Tensor", &OnHost<"aten::fmod", &of_zeros<&at::fmod>>::call);

@@ -7,9 +7,9 @@
   _(_foreach_abs) _(_foreach_abs_) _(_foreach_acos) _(_foreach_acos_) _(_foreach_add_List) _(_foreach_add_Scalar) \
   _(_foreach_add_ScalarList) _(_foreach_add_Tensor) _(_foreach_add__List) _(_foreach_add__Scalar) \
   _(_foreach_add__ScalarList) _(_foreach_add__Tensor) _(_foreach_addcdiv_Scalar) _(_foreach_addcdiv_ScalarList) \
-  _(_foreach_addcdiv_Tensor) _(_foreach_addcdiv__Scalar) _(_foreach_addcdiv__ScalarList) \
-  _(_foreach_addcdiv__Tensor) _(_foreach_addcmul_Scalar) _(_foreach_addcmul_ScalarList) _(_foreach_addcmul_Tensor) \
-  _(_foreach_addcmul__Scalar) _(_foreach_addcmul__ScalarList) _(_foreach_addcmul__Tensor) _(_foreach_asin) \
+  _(_foreach_addcdiv__Scalar) _(_foreach_addcdiv__ScalarList) \
+  _(_foreach_addcmul_Scalar) _(_foreach_addcmul_ScalarList) \
+  _(_foreach_addcmul__Scalar) _(_foreach_addcmul__ScalarList) _(_foreach_asin) \
   _(_foreach_asin_) _(_foreach_atan) _(_foreach_atan_) _(_foreach_ceil) _(_foreach_ceil_) \
   _(_foreach_clamp_max_List) _(_foreach_clamp_max_Scalar) _(_foreach_clamp_max_ScalarList) \
   _(_foreach_clamp_max__List) _(_foreach_clamp_max__Scalar) _(_foreach_clamp_max__ScalarList) \
