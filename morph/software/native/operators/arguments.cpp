@@ -57,8 +57,8 @@ void scatter_reduce(Arguments arguments) {
 
 // (self, b, rcond, *, driver)
 void least_squares(Arguments arguments) {
-  auto driver = arguments[3].toOptional<std::string_view>();
-  TORCH_CHECK(!driver || *driver == "gels", "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
+  bool is_other = !arguments[3].isNone() && arguments[3].toStringView() != "gels";
+  TORCH_CHECK(!is_other, "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
 }
 
 template <auto check>

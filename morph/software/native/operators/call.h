@@ -19,7 +19,7 @@ inline bool on_device(const at::Tensor& tensor) {
 }
 
 // Raises the CPU kernel's refusal of a type anew, with the name of CUDA's kernel.
-void refuse_in_cudas_words(const c10::NotImplementedError& error);
+void refuse_in_cudas_words(const std::exception& error);
 
 class Call {
  public:
@@ -55,10 +55,8 @@ class Call {
   auto asserting(Function function) const -> decltype(function()) {
     try {
       return function();
-    } catch (const c10::NotImplementedError& error) {
-      refuse_in_cudas_words(error);
-      throw;
     } catch (const std::exception& error) {
+      refuse_in_cudas_words(error);
       if (traits_.asserts) assert_on_device(error);
       throw;
     }

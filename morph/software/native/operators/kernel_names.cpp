@@ -62,12 +62,16 @@ std::string name_on_cuda(std::string_view name) {
 
 }  // namespace
 
-void refuse_in_cudas_words(const c10::NotImplementedError& error) {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  std::string_view said = error.what_without_backtrace();
+void refuse_in_cudas_words(const std::exception& error) {
+  auto* torchs = dynamic_cast<const c10::Error*>(&error);
+  if (!torchs || settings().type != c10::DeviceType::CUDA) return;
+  std::string_view said = torchs->what_without_backtrace();
   size_t end = said.find(BEHIND);
   if (said.empty() || said[0] != '"' || end == said.npos) return;
-  TORCH_CHECK_NOT_IMPLEMENTED(false, '"', name_on_cuda(said.substr(1, end - 1)), said.substr(end));
+  std::string words = c10::str('"', name_on_cuda(said.substr(1, end - 1)), said.substr(end));
+  // of the same type: in older releases of torch a plain error
+  TORCH_CHECK_NOT_IMPLEMENTED(!dynamic_cast<const c10::NotImplementedError*>(torchs), words);
+  TORCH_CHECK(false, words);
 }
 
 }  // namespace software
