@@ -9,7 +9,7 @@ import pytest
 import torch.testing._internal
 
 from tests.pytorch import record
-from tests.pytorch.reasons import sibling
+from tests.pytorch.reasons import fails_on_a_card, reason, sibling
 from tests.pytorch.running import Judge, Result, sample
 
 FILE = """
@@ -89,3 +89,9 @@ def test_what_fails_no_longer_leaves_the_record(
     record.amend("test_one.py", [Result(name, outcome, 0.0, "") for name, outcome in outcomes.items()])
     found = json.loads(record.RECORD.read_text())["test_one.py"]
     assert found == {"passed": 8, "skipped": 2, "failed": {"version": ["a"]}}
+
+
+def test_what_fails_on_a_real_card_too_is_not_morphs_fault() -> None:
+    name = min(fails_on_a_card("test_dlpack.py"))
+    assert reason("test_dlpack.py", Result(name, "failed", 0.0, ""), {}, ()) == "version"
+    assert reason("test_one.py", Result(name, "failed", 0.0, ""), {}, ()) == "morph"

@@ -53,7 +53,7 @@ constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_ed
                                    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
                                    "aten::_spdiags", "aten::_add_relu", "aten::_add_relu_"};
 
-// The same words in front of the type's name, or instead of it where they end a sentence.
+// The words of an error, which the type's name follows; NO_ENGINE is a whole one.
 struct Refusal {
   const char* words;
   uint64_t types;
