@@ -28,9 +28,9 @@ def cycles(count):
     return len(gc.get_objects()), process.num_fds(), process.num_threads(), len(os.environ), size
 
 cycles(20)
-first, second = cycles(30), cycles(950)
+first, second = cycles(30), cycles(250)
 *growth, size = [after - before for before, after in zip(first, second, strict=True)]
-print(growth, size < 4_000_000 or size)
+print(growth, size < 1_000_000 or size)
 """
 THREADS = """
 import importlib, sys, threading, time, traceback
@@ -81,7 +81,7 @@ print(torch.cuda is own, sys.modules["torch.cuda"] is own, morph.status().active
 
 @pytest.mark.long
 @pytest.mark.platforms("cpu")
-def test_a_thousand_activations_leave_nothing_behind(platform: Platform) -> None:
+def test_hundreds_of_activations_leave_nothing_behind(platform: Platform) -> None:
     done = origin.run(platform, GROWTH.replace("BACKEND", '"cpu"'), timeout=400)
     assert done.stdout == "[0, 0, 0, 0] True\n"
 

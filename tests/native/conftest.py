@@ -13,10 +13,15 @@ PyMODINIT_FUNC PyInit_probe() { return PyModule_Create(&definition); }
 """
 
 
-@pytest.fixture
-def source(tmp_path: pathlib.Path) -> pathlib.Path:
-    """The part's source."""
-    path = tmp_path / "source" / "probe.cpp"
+def write_source(folder: pathlib.Path) -> pathlib.Path:
+    """Write the part's source below a folder, and return its path."""
+    path = folder / "source" / "probe.cpp"
     path.parent.mkdir()
     path.write_text(SOURCE)
     return path
+
+
+@pytest.fixture
+def source(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The part's source."""
+    return write_source(tmp_path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -15,10 +16,10 @@ from tests import platforms
 from tests.platforms import ACCELERATORS, Platform, complete, describe
 
 FOLDER = pathlib.Path(__file__).parent
-TIMEOUT = 180
+TIMEOUT = 600
 
 Numbers = dict[str, float]
-Twin = Callable[[Platform, "Program"], Numbers]
+Twin = Callable[[Platform, Sequence["Program"]], list[Numbers]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,26 +108,27 @@ def computing_alike(platform: Platform) -> Platform:
 
 @pytest.fixture(scope="session")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
-    """Runs the hand-ported programs once per platform, those of one process together."""
-    known: dict[tuple[str, str], Numbers] = {}
+    """Runs hand-ported programs in one process, each once per platform, for all of xdist's workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
 
-    def run_twin(platform: Platform, program: Program) -> Numbers:
-        if (platform.name, program.name) not in known:
-            programs = ALONE if program in ALONE else [program]
-            names = [f"ported.{each.name}" for each in programs]
+    def run_twins(platform: Platform, programs: Sequence[Program]) -> list[Numbers]:
+        files = [folder / f"twin-{platform.name}-{program.name}.json" for program in programs]
+        if not all(file.exists() for file in files):
             done = run(
                 platform,
                 "several.py",
-                *(*names, "--", "--device", platform.backend),
+                *(*(f"ported.{program.name}" for program in programs), "--", "--device", platform.backend),
                 morph=platform.is_simulated,  # simulated devices exist under morph only
-                cwd=tmp_path_factory.mktemp(program.name),
-                processes=program.twin_processes,
+                cwd=tmp_path_factory.mktemp("twin"),
+                processes=programs[0].twin_processes,
             )
-            results = all_numbers(done)[-len(programs) :]
-            known.update(zip([(platform.name, each.name) for each in programs], results, strict=True))
-        return known[platform.name, program.name]
+            for file, result in zip(files, all_numbers(done)[-len(programs) :], strict=True):
+                file.write_text(json.dumps(result))
+        return [json.loads(file.read_text()) for file in files]
 
-    return run_twin
+    return run_twins
 
 
 @pytest.mark.platforms("cpu")
@@ -136,7 +138,8 @@ def test_program_gives_the_numbers_of_the_hand_ported_one(
 ) -> None:
     done = run(platform, f"{program.name}.py", morph=True, cwd=tmp_path)
     result = numbers(done)
-    assert result == pytest.approx(twin(platform, program), rel=program.software), describe(done)
+    (expected,) = twin(platform, [program])
+    assert result == pytest.approx(expected, rel=program.software), describe(done)
     assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
 
@@ -147,8 +150,8 @@ def test_accelerators_give_the_numbers_of_the_hand_ported_programs(
 ) -> None:
     """One process, as starting one takes longer than most programs; the simulated devices compute alike."""
     done = run(platform, "several.py", *(program.name for program in ALONE), morph=True, cwd=tmp_path)
-    for program, result in zip(ALONE, all_numbers(done), strict=True):
-        expected = twin(computing_alike(platform), program)
+    ported = twin(computing_alike(platform), ALONE)
+    for program, result, expected in zip(ALONE, all_numbers(done), ported, strict=True):
         assert result == pytest.approx(expected, rel=program.tolerance), program.name
         assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 
@@ -160,7 +163,7 @@ def test_two_processes_give_the_numbers_of_the_hand_ported_program(
 ) -> None:
     for program in PARALLEL[platform.name]:
         done = run(platform, f"{program.name}.py", morph=True, cwd=tmp_path, processes=2)
-        result, expected = numbers(done), twin(computing_alike(platform), program)
+        result, (expected,) = numbers(done), twin(computing_alike(platform), [program])
         assert result == pytest.approx(expected, rel=program.tolerance), describe(done)
         assert result.get("accuracy", 100) >= ACCURATE.get(program.name, 0)
 

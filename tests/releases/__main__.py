@@ -1,6 +1,6 @@
 """Installs a combination of torch, Python and torch_npu, and runs the smoke tests on it.
 
-python -m tests.releases 2.9.1-npu [NAME ...] [--keep FOLDER]     # or all
+python -m tests.releases 2.9.1-npu [NAME ...] [--brief] [--keep FOLDER]     # or all
 
 uv installs them, in seconds where its cache holds the files: a build of torch for CUDA is 3 GB to download.
 """
@@ -21,7 +21,8 @@ from tests.platforms import REPOSITORY
 
 FILE = pathlib.Path(__file__).parent / "releases.toml"
 NEWEST, OF_NPU = "newest", "as torch_npu"  # torch's of the same minor release
-TESTS = ["tests/programs", "tests/seam", "tests/native", "tests/activation/test_misfits.py"]
+BRIEF = ["tests/seam", "tests/native", "tests/activation/test_misfits.py"]
+TESTS = ["tests/programs", *BRIEF]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Release:
         platforms: The platforms that its tests run on.
         torch_npu: The release of torch_npu, or `NEWEST`, if it is a part of the combination.
         tests: The files and folders of tests that it runs.
+        marks: Which of these it runs, as pytest's `-m`: the programs are long tests.
         idioms: Whether the idioms are run on each platform after them.
     """
 
@@ -44,7 +46,12 @@ class Release:
     platforms: list[str]
     torch_npu: str | None = None
     tests: list[str] = dataclasses.field(default_factory=lambda: TESTS)
+    marks: str = ""
     idioms: bool = True
+
+    def brief(self) -> Release:
+        """Return the same combination without the programs, the long tests and the idioms."""
+        return dataclasses.replace(self, tests=BRIEF, marks="not long", idioms=False)
 
     def install(self, folder: pathlib.Path) -> pathlib.Path:
         """Install the combination and the project into a virtual environment, and return its Python.
@@ -76,8 +83,8 @@ class Release:
             "MORPH_TEST_PLATFORMS": ",".join(self.platforms),
             "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
         }
-        # builds the native parts; the long tests are the programs
-        tests = [python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "-m", "", *self.tests]
+        options = ["-q", "-n", "auto", "-p", "no:cacheprovider", "-m", self.marks]
+        tests = [python, "-m", "pytest", *options, *self.tests]  # builds the native parts
         passed = subprocess.run(tests, cwd=REPOSITORY, env=environment, check=False).returncode == 0
         for name in self.platforms if self.idioms else ():
             idioms = [python, "-m", "tests.idioms.run", "--platform", name]
@@ -112,10 +119,13 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=pathlib.Path, metavar="FOLDER", help="keep the environments here, and use those"
     )
+    parser.add_argument("--brief", action="store_true", help="no programs, long tests or idioms")
     asked = parser.parse_args()
     if asked.names:
         print(json.dumps([name for name in known if not name.startswith(NEWEST)]))
         return 0
+    if asked.brief:
+        known = {name: release.brief() for name, release in known.items()}
     names = known if "all" in asked.name else asked.name
     failed = [name for name in names if not _passes(known[name], asked.keep)]
     if failed:

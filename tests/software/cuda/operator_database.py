@@ -158,7 +158,7 @@ def is_refused(name: str, dtype: torch.dtype) -> bool:
     """Returns whether the device refuses a sample; of some, such as empty ones, CUDA starts no kernel."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        samples = [inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype)]
+        samples = (inputs(sample, DEVICE) for sample in _samples(OPERATORS[name], dtype))
         # cuDNN's refusals are no NotImplementedError
         return any(isinstance(_called(OPERATORS[name], sample), RuntimeError) for sample in samples)
 

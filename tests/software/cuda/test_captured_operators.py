@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +54,8 @@ def samples(part: int) -> Iterator[tuple[Any, Any]]:
             torch.float32 if torch.float32 in operator.dtypes else next(iter(operator.dtypes), torch.float32)
         )
         grad = operator.supports_autograd and dtype == torch.float32
-        for sample in list(operator.sample_inputs("cuda", dtype, requires_grad=grad))[:SAMPLES]:
+        drawn = iter(operator.sample_inputs("cuda", dtype, requires_grad=grad))
+        for sample in itertools.islice(drawn, SAMPLES):
             if not sample.kwargs.get("dropout_p"):
                 yield operator, (sample.input, sample.args, sample.kwargs)
 

@@ -1,4 +1,4 @@
-"""torch's operator database: results, gradients, strides, in-place and out= variants equal those of the CPU.
+"""torch's operator database: results, gradients, in-place and out= variants equal those of the CPU.
 
 These are a few samples of every eighth operator in single precision; ``operator_database`` compares all.
 """
