@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 # torch's internals see the real device
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
+TESTING = "torch.testing"  # but the support of its own tests, which other projects' tests use too
 _SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
 
 
@@ -56,7 +57,7 @@ class Scope:
         (True, False)
         """
         package = "__main__" if module == _SPAWNED_MAIN else module.partition(".")[0]
-        if package in TORCH:
+        if package in TORCH and not module.startswith(TESTING):
             return LEFT_ALONE
         return self.packages.get(package, self.others)
 

@@ -10,6 +10,7 @@ import pickle
 import pydoc
 import sys
 import types
+import unittest
 from typing import Any
 from unittest import mock
 
@@ -118,6 +119,23 @@ def test_a_missing_name_is_imported_and_refused_when_it_is_used() -> None:
 @pytest.mark.platforms("simulated-npu")
 def test_torch_s_own_tests_are_told_of_all_names() -> None:
     importlib.import_module("torch.testing._internal.common_methods_invocations")
+
+
+def test_torch_s_test_support_makes_tests_for_cuda() -> None:
+    pytest.importorskip("expecttest", reason="torch's own tests need it")
+    from torch.testing._internal import common_device_type, common_utils
+
+    class TestOne(common_utils.TestCase):  # type: ignore[misc]
+        def test_sum(self, device: str) -> None:
+            torch.testing.assert_close(torch.ones(3, device=device), torch.ones(3, device="cuda"))
+
+    made: dict[str, Any] = {"TestOne": TestOne}
+    common_device_type.instantiate_device_type_tests(TestOne, made, only_for="cuda")
+    assert common_utils.TEST_CUDA
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(made["TestOneCUDA"]).run(result)
+    assert result.testsRun == 1
+    assert result.wasSuccessful(), result
 
 
 def test_a_function_is_copied_and_pickled_by_reference() -> None:
