@@ -21,6 +21,7 @@ constexpr Part parts[] = {
     {engage_device_objects, disengage_device_objects},
     {engage_storage, disengage_storage},
     {engage_tensor_methods, disengage_tensor_methods},
+    {engage_factories, disengage_factories},
     {engage_scripts, disengage_scripts},
     {[] {}, disengage_views},
     {[] {}, disengage_formats},

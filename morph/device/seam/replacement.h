@@ -56,6 +56,28 @@ struct MethodReplacement {
   }
 };
 
+// A static method, which Python keeps as one object under all its names.
+struct FunctionReplacement {
+  PyCFunctionObject* object = nullptr;
+  PyMethodDef* original = nullptr;
+  PyMethodDef changed{};
+  PyCFunctionWithKeywords torchs = nullptr;
+
+  void put(PyObject* found, PyCFunctionWithKeywords function) {
+    if (!PyCFunction_CheckExact(found)) throw std::runtime_error("a function of torch is not torch's own");
+    object = reinterpret_cast<PyCFunctionObject*>(found);
+    original = object->m_ml;
+    torchs = reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(original->ml_meth));
+    changed = *original;
+    changed.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+    object->m_ml = &changed;
+  }
+  void restore() {
+    if (object != nullptr) object->m_ml = original;
+    object = nullptr;
+  }
+};
+
 struct GetterReplacement {
   PyGetSetDescrObject* attribute = nullptr;
   PyGetSetDef* original = nullptr;

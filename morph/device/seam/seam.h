@@ -86,5 +86,7 @@ void engage_scripts();
 void disengage_scripts();
 void engage_tensor_methods();
 void disengage_tensor_methods();
+void engage_factories();
+void disengage_factories();
 
 }  // namespace seam
