@@ -1,4 +1,5 @@
-// torch's functions that make tensors, given out= and a device: torch compares the two before it calls any kernel.
+// torch's functions that make tensors, given a device and out=, or what asarray may return as it is: torch compares the
+// two devices before it calls any kernel.
 #include "replacement.h"
 #include "seam.h"
 
@@ -12,15 +13,17 @@
 namespace seam {
 namespace {
 
-constexpr std::array kNames{"arange",  "empty", "eye",     "full",  "linspace", "logspace", "ones",
-                            "rand",    "randn", "randint", "range", "randperm", "zeros"};
+constexpr std::array kNames{"asarray", "arange", "empty", "eye",     "full",  "linspace", "logspace", "normal",
+                            "ones",    "rand",   "randn", "randint", "range", "randperm", "zeros"};
+constexpr size_t kAsArray = 0;
 std::array<FunctionReplacement, kNames.size()> replaced;
 
 template <size_t I>
 PyObject* factory(PyObject* self, PyObject* args, PyObject* kwargs) {
   static PyObject* const out = PyUnicode_InternFromString("out");
   static PyObject* const device = PyUnicode_InternFromString("device");
-  PyObject* given = kwargs && PyDict_GetItem(kwargs, out) ? PyDict_GetItem(kwargs, device) : nullptr;
+  bool compares = kwargs != nullptr && (I == kAsArray || PyDict_GetItem(kwargs, out) != nullptr);
+  PyObject* given = compares ? PyDict_GetItem(kwargs, device) : nullptr;
   if (given == nullptr || given == Py_None) return replaced[I].torchs(self, args, kwargs);
   HANDLE_TH_ERRORS
   // torch.device makes it the target's; of what it refuses torch's function has an error of its own
