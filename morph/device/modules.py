@@ -52,10 +52,10 @@ def _default_tensor_type(words: Words) -> Handler:
     ) -> Any:
         nonlocal on_device
         kind = args[0] if args else kwargs["t"]
-        dtype = words.tensor_dtype(kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}")
-        was_on_device, on_device = on_device, dtype is not None
-        if dtype is not None:
-            torch.set_default_dtype(dtype)
+        name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"
+        was_on_device, on_device = on_device, words.tensor_dtype(name) is not None
+        if on_device:
+            wrapped(f"torch.{name.rpartition('.')[2]}")  # the dtype, and torch's warning
             torch.set_default_device(CUDA)
             return None
         if was_on_device:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -35,16 +36,17 @@ def test_checkpointing_repeats_dropout() -> None:
 
 
 def test_default_tensor_types() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for kind in ("torch.cuda.HalfTensor", torch.cuda.HalfTensor):
+    deprecated = "set_default_tensor_type.* is deprecated"
+    torch.set_warn_always(True)
+    for kind in ("torch.cuda.HalfTensor", torch.cuda.HalfTensor):
+        with pytest.warns(UserWarning, match=deprecated):
             torch.set_default_tensor_type(kind)
-            try:
-                made = torch.zeros(1)
-            finally:
-                torch.set_default_tensor_type("torch.FloatTensor")
-            assert made.is_cuda
-            assert made.dtype is torch.float16
+        made = torch.zeros(1)
+        with pytest.warns(UserWarning, match=deprecated):
+            torch.set_default_tensor_type("torch.FloatTensor")
+        assert made.is_cuda
+        assert made.dtype is torch.float16
+    torch.set_warn_always(False)
     assert torch.zeros(1).device.type == "cpu"
     assert torch.zeros(1).dtype is torch.float32
 
