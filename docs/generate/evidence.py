@@ -39,12 +39,26 @@ def pytorch() -> str:
 def card() -> str:
     """Return how the outcomes on a real GPU differ from those on the software device, file by file."""
     rows = []
-    for name, found in figures.card()["files"].items():
+    for name, found in figures.pytorch("pytorch_h100")["files"].items():
         here = {test for ids in figures.pytorch()[name]["failed"].values() for test in ids}
         there = set(found["failed"])
         counts = (len(here & there), len(there - here))
         rows.append([name, f"{found['run']:,}", *(f"{count:,}" if count else "" for count in counts)])
     return table(["file", "run there", "fail on both", "fail there only"], rows)
+
+
+def vendor() -> str:
+    """Return how the tests that pass as "npu" on torch_npu alone end as "cuda" under morph, file by file."""
+    reasons = ("cuda", "vendor", "morph")
+    rows = []
+    for name, found in figures.pytorch("pytorch_npu").items():
+        failed = [len(found["failed"].get(reason, ())) for reason in reasons]
+        held = found["passed"] - found["skipped"] - sum(failed)
+        others = (found["skipped"], *failed)
+        day = datetime.date.fromisoformat(found["date"])
+        counts = [f"{count:,}" if count else "" for count in (found["passed"], held, *others)]
+        rows.append([name, *counts, _when(day, found["commit"])])
+    return table(["file", "passed as npu", "as cuda too", "skipped", *reasons, "recorded"], rows)
 
 
 def _file(name: str, found: Mapping[str, Any]) -> list[str]:

@@ -49,16 +49,14 @@ def record(name: str) -> Mapping[str, Any]:
 
 
 @functools.cache
-def pytorch() -> Mapping[str, Any]:
-    """Return the outcome of PyTorch's own tests by file, as ``tests.pytorch --record`` writes it."""
-    found: Mapping[str, Any] = json.loads((RECORDS / "pytorch.json").read_text(encoding="utf-8"))
-    return found
+def pytorch(record: str = "pytorch") -> Mapping[str, Any]:
+    """Return what came of PyTorch's own tests by file, as the commands of ``tests.pytorch`` write it.
 
-
-@functools.cache
-def card() -> Mapping[str, Any]:
-    """Return what came of some of PyTorch's own tests on a real GPU."""
-    found: Mapping[str, Any] = json.loads((RECORDS / "pytorch_h100.json").read_text(encoding="utf-8"))
+    Args:
+        record: ``"pytorch"``, on the software device; ``"pytorch_npu"``, on torch_npu; ``"pytorch_h100"``,
+            on a real GPU.
+    """
+    found: Mapping[str, Any] = json.loads((RECORDS / f"{record}.json").read_text(encoding="utf-8"))
     return found
 
 

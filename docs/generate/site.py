@@ -34,6 +34,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "gaps": evidence.gaps,
     "suites": evidence.suites,
     "pytorch": evidence.pytorch,
+    "pytorch_npu": evidence.vendor,
     "card": evidence.card,
     "repositories": evidence.repositories,
     "stacks": evidence.stacks,

@@ -33,9 +33,9 @@ class Rule:
         return bool(by_id and (not self.message or re.search(self.message, result.why)))
 
 
-def rules() -> list[Rule]:
-    """Return the rules of `reasons.toml`."""
-    text = (pathlib.Path(__file__).parent / "reasons.toml").read_text(encoding="utf-8")
+def rules(name: str = "reasons.toml") -> list[Rule]:
+    """Return the rules of a file beside this one."""
+    text = (pathlib.Path(__file__).parent / name).read_text(encoding="utf-8")
     return [Rule(**rule) for rule in toml.loads(text)["rule"]]
 
 

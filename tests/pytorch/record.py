@@ -52,7 +52,7 @@ def outcome(file: str, results: Iterable[Result], on_cpu: Iterable[Result], test
             failed.setdefault(reason(file, result, siblings, known), []).append(result.id)
     return Outcome(
         date=datetime.date.today().isoformat(),
-        commit=_commit(),
+        commit=commit(),
         passed=counts["passed"] + counts["xfailed"],
         skipped=counts["skipped"],
         failed={why: sorted(failed[why]) for why in REASONS if why in failed},
@@ -73,8 +73,8 @@ def changed(file: str, results: Iterable[Result]) -> list[str]:
 
 
 def failing(file: str) -> list[str]:
-    """Return the ids of a file's tests that fail by the record."""
-    return [name for ids in _kept()[file]["failed"].values() for name in ids]
+    """Return the ids of a file's tests that fail by the record; of a file without one, none."""
+    return [name for ids in _kept().get(file, {"failed": {}})["failed"].values() for name in ids]
 
 
 def amend(file: str, results: Iterable[Result]) -> None:
@@ -108,6 +108,7 @@ def _write(kept: dict[str, dict[str, Any]]) -> None:
     RECORD.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit that is checked out, in eight digits."""
     command = ["git", "rev-parse", "--short=8", "HEAD"]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.strip()

@@ -9,7 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from tests.platforms import REPOSITORY
 
@@ -47,9 +47,10 @@ class Judge:
     Attributes:
         tree: The source tree of a release of PyTorch.
         folder: Where the results go, a file for each test file; what is there already is not run again.
-        device: "cuda" under morph, or "cpu" on plain torch.
+        device: "cuda" under morph, "cpu" on plain torch, or "privateuse1" on a vendor's package alone.
         processes: How many workers.
         limit: Seconds for each test.
+        variables: Environment variables of the workers, those that choose a vendor.
     """
 
     tree: pathlib.Path
@@ -57,6 +58,7 @@ class Judge:
     device: str = "cuda"
     processes: int = 2
     limit: int = 60
+    variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def run(self, file: str, wanted: Collection[str] | None = None) -> list[Result]:
         """Run the tests of a file that have no result yet, all or the wanted ones, and return all results."""
@@ -109,6 +111,7 @@ class Judge:
             "PYTORCH_TESTING_DEVICE_ONLY_FOR": self.device,
             "PYTHONPATH": str(REPOSITORY),
             "OMP_NUM_THREADS": "1",
+            **self.variables,
         }
 
     def _path(self, file: str, kind: str) -> pathlib.Path:

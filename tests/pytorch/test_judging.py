@@ -8,7 +8,7 @@ import pathlib
 import pytest
 import torch.testing._internal
 
-from tests.pytorch import record
+from tests.pytorch import record, vendor
 from tests.pytorch.reasons import fails_on_a_card, reason, sibling
 from tests.pytorch.running import Judge, Result, sample
 
@@ -43,13 +43,17 @@ instantiate_device_type_tests(TestOne, globals())
 """
 
 
+def write_tree(tree: pathlib.Path, text: str) -> None:
+    (tree / "test").mkdir(parents=True)
+    (tree / "test" / "test_one.py").write_text(text)
+    (tree / "torch" / "testing").mkdir(parents=True)
+    (tree / "torch" / "testing" / "_internal").symlink_to(torch.testing._internal.__path__[0])
+
+
 @pytest.mark.long
 def test_outcomes_and_reasons(tmp_path: pathlib.Path) -> None:
     tree, results = tmp_path / "tree", tmp_path / "results"
-    (tree / "test").mkdir(parents=True)
-    (tree / "test" / "test_one.py").write_text(FILE)
-    (tree / "torch" / "testing").mkdir(parents=True)
-    (tree / "torch" / "testing" / "_internal").symlink_to(torch.testing._internal.__path__[0])
+    write_tree(tree, FILE)
     on_device = Judge(tree, results, processes=1).run("test_one.py")
     failed = [sibling(result.id) for result in on_device if result.outcome == "failed"]
     on_cpu = Judge(tree, results, "cpu", processes=1).run("test_one.py", failed)
@@ -61,6 +65,39 @@ def test_outcomes_and_reasons(tmp_path: pathlib.Path) -> None:
         "morph": ["TestOneCUDA::test_ends_its_process_cuda", "TestOneCUDA::test_fails_on_cuda_cuda"],
     }
     assert sorted(Judge(tree, results).run("test_one.py"), key=str) == sorted(on_device, key=str)
+
+
+VENDORS = """
+import torch
+from torch.testing._internal.common_device_type import instantiate_device_type_tests
+from torch.testing._internal.common_utils import TestCase, run_tests
+
+class TestOne(TestCase):
+    def test_passes(self, device):
+        self.assertEqual(torch.ones(2, device=device).sum().item(), 2)
+
+    def test_fails(self, device):
+        self.assertEqual(1, 2)
+
+    def test_has_another_name(self, device):
+        self.assertNotIn("cuda", str(torch.ones(2, device=device).device))
+
+    def test_uses_what_is_missing(self, device):
+        torch.cuda.ComplexFloatStorage(1) if device.startswith("cuda") else None
+
+instantiate_device_type_tests(TestOne, globals())
+"""
+
+
+@pytest.mark.long
+def test_what_passes_as_the_vendors_device(tmp_path: pathlib.Path, cann: dict[str, str]) -> None:
+    write_tree(tmp_path, VENDORS)
+    found = vendor.compare("test_one.py", *vendor.alone_and_under_morph(tmp_path, tmp_path, cann, 1))
+    assert (found.passed, found.skipped) == (3, 0)
+    assert found.failed == {
+        "morph": ["TestOneCUDA::test_has_another_name_cuda"],
+        "vendor": ["TestOneCUDA::test_uses_what_is_missing_cuda"],
+    }
 
 
 def test_a_sample_stays_where_tests_come_and_go() -> None:
