@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from docs.generate import architecture
 from docs.generate.evidence import public, rungs, served
-from docs.generate.figures import idioms, record, runs
+from docs.generate.figures import idioms, pytorch, record, runs
 from docs.generate.rooms import ROOT
 from docs.generate.tables import table
 from morph.backends.tables.table import Facts
@@ -40,7 +40,8 @@ def front() -> str:
     matrix = build()
     rows = [_backend(matrix, facts) for facts in matrix.backends]
     rows += [_idioms(), _programs("repository", "public repositories")]
-    rows += [_programs("stack", "whole stacks: serving, training, fine-tuning"), *_suites(), _releases()]
+    rows += [_programs("stack", "whole stacks: serving, training, fine-tuning"), *_suites()]
+    rows += [_pytorch(), _releases()]
     return table(["what", "works", "how we know"], rows)
 
 
@@ -77,6 +78,16 @@ def _group(group: str, name: str) -> list[str]:
     numbers = [(run.passed, run.of) for run in runs(group) if run.passed is not None and run.of]
     works = f"{sum(passed for passed, _ in numbers):,} of {sum(of for _, of in numbers):,} pass, on the CPU"
     return [name, works, f"[{len(numbers)} suites]({_page('suites')}), and why the others do not"]
+
+
+def _pytorch() -> list[str]:
+    device, vendor = pytorch().values(), pytorch("pytorch_npu").values()
+    passed = sum(found["passed"] for found in device)
+    lost = sum(len(found["failed"].get(reason, ())) for found in device for reason in ("kernel", "morph"))
+    as_npu = sum(found["passed"] - found["skipped"] for found in vendor)
+    as_cuda = as_npu - sum(len(ids) for found in vendor for ids in found["failed"].values())
+    works = f"{passed:,} of {passed + lost:,} on the CPU, {as_cuda:,} of {as_npu:,} on the real torch_npu"
+    return ["PyTorch's own tests", works, f"[file by file]({_page('pytorch')}), of those that could pass"]
 
 
 def _releases() -> list[str]:
