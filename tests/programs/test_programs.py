@@ -125,7 +125,9 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
                 processes=programs[0].twin_processes,
             )
             for file, result in zip(files, all_numbers(done)[-len(programs) :], strict=True):
-                file.write_text(json.dumps(result))
+                unfinished = file.with_suffix(f".{os.getpid()}")
+                unfinished.write_text(json.dumps(result))
+                unfinished.rename(file)
         return [json.loads(file.read_text()) for file in files]
 
     return run_twins
