@@ -14,10 +14,10 @@ from morph.base.errors import MissingNameError
 from morph.base.journal import Journal
 from morph.finders.callers import caller, imports_from
 from morph.finders.finder import finder
+from morph.finders.scope import TESTING
 from morph.finders.torch_cuda.answers import ROOT, Answers
 
 Observer = Callable[[str], None]
-_TORCHS_TESTS = "torch.testing."  # it uses all names of torch.cuda, and checks whether CUDA exists
 
 
 class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
@@ -64,7 +64,7 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         try:
             answer = answers.of(full, own, asker)
         except MissingNameError as refusal:
-            if own is not None and asker.startswith(_TORCHS_TESTS):
+            if own is not None and asker.startswith(TESTING):  # it uses all names of torch.cuda
                 return sys.modules.get(full, own) if isinstance(own, ModuleType) else own
             if imports_from(frame):
                 return answers.refused(full, own, refusal)
