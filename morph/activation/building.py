@@ -85,7 +85,7 @@ def libraries(facts: Facts) -> list[native.Library]:
     from morph.kernels import extensions
     from morph.kernels.libraries import every
 
-    parts = ["device", "collective", "seam"] if facts.software else ["seam"]
+    parts = ["device", "collective", "seam", "torchscript"] if facts.software else ["seam"]
     runtime = [extensions.library()] if facts.software else []
     return [*map(native.part, parts), *runtime, *every(facts.name)]
 

@@ -105,7 +105,8 @@ def library(name: str) -> ModuleType:
     """Load a native library of the software device, built if need be; it does nothing by being loaded.
 
     Args:
-        name: ``"device"`` or ``"collective"``; while the device is not built whole, the boxed one serves.
+        name: ``"device"``, ``"collective"`` or ``"torchscript"``; while the device is not built whole, the
+            boxed one serves.
     """
     from morph.base import native
 

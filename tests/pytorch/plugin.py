@@ -81,6 +81,6 @@ def _name(nodeid: str) -> str:
 def _last_line(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
-    if "exited with error code" in text:  # with the traceback of a distributed test's process
+    if "exited with e" in text:  # error code or exception: with the traceback of a test's process or thread
         text = [text, *re.findall(r"^[\w.]+: .*", text, re.MULTILINE)][-1]
     return " ".join(text.split())[:300]

@@ -16,6 +16,7 @@ from tests.platforms import REPOSITORY
 PYTEST = ["-q", "-p", "tests.pytorch.plugin", "-p", "no:cacheprovider", "--noconftest"]
 PYTEST += ["--max-worker-restart", "1000", "--timeout-method", "thread"]
 DISTRIBUTED = "distributed/"  # the folder of the tests that start processes, each on a device of its own
+ON_SEVERAL = (DISTRIBUTED, "jit/test_cuda.py", "test_cuda_multigpu.py")  # skipped on a single device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Judge:
     def _variables(self, file: str, chosen: pathlib.Path) -> dict[str, str]:
         return {
             **os.environ,
-            **({"MORPH_DEVICES": "4"} if file.startswith(DISTRIBUTED) else {}),
+            **({"MORPH_DEVICES": "4"} if file.startswith(ON_SEVERAL) else {}),
             "MORPH_BACKEND": "cpu",
             "MORPH_PYTORCH_TREE": str(self.tree),
             "MORPH_PYTORCH_RESULTS": str(self._path(file, "jsonl")),

@@ -35,7 +35,7 @@ def part(name: str) -> Library:
     """Return one of the libraries that are built against the installed torch.
 
     Args:
-        name: ``"device"``, ``"boxed_device"``, ``"collective"`` or ``"seam"``.
+        name: ``"device"``, ``"boxed_device"``, ``"collective"``, ``"torchscript"`` or ``"seam"``.
     """
     return parts()[name].library()
 

@@ -61,5 +61,6 @@ def parts(package: pathlib.Path = PACKAGE) -> dict[str, Part]:
         "boxed_device": Part("software_device", software, boxed),
         "device": Part("software_device", software, ("unboxed", *boxed)),
         "collective": Part("software_collective", software, ("collective",)),
+        "torchscript": Part("software_torchscript", software, ("torchscript",)),
         "seam": Part("seam", package / "device" / "seam", (".",)),
     }

@@ -24,6 +24,7 @@ from morph.software.cuda import (
     sensors,
     storages,
     torch_c,
+    torchscript,
 )
 from morph.software.machine import Machine
 from morph.software.reexecution import Reexecuted
@@ -78,6 +79,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     legacy.place(machine.native, journal)
     _know_storage_classes(journal)
     collectives.register(journal)
+    torchscript.place(journal)
     compilation.place(journal)
 
 
