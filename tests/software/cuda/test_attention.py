@@ -88,6 +88,9 @@ def test_flash_attention_shows_what_it_drops():
         ("EFFICIENT_ATTENTION", [(4, 9)] * 3, torch.half, "to be divisible by 8"),
         ("EFFICIENT_ATTENTION", [(4, 6)] * 3, torch.float, "to be divisible by 4"),
         ("CUDNN_ATTENTION", [(4, 8)] * 3, torch.float, "to all be of dtype: {Half, BFloat16}"),
+        ("CUDNN_ATTENTION", [(4, 8), (4, 8), (4, 136)], torch.half, "should be no more than 128"),
+        ("CUDNN_ATTENTION", [(4, 12)] * 3, torch.half, "should be a multiple of 8"),
+        ("CUDNN_ATTENTION", [(4, 8), (1, 8), (1, 8)], torch.half, "key/value sequence length 1"),
     ],
 )
 def test_a_backend_that_is_asked_for_what_it_lacks(backend, shapes, dtype, reason):

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PARTS = [(2, 4), (5, 4)]
 
@@ -129,3 +130,62 @@ def test_files_name_their_device():
     for where, device in ((None, "cuda"), ("cpu", "cpu")):
         file.seek(0)
         assert torch.load(file, map_location=where, weights_only=False).device.type == device
+
+
+def heads_of(lengths, dtype=torch.half, width=16, device="cuda", **options):
+    torch.manual_seed(len(lengths))
+    parts = [torch.randn(length, 4, width, dtype=dtype) for length in lengths]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.nested.nested_tensor(parts, device=device, **options)
+
+
+def attention_of_each(query, key, value, **options):
+    """Return the attention of each part by torch on the CPU in double, heads last."""
+    parts = ([part.cpu().double().transpose(0, 1) for part in each.unbind()] for each in (query, key, value))
+    return [
+        F.scaled_dot_product_attention(*each, **options).transpose(0, 1) for each in zip(*parts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.half, torch.float])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_heads_in_the_middle(dtype, causal):
+    """The layout of a transformer's own heads: on CUDA a fused kernel takes it, torch's math does not."""
+    x = heads_of([3, 5, 2], dtype)
+    heads = x.transpose(1, 2)
+    result = F.scaled_dot_product_attention(heads, heads, heads, is_causal=causal).transpose(1, 2)
+    assert result.is_contiguous()
+    for one, other in zip(result.unbind(), attention_of_each(x, x, x, is_causal=causal), strict=True):
+        assert one.device == torch.device("cuda:0")
+        torch.testing.assert_close(one.cpu().double(), other, atol=2e-3, rtol=2e-3)
+
+
+def test_attention_of_keys_of_other_lengths_has_gradients():
+    query, key = heads_of([3, 5], requires_grad=True), heads_of([4, 2])
+    result = F.scaled_dot_product_attention(*(each.transpose(1, 2) for each in (query, key, key)))
+    sum(part.float().sum() for part in result.unbind()).backward()
+    leaf = [part.detach().cpu().double().requires_grad_() for part in query.unbind()]
+    for part, keys in zip(leaf, key.unbind(), strict=True):
+        heads = [each.transpose(0, 1) for each in (part, keys.cpu().double())]
+        F.scaled_dot_product_attention(heads[0], heads[1], heads[1]).sum().backward()
+    for one, other in zip(query.grad.unbind(), leaf, strict=True):
+        torch.testing.assert_close(one.cpu().double(), other.grad, atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "reason"),
+    [
+        ("FLASH_ATTENTION", {"width": 12}, "For NestedTensor inputs, Flash attention requires"),
+        ("FLASH_ATTENTION", {"lengths": [3, 0]}, "do not support seq_len == 0"),
+        ("EFFICIENT_ATTENTION", {"requires_grad": True}, "training with NT inputs"),
+        ("CUDNN_ATTENTION", {}, "nested tensor support is not enabled"),
+    ],
+)
+def test_a_kernel_that_cuda_has_not_for_nested_tensors_is_refused(kernel, options, reason):
+    heads = heads_of(**{"lengths": [3, 5], **options}).transpose(1, 2)
+    with warnings.catch_warnings(record=True) as said, sdpa_kernel(getattr(SDPBackend, kernel)):
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            F.scaled_dot_product_attention(heads, heads, heads)
+    assert any(reason in str(each.message) for each in said)

@@ -6,12 +6,14 @@
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/scaled_dot_product_attention_native.h>
 #include <ATen/ops/where.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/library.h>
@@ -63,15 +65,20 @@ bool widths_fit_cutlass(const sdp_params& given, bool debug) {
 }
 
 bool width_fits_flash(const sdp_params& given, bool debug) {
+  bool nested = sdp::has_for_nested_inputs(given);
   auto width = given.query.sym_size(-1);
   bool fits = width == given.key.sym_size(-1) && width == given.value.sym_size(-1) && width <= 256;
+  fits = fits && (!nested || width % 8 == 0);
   if (!fits && debug)
-    TORCH_WARN("Flash attention requires q,k,v to have the same last dimension and to be less than or equal to 256. Got ",
-               width, ", ", given.key.sym_size(-1), ", ", given.value.sym_size(-1), " instead.");
+    TORCH_WARN(nested ? "For NestedTensor inputs, " : "",
+               "Flash attention requires q,k,v to have the same last dimension and to be ",
+               nested ? "a multiple of 8 and " : "", "less than or equal to 256. Got ", width, ", ",
+               given.key.sym_size(-1), ", ", given.value.sym_size(-1), " instead.");
   return fits;
 }
 
 bool is_square_if_causal(const sdp_params& given, bool debug) {
+  if (sdp::has_for_nested_inputs(given)) return true;
   bool fits = !given.is_causal || given.query.sym_size(-2) == given.key.sym_size(-2);
   if (!fits && debug)
     TORCH_WARN("Flash attention does not support the is_causal flag when seqlen_q != seqlen_k. Got seqlen_q: ",
@@ -80,8 +87,10 @@ bool is_square_if_causal(const sdp_params& given, bool debug) {
 }
 
 bool shapes_fit(const sdp_params& given, bool debug) {
-  return sdp::check_nested_tensor(given, debug) && sdp::check_tensor_shapes(given, debug) &&
-         sdp::check_last_dim_stride_equals_1_dense<true>(given, debug) &&
+  if (!sdp::check_tensor_shapes(given, debug)) return false;
+  if (sdp::has_for_nested_inputs(given))
+    return sdp::check_batch_size_nested(given, debug) && sdp::check_for_seq_len_0_nested_tensor(given, debug);
+  return sdp::check_last_dim_stride_equals_1_dense<true>(given, debug) &&
          sdp::check_batch_size_and_num_heads_dense<true>(given, debug) &&
          sdp::check_nonzero_sequence_lengths_dense(given, debug);
 }
@@ -94,14 +103,35 @@ bool flash_takes(const sdp_params& given, bool debug) {
 }
 
 bool efficient_takes(const sdp_params& given, bool debug) {
-  return sdp::check_runtime_disabled_mem_efficient(given, debug) && !given.enable_gqa && shapes_fit(given, debug) &&
+  bool nested = sdp::has_for_nested_inputs(given);
+  return sdp::check_runtime_disabled_mem_efficient(given, debug) && !given.enable_gqa &&
+         (!nested || sdp::check_requires_grad_and_nested(given, debug)) && shapes_fit(given, debug) &&
          sdp::check_tensor_dtype(given, CUTLASS_TYPES, debug) && widths_fit_cutlass(given, debug);
+}
+
+// Before compute capability 9.0.
+bool sizes_fit_cudnn(const sdp_params& given, bool debug) {
+  auto widths = {given.query.sym_size(3), given.value.sym_size(3)};
+  const char* problem = nullptr;
+  if (std::any_of(widths.begin(), widths.end(), [](const c10::SymInt& width) { return width > 128; }))
+    problem = "head_dim should be no more than 128";
+  else if (std::any_of(widths.begin(), widths.end(), [](const c10::SymInt& width) { return width % 8 != 0; }))
+    problem = "head_dim should be a multiple of 8";
+  else if (given.key.sym_size(2) == 1)
+    problem = "cudnn SDPA does not support key/value sequence length 1.";
+  else if (given.query.sym_size(2) == 1 && given.dropout > 0)
+    problem = "cudnn SDPA does not support query sequence length 1 with dropout.";
+  if (problem && debug) TORCH_WARN(problem);
+  return !problem;
 }
 
 bool cudnn_takes(const sdp_params& given, bool debug) {
   bool enabled = at::globalContext().userEnabledCuDNNSDP();
   if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
-  return enabled && shapes_fit(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
+  bool nested = sdp::has_for_nested_inputs(given);
+  if (nested && debug) TORCH_WARN("Experimental cuDNN SDPA nested tensor support is not enabled.");
+  return enabled && !nested && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
+         sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 
 using at::SDPBackend;
@@ -161,6 +191,15 @@ AdditiveMask for_each_head(const AdditiveMask& mask, const sdp_params& given) {
                               given.key.sym_size(2)});
 }
 
+Tensor on_host(const sdp_params& given, const AdditiveMask& bias, std::optional<double> scale) {
+  const auto& [query, key, value, mask, dropout, causal, grouped] = given;
+  if (fused_on_host(given) && !is_seen(given))
+    return std::get<0>(
+        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal, bias, scale));
+  return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, bias, dropout, causal, std::nullopt,
+                                                            scale, grouped));
+}
+
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
                  bool causal, std::optional<double> scale, bool grouped) {
   sdp_params given{query, key, value, mask, dropout, causal, grouped};
@@ -178,11 +217,39 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
       return std::get<0>(at::_scaled_dot_product_cudnn_attention(query, key, value, bias, needs_sums(given), dropout,
                                                                  causal, false, scale));
   }
-  if (fused_on_host(given) && !is_seen(given))
-    return std::get<0>(
-        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout, causal, bias, scale));
-  return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, bias, dropout, causal, std::nullopt,
-                                                            scale, grouped));
+  return on_host(given, bias, scale);
+}
+
+// The part of each sequence; one for all is repeated.
+Tensor part(const std::vector<Tensor>& all, size_t sequence) {
+  return all[all.size() == 1 ? 0 : sequence].unsqueeze(0);
+}
+
+// What CUDA's fused kernels do with sequences of different lengths, heads and sequences in either order in memory:
+// the result has its heads last, as theirs.
+Tensor attention_of_nested(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask,
+                           double dropout, bool causal, std::optional<double> scale, bool grouped) {
+  if (query.device().type() != settings().type)  // this dispatch key is also the host's
+    return at::native::scaled_dot_product_attention(query, key, value, mask, dropout, causal, scale, grouped);
+  sdp_params given{query, key, value, mask, dropout, causal, grouped};
+  check(given);
+  SDPBackend chosen = chosen_on_cuda(given);
+  if (chosen == SDPBackend::error) refuse(given);
+  if (chosen == SDPBackend::math || mask)
+    return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, std::nullopt,
+                                                              scale, grouped));
+  auto queries = query.unbind(), keys = key.unbind(), values = value.unbind();
+  int64_t heads = std::max({query.size(1), key.size(1), value.size(1)});
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < std::max({queries.size(), keys.size(), values.size()}); i++) {
+    auto spread = [heads](const Tensor& each) { return each.expand({-1, heads, -1, -1}); };
+    Tensor own = spread(part(queries, i)), others = spread(part(keys, i));
+    TORCH_CHECK_NOT_IMPLEMENTED(!causal || own.size(2) == others.size(2),
+                                "is_causal with nested sequences of different lengths of query and key");
+    sdp_params one{own, others, spread(part(values, i)), std::nullopt, dropout, causal, false};
+    results.push_back(on_host(one, std::nullopt, scale).squeeze(0).transpose(0, 1).contiguous());
+  }
+  return at::_nested_tensor_from_tensor_list(results).transpose(1, 2);
 }
 
 int64_t choice(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
@@ -201,8 +268,14 @@ void install_attention() {
     library->impl("scaled_dot_product_attention", &attention);
   }
   if (settings().type != c10::DeviceType::CUDA) return;
-  auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library->impl("_fused_sdp_choice", &choice);
+  for (auto key : {c10::DispatchKey::AutogradNestedTensor, c10::DispatchKey::NestedTensorCUDA}) {
+    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+    library->impl("scaled_dot_product_attention", &attention_of_nested);
+  }
+  for (auto key : {backend_key(), c10::DispatchKey::NestedTensorCUDA}) {
+    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+    library->impl("_fused_sdp_choice", &choice);
+  }
 }
 
 }  // namespace software

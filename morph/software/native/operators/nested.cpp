@@ -19,11 +19,11 @@ namespace {
 using c10::DispatchKey;
 using torch::jit::Stack;
 
-// A build with CUDA has no kernels for these, except for the last three.
+// A build with CUDA has no kernels for these, except for the last four.
 const std::unordered_set<std::string> kOnlyOnTheHost{"aten::sum.dim_IntList", "aten::_nested_sum_backward",
                                                      "aten::is_pinned", "aten::_pin_memory",
                                                      "aten::_transform_bias_rescale_qkv", "aten::native_layer_norm",
-                                                     "aten::native_layer_norm_backward"};
+                                                     "aten::native_layer_norm_backward", "aten::_fused_sdp_choice"};
 // Operators on the dense tensors of a nested one.
 const char* const kMakeNested[] = {"_nested_from_padded", "_nested_tensor_from_mask",
                                    "_nested_tensor_from_mask_left_aligned", "_nested_view_from_buffer",
