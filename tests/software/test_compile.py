@@ -66,6 +66,24 @@ def test_dropout_draws_from_the_devices_generator():
     assert torch.equal(ones.grad == 0, first == 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16, torch.float])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_attention_has_gradients(dtype, dropout):
+    """Each dtype has a kernel of its own, whose results have the shapes that torch's meta kernels say."""
+    torch.manual_seed(0)
+    mine = [torch.randn(2, 4, 6, 8, device="cuda", dtype=dtype, requires_grad=True) for _ in range(3)]
+    twins = [each.detach().clone().requires_grad_() for each in mine]
+
+    def attend(query, key, value):
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True, dropout_p=dropout)
+
+    for function, given in ((compiled(attend), mine), (attend, twins)):
+        torch.cuda.manual_seed(3)
+        function(*given).float().sin().sum().backward()
+    for one, other in zip(mine, twins, strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+
+
 def test_what_is_written_in_place_moved_and_viewed():
     def body(mine, host):
         moved, back = host.cuda(), mine.cpu()

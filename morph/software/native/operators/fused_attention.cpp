@@ -4,6 +4,7 @@
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/stack.h>
 #include <torch/library.h>
 
 namespace software {
@@ -77,6 +78,20 @@ Draw drawn(double probability, c10::Device place) {
   uint64_t offset = generator.get_offset();
   generator.set_offset(offset + 4);
   return {probability, number(int64_t(generator.current_seed())), number(int64_t(offset))};
+}
+
+// Read from the device's memory: the host does not wait.
+Tensor number_of(const Tensor& numbers, int64_t place) {
+  return at::scalar_tensor(numbers.const_data_ptr<int64_t>()[place], at::kLong);
+}
+
+Tensor flash_state(const Draw& draw, c10::Device place) {
+  return at::stack({draw.seed, draw.offset}).view(at::kUInt64).to(place);
+}
+
+Draw drawn_by(double probability, const Tensor& state) {
+  Tensor numbers = state.contiguous().view(at::kLong);
+  return {probability, number_of(numbers, 0), number_of(numbers, 1)};
 }
 
 void refuse_unless_half(const Tensor& query) {

@@ -26,6 +26,11 @@ struct Gradients {
 };
 
 Draw drawn(double probability, c10::Device place);
+at::Tensor number_of(const at::Tensor& numbers, int64_t place);
+
+// The generator's state as FlashAttention's kernels give it since torch 2.7, and take it for the backward pass.
+at::Tensor flash_state(const Draw& draw, c10::Device place);
+Draw drawn_by(double probability, const at::Tensor& state);
 
 // The result, and the logarithms of the sums of its weights' exponentials.
 std::pair<at::Tensor, at::Tensor> attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

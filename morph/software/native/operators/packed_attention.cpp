@@ -62,11 +62,6 @@ std::vector<Rows> rows_of(const Tensor& packed, const Tensor& starts, const Tens
 
 Tensor part(const Tensor& packed, const Rows& rows) { return packed.narrow(1, rows.from, rows.length).transpose(1, 2); }
 
-// Read from the device's memory: the host does not wait.
-Tensor number_of(const Tensor& numbers, int64_t place) {
-  return at::scalar_tensor(numbers.const_data_ptr<int64_t>()[place], at::kLong);
-}
-
 Tensor with_batch(const Tensor& packed) { return packed.dim() == 3 ? packed.unsqueeze(0) : packed; }
 
 struct Packed {
@@ -127,7 +122,7 @@ void flash_forward(const c10::OperatorHandle& op, Stack* stack) {
   Draw draw = drawn(given["dropout_p"].toDouble(), all.query.device());
   auto [result, sums] = forward(all, flash_mask(given), draw, given.scale());
   bool sequences = given.tensor("cum_seq_q").defined();
-  Tensor state = at::stack({draw.seed, draw.offset}).view(at::kUInt64).to(all.query.device());
+  Tensor state = flash_state(draw, all.query.device());
   Tensor all_sums = sequences ? at::cat(sums, 2).squeeze(0) : sums[0];
   torch::jit::push(*stack, result.view_as(given.tensor("query")), all_sums, state, at::empty({}, state.options()),
                    at::empty({0}, all.query.options()));
@@ -136,13 +131,13 @@ void flash_forward(const c10::OperatorHandle& op, Stack* stack) {
 void flash_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
   Named given(op, *stack);
   Packed all = packed(given, "cum_seq_q", "cum_seq_k");
-  Tensor sum = given.tensor("logsumexp"), state = given.tensor("rng_state").contiguous().view(at::kLong);
+  Tensor sum = given.tensor("logsumexp");
   std::vector<Tensor> sums{sum};
   if (given.tensor("cum_seq_q").defined()) {
     sums.clear();
     for (const Rows& rows : all.queries) sums.push_back(sum.narrow(1, rows.from, rows.length).unsqueeze(0));
   }
-  Draw draw{given["dropout_p"].toDouble(), number_of(state, 0), number_of(state, 1)};
+  Draw draw = drawn_by(given["dropout_p"].toDouble(), given.tensor("rng_state"));
   Gradients of = backward(with_batch(given.tensor("grad_out")), all, sums, flash_mask(given), draw, given.scale());
   torch::jit::push(*stack, of.query.view_as(given.tensor("query")), of.key.view_as(given.tensor("key")),
                    of.value.view_as(given.tensor("value")));

@@ -16,9 +16,9 @@ using Optional = std::optional<Tensor>;
 // The kernels keep (batch, rows, heads, width) in memory and give the transposed view.
 Tensor by_rows(const Tensor& result) { return result.transpose(1, 2).contiguous().transpose(1, 2); }
 
-// FlashAttention's gives the layout of the queries.
-Tensor as_queries(const Tensor& result, const Tensor& query) {
-  return result.strides() == query.strides() ? result : at::empty_like(query).copy_(result);
+// FlashAttention's and cuDNN's give a result the layout of the queries, and a gradient that of what it is of.
+Tensor laid_out_as(const Tensor& other, const Tensor& result) {
+  return result.strides() == other.strides() ? result : at::empty_like(other).copy_(result);
 }
 
 Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
@@ -72,18 +72,20 @@ auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double d
   Attention all{query, key, value, {}, causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);
-  return std::make_tuple(as_queries(result, query), logsumexp.to(at::kFloat), Tensor(), Tensor(),
-                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset, shown);
+  Tensor state = flash_state(all.draw, query.device());
+  return std::make_tuple(laid_out_as(query, result), logsumexp.to(at::kFloat), Tensor(), Tensor(),
+                         c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), state, at::empty({}, state.options()),
+                         shown);
 }
 
 std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
                                                   const Tensor& value, const Tensor& result, const Tensor& logsumexp,
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
-                                                  double dropout, bool causal, const Tensor& seed,
-                                                  const Tensor& offset, Scale scale) {
-  Attention all{query, key, value, {}, causal, {dropout, seed, offset}, scale};
+                                                  double dropout, bool causal, const Tensor& state, const Tensor&,
+                                                  Scale scale) {
+  Attention all{query, key, value, {}, causal, drawn_by(dropout, state), scale};
   auto of = all.backward(gradient, result, logsumexp);
-  return {of.query, of.key, of.value};
+  return {laid_out_as(query, of.query), laid_out_as(key, of.key), laid_out_as(value, of.value)};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -124,7 +126,7 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const 
                                                   double dropout, bool causal, Scale scale) {
   Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
   auto of = all.backward(gradient, result, logsumexp.squeeze(-1));
-  return {of.query, of.key, of.value};
+  return {laid_out_as(query, of.query), laid_out_as(key, of.key), laid_out_as(value, of.value)};
 }
 
 }  // namespace
