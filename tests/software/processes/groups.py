@@ -47,6 +47,19 @@ def in_order(rank: int, size: int) -> None:
     same(parts[:: 1 << 20], torch.full((size,), float(size)), "what was gathered between")
 
 
+def temporary_inputs(rank: int, size: int) -> None:
+    """Memory of an input that nobody holds is not given to the next tensor before the collective's end."""
+    for _ in range(20):
+        parts = torch.empty(size << 12, device="cuda")
+        work = dist.all_gather_into_tensor(
+            parts, torch.full((1 << 12,), float(rank), device="cuda"), async_op=True
+        )
+        others = [torch.full((1 << 12,), -1.0, device="cuda") for _ in range(4)]
+        work.wait()
+        same(parts[:: 1 << 12], torch.arange(float(size)), "what was gathered")
+        assert len(others) == 4
+
+
 def shared_devices(rank: int, size: int) -> None:
     everyone = dist.new_group()
     with pytest.raises(dist.DistBackendError, match="Duplicate GPU detected : rank 1 and rank 0"):
@@ -74,7 +87,7 @@ def one_store(rank: int, size: int) -> None:
 
 def run(rank: int, size: int) -> None:
     """Runs every part."""
-    for part in (groups, in_order, shared_devices, sequence, one_store):
+    for part in (groups, in_order, temporary_inputs, shared_devices, sequence, one_store):
         part(rank, size)
 
 

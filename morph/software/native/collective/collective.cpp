@@ -375,6 +375,7 @@ class HostBackend final : public c10d::Backend {
     for (Running& each : running())
       if (auto work = each.work.lock(); work && each.overlaps(memory)) work->synchronize();
     touched_.push_back(memory);
+    kept_.push_back(tensor);
     return in_gloos_type(tensor);
   }
   Tensors carried(const Tensors& tensors) {
@@ -460,6 +461,7 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> begun(OpType operation, HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
                             bool tells = true, int source = -1) {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
+    work->keep(std::exchange(kept_, {}));
     if (!coalesced_) {
       work->belongs_to(communicator_, operation, onCompletionHook_);
       if (tells) runs(work), communicator_->collectives++;
@@ -536,6 +538,7 @@ class HostBackend final : public c10d::Backend {
   std::vector<int64_t> devices_;  // what each of the process's is among those of all hosts
   bool met_ = false;
   std::vector<Memory> touched_;  // by the collective that begins
+  Tensors kept_;                 // for it
   std::mutex running_mutex_;
   std::vector<Running> running_;
   bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);

@@ -49,6 +49,9 @@ class HostWork final : public c10d::Work {
     number_ = ++communicator_->works;
   }
 
+  // What the parts read and write, which they see as memory of the host: a temporary's is not given away before the end.
+  void keep(Tensors tensors) { kept_ = std::move(tensors); }
+
   bool isCompleted() override {
     if (done_) return true;
     if (!tells_) {  // gloo's sends and receives complete only when waited for
@@ -119,6 +122,7 @@ class HostWork final : public c10d::Work {
       if (!communicator_->aborted) C10_THROW_ERROR(DistBackendError, error.what());
     }
     finish_ = {};
+    kept_.clear();
     done_ = true;
     if (hook_) tell();
   }
@@ -133,6 +137,7 @@ class HostWork final : public c10d::Work {
 
   const Parts parts_;
   const Tensors results_;
+  Tensors kept_;
   std::function<void()> finish_;
   const bool tells_;  // whether the parts notice their completion without a wait
   const int source_;
