@@ -57,7 +57,7 @@ def temporary_inputs(rank: int, size: int) -> None:
         others = [torch.full((1 << 12,), -1.0, device="cuda") for _ in range(4)]
         work.wait()
         same(parts[:: 1 << 12], torch.arange(float(size)), "what was gathered")
-        assert len(others) == 4
+        same(torch.stack(others)[:, 0], torch.full((4,), -1.0), "what was made meanwhile")
 
 
 def shared_devices(rank: int, size: int) -> None:

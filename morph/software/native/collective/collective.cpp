@@ -374,8 +374,7 @@ class HostBackend final : public c10d::Backend {
     Memory memory{tensor};
     for (Running& each : running())
       if (auto work = each.work.lock(); work && each.overlaps(memory)) work->synchronize();
-    touched_.push_back(memory);
-    kept_.push_back(tensor);
+    touched_.push_back(tensor);
     return in_gloos_type(tensor);
   }
   Tensors carried(const Tensors& tensors) {
@@ -399,7 +398,7 @@ class HostBackend final : public c10d::Backend {
   }
   void runs(const intrusive_ptr<HostWork>& work) {
     std::lock_guard<std::mutex> lock(running_mutex_);
-    running_.push_back({c10::weak_intrusive_ptr<HostWork>(work), std::exchange(touched_, {})});
+    running_.push_back({c10::weak_intrusive_ptr<HostWork>(work), {touched_.begin(), touched_.end()}});
   }
 
   // The tensors as gloo accepts them; what NCCL would refuse is refused.
@@ -461,11 +460,10 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> begun(OpType operation, HostWork::Parts parts, Tensors results, std::function<void()> finish = {},
                             bool tells = true, int source = -1) {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
-    work->keep(std::exchange(kept_, {}));
     if (!coalesced_) {
       work->belongs_to(communicator_, operation, onCompletionHook_);
-      if (tells) runs(work), communicator_->collectives++;
-      else touched_.clear();  // messages to different ranks have streams of their own
+      if (tells) runs(work), communicator_->collectives++;  // messages to different ranks have streams of their own
+      work->keep(std::exchange(touched_, {}));
       return Pending::begin(work, tells);
     }
     coalesced_->parts.push_back(work);
@@ -537,8 +535,7 @@ class HostBackend final : public c10d::Backend {
   std::optional<Coalesced> coalesced_;
   std::vector<int64_t> devices_;  // what each of the process's is among those of all hosts
   bool met_ = false;
-  std::vector<Memory> touched_;  // by the collective that begins
-  Tensors kept_;                 // for it
+  Tensors touched_;  // by the collective that begins
   std::mutex running_mutex_;
   std::vector<Running> running_;
   bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);

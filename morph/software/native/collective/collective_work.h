@@ -49,7 +49,7 @@ class HostWork final : public c10d::Work {
     number_ = ++communicator_->works;
   }
 
-  // What the parts read and write, which they see as memory of the host: a temporary's is not given away before the end.
+  // What the parts read and write, of which they see the memory alone.
   void keep(Tensors tensors) { kept_ = std::move(tensors); }
 
   bool isCompleted() override {

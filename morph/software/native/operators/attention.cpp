@@ -111,11 +111,11 @@ bool efficient_takes(const sdp_params& given, bool debug) {
 
 // Before compute capability 9.0.
 bool sizes_fit_cudnn(const sdp_params& given, bool debug) {
-  auto widths = {given.query.sym_size(3), given.value.sym_size(3)};
+  auto width = given.query.sym_size(3), width_of_value = given.value.sym_size(3);
   const char* problem = nullptr;
-  if (std::any_of(widths.begin(), widths.end(), [](const c10::SymInt& width) { return width > 128; }))
+  if (width > 128 || width_of_value > 128)
     problem = "head_dim should be no more than 128";
-  else if (std::any_of(widths.begin(), widths.end(), [](const c10::SymInt& width) { return width % 8 != 0; }))
+  else if (width % 8 != 0 || width_of_value % 8 != 0)
     problem = "head_dim should be a multiple of 8";
   else if (given.key.sym_size(2) == 1)
     problem = "cudnn SDPA does not support key/value sequence length 1.";
