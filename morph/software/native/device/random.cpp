@@ -10,6 +10,14 @@ namespace {
 
 using Wanted = std::optional<at::Generator>;
 
+// SplitMix64's finalizer. The CPU's generator reads only the low 32 bits of a seed.
+uint64_t mixed(uint64_t bits) {
+  bits += 0x9E3779B97F4A7C15ull;
+  bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9ull;
+  bits = (bits ^ bits >> 27) * 0x94D049BB133111EBull;
+  return bits ^ bits >> 31;
+}
+
 uint64_t next_seed(const Wanted& wanted, c10::Device device) {
   at::Generator generator = wanted && wanted->defined() ? *wanted : at::globalContext().defaultGenerator(device);
   TORCH_CHECK(generator.device().type() == settings().type, "Expected a '",
@@ -18,7 +26,7 @@ uint64_t next_seed(const Wanted& wanted, c10::Device device) {
   std::lock_guard<std::mutex> lock(generator.mutex());
   uint64_t offset = generator.get_offset();
   generator.set_offset(offset + 4);  // a GPU's random kernels move it by multiples of four
-  return generator.current_seed() * 0x9E3779B97F4A7C15ull + offset;
+  return mixed(mixed(generator.current_seed()) + offset);
 }
 
 at::CPUGeneratorImpl& host_default() {
