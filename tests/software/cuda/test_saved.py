@@ -103,3 +103,23 @@ def test_batches_of_halves_have_gradients_outside_training(dtype):
     (gradient,) = torch.autograd.grad(F.batch_norm(x, mean, variance).sum(), x)
     expected = (variance.float() + 1e-5).rsqrt()[:, None].expand(3, 2, 4)
     assert_close(gradient.float(), expected, atol=0.05, rtol=0.01)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_statistics_in_single_precision_beside_half_parameters(training):
+    x, weight, bias = torch.randn(6, 3), torch.rand(3), torch.randn(3)
+    half = [tensor.half().to(CUDA).requires_grad_() for tensor in (x, weight, bias)]
+    running = torch.zeros(3, device=CUDA), torch.ones(3, device=CUDA)
+    result = F.batch_norm(half[0], *running, *half[1:], training)
+    plain = [tensor.detach().cpu().float().requires_grad_() for tensor in half]
+    expected_running = torch.zeros(3), torch.ones(3)
+    expected = F.batch_norm(plain[0], *expected_running, *plain[1:], training)
+    assert_close(result.cpu(), expected.half())
+    assert_close([tensor.cpu() for tensor in running], list(expected_running))
+    gradients = torch.autograd.grad((result.float() ** 2).sum(), half)
+    expected_gradients = torch.autograd.grad((expected**2).sum(), plain)
+    assert [g.dtype for g in gradients] == [torch.half] * 3
+    assert_close([g.cpu().float() for g in gradients], list(expected_gradients), rtol=2e-2, atol=2e-2)
+    image = torch.randn(2, 3, 4, 4, device=CUDA, dtype=torch.half, requires_grad=True)
+    with pytest.raises(RuntimeError, match="expected scalar type Half but found Float"):
+        F.batch_norm(image, *running, *half[1:], training).sum().backward()

@@ -31,6 +31,19 @@ using Batches = std::tuple<Tensor, Tensor, Tensor>;
 using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Bags = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
+bool is_reduced(const Tensor& tensor) {
+  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
+}
+
+Optional single(const Optional& parameter) {
+  return given(parameter) ? Optional(parameter->to(at::kFloat)) : std::nullopt;
+}
+
+// The CPU's kernels take statistics in single precision only beside parameters in single precision.
+bool statistics_are_wider(const Optional& weight, const Optional& mean) {
+  return given(weight) && given(mean) && is_reduced(*weight) && mean->scalar_type() == at::kFloat;
+}
+
 Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
   auto type = at::toAccumulateType(input.scalar_type(), c10::kCUDA);
   return {std::get<0>(all), mean.to(type, false, /*copy=*/true), (variance.to(type) + eps).rsqrt()};
@@ -38,6 +51,8 @@ Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const T
 
 Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
                    const Optional& variance, bool training, double momentum, double eps) {
+  if (statistics_are_wider(weight, mean))
+    return batch_norm(input, single(weight), single(bias), mean, variance, training, momentum, eps);
   Batches all = at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
   return training ? all : with_saved(std::move(all), input, *mean, *variance, eps);
 }
@@ -54,31 +69,43 @@ Batches batch_norm_of_device(const Tensor& input, const Optional& weight, const 
   return Host::call(input, weight, bias, mean, variance, training, momentum, eps);
 }
 
+// CUDA's fused kernel reads every parameter in one type; its kernels for channels that lie last do not.
+bool is_one_kernel(const Tensor& input) {
+  bool last = input.is_contiguous(at::MemoryFormat::ChannelsLast) || input.is_contiguous(at::MemoryFormat::ChannelsLast3d);
+  return !last && !(input.is_contiguous() && input.stride(1) == 1);
+}
+
 // Outside training the CPU's kernel needs nothing saved, and refuses single precision beside halves.
 Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const Optional& weight, const Optional& mean,
                             const Optional& variance, const Optional& saved, const Optional& scale, bool training,
                             double eps, std::array<bool, 3> wanted) {
   const Optional none;
+  if (statistics_are_wider(weight, mean)) {
+    bool reduced = training || wanted[1] || wanted[2];
+    TORCH_CHECK(!wanted[0] || !reduced || !is_one_kernel(input), "expected scalar type ", toString(weight->scalar_type()),
+                " but found Float");
+    auto [of_input, of_weight, of_bias] = batch_norm_backward(gradient, input, single(weight), mean, variance, saved,
+                                                              scale, training, eps, wanted);
+    if (of_weight.defined()) of_weight = of_weight.to(weight->scalar_type());
+    if (of_bias.defined()) of_bias = of_bias.to(weight->scalar_type());
+    return {of_input, of_weight, of_bias};
+  }
   return at::native_batch_norm_backward(gradient, input, weight, mean, variance, training ? saved : none,
                                         training ? scale : none, training, eps, wanted);
 }
 
 Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
                          Tensor& variance, bool training, double momentum, double eps) {
+  if (statistics_are_wider(weight, mean))
+    return batch_norm_legit(input, single(weight), single(bias), mean, variance, training, momentum, eps);
   Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
   return training ? all : with_saved(std::move(all), input, mean, variance, eps);
-}
-
-bool is_reduced(const Tensor& tensor) {
-  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
 }
 
 // The CPU's kernel keeps means and deviations in the type of its parameters, CUDA's in single precision at least.
 Tensor single_weight(const Optional& weight, at::IntArrayRef shape, const Tensor& input) {
   return given(weight) ? weight->to(at::kFloat) : at::ones(shape, input.options().dtype(at::kFloat));
 }
-
-Optional single(const Optional& bias) { return given(bias) ? Optional(bias->to(at::kFloat)) : std::nullopt; }
 
 Layers normalized_layers(const Tensor& input, at::IntArrayRef shape, const Optional& weight, const Optional& bias,
                          double eps) {
