@@ -47,7 +47,7 @@ def place_cuda(machine: Machine, journal: Journal) -> None:
     """
     if vars(torch._C).get("_cuda_init") is torch_c.initialise:
         return
-    _place_members(libraries.names(), journal)
+    _place_members(libraries.names(machine), journal)
     libraries.place(journal)
     _place(machine, journal, CUDA)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend
 
 from morph.base.journal import Journal
+from morph.software.machine import Machine
 from morph.software.settings import TOOLKIT
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
@@ -17,25 +20,42 @@ CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number,
 CUBLASLT_WORKSPACE = 1 << 20
 
 
-def names() -> dict[str, Any]:
-    """Return the names of ``torch._C`` that only CUDA has, with what each is."""
+def names(machine: Machine) -> dict[str, Any]:
+    """Return the names of ``torch._C`` that only CUDA has, with what each is.
+
+    Args:
+        machine: The simulated machine.
+    """
     return {
         "_has_cudnn": True,
         "_cudnn": cudnn(),
         "_cuda_getCompiledVersion": _runtime,
-        **_choices_of_attention(),
+        **_choices_of_attention(machine.native),
     }
 
 
-def _choices_of_attention() -> dict[str, Any]:
-    """Return what says whether CUDA's kernels of attention take some tensors, which a build for CPUs denies.
+def _choices_of_attention(native: Any) -> dict[str, Any]:
+    """Return what says whether CUDA's kernels of attention take some tensors.
 
-    In a build for CUDA they ask the driver for the capability.
+    A build for CPUs denies it, one for CUDA asks the driver for the capability.
     """
-    if torch.version.cuda is None:
-        return {}
-    kernels = "flash", "mem_efficient", "cudnn"
-    return {f"_can_use_{kernel}_attention": lambda parameters, debug=False: False for kernel in kernels}
+    kernels = {
+        "flash": SDPBackend.FLASH_ATTENTION,
+        "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+        "cudnn": SDPBackend.CUDNN_ATTENTION,
+    }
+    choices = {
+        f"_can_use_{name}_attention": partial(_takes, native, kernel.value) for name, kernel in kernels.items()
+    }
+    return {**choices, "_is_flash_attention_available": lambda: True}
+
+
+def _takes(native: Any, kernel: int, given: Any, debug: bool = False) -> bool:
+    tensors = given.query, given.key, given.value, given.attn_mask
+    takes: bool = native.attention_takes(
+        kernel, *tensors, given.dropout, given.is_causal, given.enable_gqa, debug
+    )
+    return takes
 
 
 def _runtime() -> int:

@@ -169,3 +169,23 @@ def test_the_choice_of_a_kernel_can_be_asked_for():
     assert torch._fused_sdp_choice(*single) == SDPBackend.EFFICIENT_ATTENTION.value
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
         assert torch._fused_sdp_choice(*half) == SDPBackend.MATH.value
+
+
+def test_a_program_may_ask_which_kernels_take_its_tensors():
+    half, single, wide = (torch.randn(2, 4, 16, width, device=CUDA) for width in (64, 64, 512))
+    half, backends = half.half(), torch.backends.cuda
+
+    def asked(tensor, mask=None, debug=False):
+        given = backends.SDPAParams(tensor, tensor, tensor, mask, 0.0, False, False)
+        questions = "flash", "efficient", "cudnn"
+        return [getattr(backends, f"can_use_{name}_attention")(given, debug) for name in questions]
+
+    assert backends.is_flash_attention_available()
+    assert asked(half) == [True, True, True]
+    assert asked(single) == [False, True, False]
+    assert asked(half, torch.ones(16, 16, device=CUDA, dtype=torch.half)) == [False, True, True]
+    assert asked(wide.half()) == [False, True, False]
+    with pytest.warns(UserWarning, match="Expected query, key and value to all be of dtype"):
+        asked(single, debug=True)
+    with sdpa_kernel(SDPBackend.MATH):
+        assert asked(half) == [False, False, False]

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.testing import assert_close
 
 PARTS = [(2, 4), (5, 4)]
 
@@ -189,3 +190,20 @@ def test_a_kernel_that_cuda_has_not_for_nested_tensors_is_refused(kernel, option
         with pytest.raises(RuntimeError, match="No available kernel"):
             F.scaled_dot_product_attention(heads, heads, heads)
     assert any(reason in str(each.message) for each in said)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_jagged_sequences_is_that_of_each(dtype, causal):
+    torch.manual_seed(0)
+    parts = [torch.randn(length, 2, 16, device="cuda", dtype=dtype) for length in (3, 5, 2)]
+    together = torch.nested.nested_tensor(parts, layout=torch.jagged, requires_grad=True)
+    heads = together.transpose(1, 2)
+    result = F.scaled_dot_product_attention(heads, heads, heads, is_causal=causal)
+    (gradient,) = torch.autograd.grad(result.values().sum(), together)
+    for part, one, its_gradient in zip(parts, result.unbind(), gradient.unbind(), strict=True):
+        own = part.detach().cpu().float().transpose(0, 1).requires_grad_()
+        expected = F.scaled_dot_product_attention(own, own, own, is_causal=causal)
+        assert_close(one.cpu().float(), expected, atol=3e-3, rtol=3e-3)
+        (of_own,) = torch.autograd.grad(expected.sum(), own)
+        assert_close(its_gradient.cpu().float().transpose(0, 1), of_own, atol=1e-2, rtol=1e-2)

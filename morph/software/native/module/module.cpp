@@ -8,6 +8,7 @@
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
@@ -29,6 +30,12 @@ void install_device(const std::string& type, int count, size_t memory, size_t pa
                     bool channels_last, bool float64) {
   auto kind = type == "privateuse1" ? c10::DeviceType::PrivateUse1 : c10::Device(type).type();
   install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64, {}});
+}
+
+bool attention_takes_tensors(int kernel, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                             const std::optional<at::Tensor>& mask, double dropout, bool causal, bool grouped,
+                             bool debug) {
+  return attention_takes(kernel, {query, key, value, mask, dropout, causal, grouped}, debug);
 }
 
 py::object default_generator(int index) {
@@ -59,6 +66,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("expect_no_call_of_torchs",
              [] { torch::utils::set_requires_device_init(settings().type, false); });
   module.def("is_in_bad_fork", &is_in_bad_fork);
+  module.def("attention_takes", torch::wrap_pybind_function(&attention_takes_tensors));
   module.def("default_generator", &default_generator);
   module.def("generator_state", &generator_state);
   module.def("current_device", [] { return int(current_device()); });

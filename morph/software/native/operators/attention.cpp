@@ -2,6 +2,7 @@
 // `torch.nn.attention.sdpa_kernel` switches the kernels, which the program meets under their names: a dispatch mode,
 // DTensor's sharding strategies and policies of activation checkpointing know them.
 #include "device/device.h"
+#include "operators/operators.h"
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/Context.h>
@@ -136,15 +137,19 @@ bool cudnn_takes(const sdp_params& given, bool debug) {
 
 using at::SDPBackend;
 
-SDPBackend chosen_on_cuda(const sdp_params& given) {
-  auto& context = at::globalContext();
-  for (SDPBackend each : context.sDPPriorityOrder()) {
-    bool takes = (each == SDPBackend::flash_attention && flash_takes(given, false)) ||
-                 (each == SDPBackend::efficient_attention && efficient_takes(given, false)) ||
-                 (each == SDPBackend::cudnn_attention && cudnn_takes(given, false)) ||
-                 (each == SDPBackend::math && context.userEnabledMathSDP());
-    if (takes) return each;
+bool takes(SDPBackend kernel, const sdp_params& given, bool debug) {
+  switch (kernel) {
+    case SDPBackend::flash_attention: return flash_takes(given, debug);
+    case SDPBackend::efficient_attention: return efficient_takes(given, debug);
+    case SDPBackend::cudnn_attention: return cudnn_takes(given, debug);
+    case SDPBackend::math: return at::globalContext().userEnabledMathSDP();
+    default: return false;
   }
+}
+
+SDPBackend chosen_on_cuda(const sdp_params& given) {
+  for (SDPBackend each : at::globalContext().sDPPriorityOrder())
+    if (takes(each, given, false)) return each;
   return SDPBackend::error;
 }
 
@@ -261,6 +266,8 @@ int64_t choice(const Tensor& query, const Tensor& key, const Tensor& value, cons
 }
 
 }  // namespace
+
+bool attention_takes(int kernel, const sdp_params& given, bool debug) { return takes(SDPBackend(kernel), given, debug); }
 
 void install_attention() {
   for (auto key : {autograd_key(), backend_key()}) {  // it is made of differentiable parts

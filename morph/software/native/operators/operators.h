@@ -6,6 +6,10 @@
 #include <optional>
 #include <vector>
 
+namespace sdp {
+struct sdp_params;
+}
+
 namespace software {
 
 inline bool given(const std::optional<at::Tensor>& tensor) { return tensor && tensor->defined(); }
@@ -30,6 +34,9 @@ void install_arithmetic();     // arithmetic.cpp
 void install_fused_attention();  // fused_attention.cpp
 void install_scaled_dot_product();  // scaled_dot_product.cpp
 void install_packed_attention();  // packed_attention.cpp
+
+// Whether a kernel, an at::SDPBackend, takes these tensors on CUDA; debug warns why it does not. In attention.cpp.
+bool attention_takes(int kernel, const sdp::sdp_params& given, bool debug);
 
 // legacy_types.cpp: lets torch.cuda.FloatTensor and the like, given by address, create tensors and be the default type.
 void allow_tensor_types(bool allowed, const std::vector<void*>& types);
