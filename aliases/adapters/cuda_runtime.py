@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
 from morph.backends import active, vendor_module
 from morph.backends.refusal import lacks
-
-
-class Code(int):
-    """A status code of the runtime, which programs see as ``cudaError``; 0 is ``cudaError.success``."""
-
-    success: ClassVar[Code]
-
-    @property
-    def name(self) -> str:
-        """``"success"``, or the code."""
-        return "success" if self == 0 else f"error_{int(self)}"
-
-    def __repr__(self) -> str:
-        return f"<cudaError.{self.name}: {int(self)}>"
-
-
-Code.success = Code(0)
+from morph.base.status import Status
 
 
 class CudaError(RuntimeError):
@@ -45,7 +29,7 @@ def check_error(res: int) -> None:
     Raises:
         CudaError: If the call failed.
     """
-    if res != Code.success:
+    if res != Status.success:
         raise CudaError(res)
 
 
@@ -68,7 +52,7 @@ class Runtime:
     """
 
     def __init__(
-        self, vendor: Any, prefix: str, codes: Any = Code, register_flags: Callable[[int], int] = int
+        self, vendor: Any, prefix: str, codes: Any = Status, register_flags: Callable[[int], int] = int
     ) -> None:
         self._vendor = vendor
         self._prefix = prefix

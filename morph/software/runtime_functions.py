@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, ClassVar
+from typing import Any
 
+from morph.base.status import Status
 from morph.software import streams
 from morph.software.machine import started
-
-
-class Code(int):
-    """A status code; 0 is success."""
-
-    success: ClassVar[Code]
-
-
-Code.success = Code(0)
 
 
 def functions(prefix: str) -> dict[str, Any]:
     """Return the functions by the vendor's names for them: ``musaHostRegister``, with the prefix ``musa``."""
     by_name = {
-        "Error": Code,
+        "Error": Status,
         "GetErrorString": error_string,
         "HostRegister": host_register,
         "HostUnregister": host_unregister,
@@ -37,25 +29,25 @@ def error_string(error: int) -> str:
     return str(started().native.error_text(int(error)))
 
 
-def host_register(ptr: int, size: int, flags: int) -> Code:
+def host_register(ptr: int, size: int, flags: int) -> Status:
     """Pin host memory by address."""
-    return Code(started().native.register_host_memory(ptr, size))
+    return Status(started().native.register_host_memory(ptr, size))
 
 
-def host_unregister(ptr: int) -> Code:
+def host_unregister(ptr: int) -> Status:
     """Unpin host memory by address."""
-    return Code(started().native.unregister_host_memory(ptr))
+    return Status(started().native.unregister_host_memory(ptr))
 
 
-def stream_create(ptr: int) -> Code:
+def stream_create(ptr: int) -> Status:
     """Write the handle of a new stream to an address."""
     ctypes.c_void_p.from_address(ptr).value = streams.Stream().stream_id
-    return Code.success
+    return Status.success
 
 
-def stream_destroy(stream: int) -> Code:
+def stream_destroy(stream: int) -> Status:
     """Do nothing: streams come from a pool and need not be destroyed."""
-    return Code.success
+    return Status.success
 
 
 def mem_get_info(device: int) -> tuple[int, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from morph.aliases.adapters import cuda_runtime
-from morph.aliases.adapters.cuda_runtime import Code
 from morph.backends.refusal import lacks
+from morph.base.status import Status
 
 _PINNING = "SYCL pins memory that it allocates itself; use tensor.pin_memory()"
 _STREAMS = "torch binds no runtime of SYCL's; use torch.cuda.Stream"
@@ -18,7 +18,7 @@ class Runtime(cuda_runtime.Runtime):
     def __init__(self) -> None:
         super().__init__(vendor=None, prefix="")
 
-    def _call(self, function: str, *args: int) -> Code:
+    def _call(self, function: str, *args: int) -> Status:
         raise lacks(f"torch.cuda.cudart().cuda{function}", _PINNING if "Host" in function else _STREAMS)
 
 

@@ -7,15 +7,14 @@ import threading
 from types import ModuleType
 from typing import Any
 
+from morph.base.status import Status
 from morph.software import runtime_functions
 
 
 def names() -> dict[str, Any]:
     """Return the modules by their names in ``torch._C``."""
     functions = runtime_functions.functions("cuda")
-    functions |= {
-        name: lambda: runtime_functions.Code.success for name in ("cudaProfilerStart", "cudaProfilerStop")
-    }
+    functions |= {name: lambda: Status.success for name in ("cudaProfilerStart", "cudaProfilerStop")}
     return {"_cudart": _module("_cudart", functions), "_nvtx": _module("_nvtx", _marks())}
 
 

@@ -45,7 +45,8 @@ def _choices_of_attention(native: Any) -> dict[str, Any]:
         "cudnn": SDPBackend.CUDNN_ATTENTION,
     }
     choices = {
-        f"_can_use_{name}_attention": partial(_takes, native, kernel.value) for name, kernel in kernels.items()
+        f"_can_use_{name}_attention": partial(_takes, native, kernel.value)
+        for name, kernel in kernels.items()
     }
     return {**choices, "_is_flash_attention_available": lambda: True}
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.distributed
 
+from morph.base.status import Status
 from morph.software import devices, graphs, runtime_functions
 from morph.software.vendors import events, kept_graphs, mlu_backends
 from morph.software.vendors.quirks import Quirks
@@ -59,14 +60,14 @@ def cnrt() -> ModuleType:
     return sys.modules["torch_mlu._MLUC._cnrt"]
 
 
-def mluProfilerStart() -> runtime_functions.Code:
+def mluProfilerStart() -> Status:
     """Start an attached profiler."""
-    return runtime_functions.Code.success
+    return Status.success
 
 
-def mluProfilerStop() -> runtime_functions.Code:
+def mluProfilerStop() -> Status:
     """Stop an attached profiler."""
-    return runtime_functions.Code.success
+    return Status.success
 
 
 class CnrtError(RuntimeError):
@@ -78,7 +79,7 @@ class CnrtError(RuntimeError):
 
 def check_error(res: int) -> None:
     """Raise if a call of the runtime did not succeed."""
-    if res != runtime_functions.Code.success:
+    if res != Status.success:
         raise CnrtError(res)
 
 
@@ -158,7 +159,7 @@ QUIRKS = Quirks(
         "Device": devices.device,
         "is_built": _is_compiled,
         "batch_isend_irecv": torch.distributed.batch_isend_irecv,
-        "mluError": runtime_functions.Code,
+        "mluError": Status,
         "mluGetErrorStr": runtime_functions.error_string,
         "default_pg_cncl_timeout": torch.distributed.constants.default_pg_timeout,
         "torch.mlu.MLUGraph": MLUGraph,

@@ -13,6 +13,7 @@ import torch
 import torch.distributed
 from torch.backends import PropModule, __allow_nonbracketed_mutation
 
+from morph.base.status import Status
 from morph.software import devices, graphs, memory, runtime_functions, visible
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
@@ -151,7 +152,7 @@ class MusaError(RuntimeError):
 
 def check_error(res: int) -> None:
     """Raise if a call of the runtime did not succeed."""
-    if res != runtime_functions.Code.success:
+    if res != Status.success:
         raise MusaError(res)
 
 
@@ -207,14 +208,14 @@ def _check_flag(name: str) -> None:
         raise AttributeError(f"Unknown attribute {name}")
 
 
-def musaProfilerStart() -> runtime_functions.Code:
+def musaProfilerStart() -> Status:
     """Start an attached profiler."""
-    return runtime_functions.Code.success
+    return Status.success
 
 
-def musaProfilerStop() -> runtime_functions.Code:
+def musaProfilerStop() -> Status:
     """Stop an attached profiler."""
-    return runtime_functions.Code.success
+    return Status.success
 
 
 def _refuse_cuda(storage: Any, location: str) -> None:

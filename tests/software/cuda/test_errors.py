@@ -56,7 +56,10 @@ def test_an_observer_is_told_of_memory_that_was_not_there() -> None:
 def test_codes_of_the_runtime_have_its_words() -> None:
     with pytest.raises(torch.cuda.CudaError, match=r"out of memory \(2\)"):
         torch.cuda.check_error(2)
-    assert torch.cuda.cudart().cudaGetErrorString(torch.cuda.cudart().cudaError(0)) == "no error"
+    success = torch.cuda.cudart().cudaError(0)
+    assert torch.cuda.cudart().cudaGetErrorString(success) == "no error"
+    assert (success.name, success.value, isinstance(success, int)) == ("success", 0, False)
+    assert success == 0 and hash(success) == hash(0)
 
 
 def test_host_memory_is_registered_once() -> None:
