@@ -71,3 +71,42 @@ def test_complex_halves_are_computed_in_place_and_by_numbers():
         assert_close(power(x.cuda()).cpu().to(torch.complex64), power(x.float()), atol=1e-2, rtol=1e-2)
     z = torch.rand(3, device=CUDA).to(torch.complex32)
     assert torch.equal(z.clone().sin_().to(torch.complex64), z.sin().to(torch.complex64))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "floor", "truncated"),
+    [(torch.int64, [-2, -1, 2], [-1, -1, 2]), (torch.int32, [-2, -1, 2], [-1, -1, 2])],
+)
+def test_integers_are_divided_by_zero_without_an_error(dtype, floor, truncated):
+    x = torch.tensor([-2, 2, 2], device=CUDA).to(dtype)
+    divisor = torch.tensor([0, 0, 1], device=CUDA).to(dtype)
+    assert (x // divisor).tolist() == x.clone().floor_divide_(divisor).tolist() == floor
+    for mode, expected in (("floor", floor), ("trunc", truncated)):
+        assert torch.div(x, divisor, rounding_mode=mode).tolist() == expected
+        assert x.clone().div_(divisor, rounding_mode=mode).tolist() == expected
+    assert torch.div(x, divisor).tolist() == [-torch.inf, torch.inf, 2]
+    assert (x // 0).tolist() == [*floor[:2], -1]
+
+
+NAN, LEAST, LONG_LEAST = float("nan"), -(1 << 31), -(1 << 63)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "of_nan"),
+    [
+        (torch.float32, torch.int32, 0),
+        (torch.bfloat16, torch.int32, 0),
+        (torch.float64, torch.int32, LEAST),
+        (torch.float32, torch.int64, LONG_LEAST),
+        (torch.float64, torch.int64, LONG_LEAST),
+    ],
+)
+def test_numbers_outside_an_integers_range_become_its_ends(source, target, of_nan):
+    limits = torch.iinfo(target)
+    values = [1e20, -1e20, torch.inf, NAN, 2.75, -2.75, 2.0**31]
+    there = torch.tensor(values, device=CUDA, dtype=source)
+    last = min(1 << 31, limits.max)
+    expected = [limits.max, limits.min, limits.max, of_nan, 2, -2, last]
+    assert there.to(target).tolist() == there.to("cpu", target).tolist() == expected
+    assert torch.zeros(7, device=CUDA, dtype=target).copy_(there.flip(0)).flip(0).tolist() == expected
+    assert torch.empty(7, 2, device=CUDA, dtype=target).copy_(there[:, None])[:, 1].tolist() == expected

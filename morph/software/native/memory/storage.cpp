@@ -7,6 +7,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/native/cpu/Loops.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_local_scalar_dense.h>
@@ -103,6 +104,36 @@ bool copied_as_bytes(const Tensor& source, const Tensor& target) {
   return true;
 }
 
+// What lies outside an integer's range becomes its nearest number, and NaN 0, or with 64 bits on either side the least
+// (PTX ISA, cvt); the CPU's conversion makes all of them the least.
+template <typename Integer, typename Floating>
+Integer rounded(Floating value) {
+  using Limits = std::numeric_limits<Integer>;
+  constexpr auto end = Floating(uint64_t(1) << (8 * sizeof(Integer) - 1));
+  if (value != value) return sizeof(Floating) + sizeof(Integer) > 8 ? Limits::min() : 0;
+  return value >= end ? Limits::max() : value < -end ? Limits::min() : Integer(value);
+}
+
+bool rounds_to_integers(const Tensor& source, const Tensor& target) {
+  bool is_cudas = settings().type == c10::DeviceType::CUDA && !source.is_cpu() && source.is_floating_point();
+  auto to = target.scalar_type(), from = source.scalar_type();
+  return is_cudas && (to == at::kInt || to == at::kLong) && (at::isReducedFloatingType(from) || from == at::kFloat || from == at::kDouble);
+}
+
+template <typename Integer>
+void round_to(at::TensorIterator& iterator, at::ScalarType from) {
+  if (from == at::kDouble) at::native::cpu_kernel(iterator, [](double value) { return rounded<Integer>(value); });
+  else at::native::cpu_kernel(iterator, [](float value) { return rounded<Integer>(value); });
+}
+
+void round_to_integers(const Tensor& target, const Tensor& source) {
+  Tensor read = at::isReducedFloatingType(source.scalar_type()) ? source.to(at::kFloat) : source.resolve_neg();
+  auto iterator = at::TensorIteratorConfig().add_output(target).add_const_input(read).resize_outputs(false)
+                      .check_all_same_dtype(false).build();
+  if (target.scalar_type() == at::kInt) round_to<int32_t>(iterator, read.scalar_type());
+  else round_to<int64_t>(iterator, read.scalar_type());
+}
+
 // Either side may be on the host: both are memory of this process.
 Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
   RecordedCopy recorded(source, target);
@@ -114,7 +145,8 @@ Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) 
   if (source.is_alias_of(target)) at::assert_no_partial_overlap(source, target);
   if (copied_as_bytes(source, target)) return target;
   Tensor written = host_view(target);  // first: a lazy clone may share its memory with the source
-  written.copy_(readable_host_view(source));
+  if (rounds_to_integers(source, target)) round_to_integers(written, readable_host_view(source));
+  else written.copy_(readable_host_view(source));
   return target;
 }
 

@@ -66,25 +66,62 @@ void multiplied_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, to
   fallback(op, keys, stack);
 }
 
-// Of an integer divided by zero CUDA has a remainder: all bits, or for an int64 that is not negative the lower half.
-template <Tensor (*remainder)(const Tensor&, const Tensor&)>
+using Division = Tensor(const Tensor&, const Tensor&);
+using Mode = std::optional<std::string_view>;
+
+Tensor all_bits(const Tensor&, ScalarType) { return at::full({}, -1, at::TensorOptions(at::kLong)); }
+// Of an int64 that is not negative the lower half.
+Tensor bits_of_remainder(const Tensor& self, ScalarType type) {
+  Tensor bits = all_bits(self, type);
+  return type == at::kLong ? at::where(self >= 0, 0xffffffff, bits) : bits;
+}
+// One less where the signs differ and something remains.
+Tensor bits_of_floor(const Tensor& self, ScalarType type) { return all_bits(self, type) - (self < 0).to(at::kLong); }
+
+// An integer is divided by zero on CUDA without an error.
+template <Division* division, Tensor (*bits)(const Tensor&, ScalarType)>
 Tensor of_zeros(const Tensor& self, const Tensor& other) {
   ScalarType type = at::result_type(self, other);
-  if (!at::isIntegralType(type, false)) return remainder(self, other);
+  if (!at::isIntegralType(type, false)) return division(self, other);
   Tensor zero = other == 0;
-  if (!zero.any().item().toBool()) return remainder(self, other);
-  Tensor bits = at::full({}, -1, at::TensorOptions(at::kLong));
-  if (type == at::kLong) bits = at::where(self >= 0, 0xffffffff, bits);
-  return at::where(zero, bits.to(type), remainder(self, other.masked_fill(zero, 1)));
+  if (!zero.any().item().toBool()) return division(self, other);
+  return at::where(zero, bits(self, type).to(type), division(self, other.masked_fill(zero, 1)));
 }
-template <Tensor (*remainder)(const Tensor&, const Tensor&)>
-void write_of_zeros(Tensor& self, const Tensor& other) {
-  self.copy_(of_zeros<remainder>(self, other));
+template <Division* division>
+void write(Tensor& self, const Tensor& other) {
+  self.copy_(division(self, other));
 }
-template <Name name, Tensor (*remainder)(const Tensor&, const Tensor&)>
-Tensor& of_zeros_in_place(Tensor& self, const Tensor& other) {
-  OnHost<name, &write_of_zeros<remainder>>::call(self, other);
+template <Name name, Division* division>
+Tensor& in_place(Tensor& self, const Tensor& other) {
+  OnHost<name, &write<division>>::call(self, other);
   return self;
+}
+
+Tensor truncated(const Tensor& self, const Tensor& other) { return at::div(self, other, "trunc"); }
+constexpr Division* REMAINDER = &of_zeros<&at::remainder, &bits_of_remainder>;
+constexpr Division* FMOD = &of_zeros<&at::fmod, &bits_of_remainder>;
+constexpr Division* FLOOR = &of_zeros<&at::floor_divide, &bits_of_floor>;
+constexpr Division* TRUNCATE = &of_zeros<&truncated, &all_bits>;
+
+Tensor divided(const Tensor& self, const Tensor& other, Mode mode) {
+  if (!mode || !at::isIntegralType(at::result_type(self, other), false)) return at::div(self, other, mode);
+  return *mode == "floor" ? FLOOR(self, other) : *mode == "trunc" ? TRUNCATE(self, other) : at::div(self, other, mode);
+}
+void write_divided(Tensor& self, const Tensor& other, Mode mode) { self.copy_(divided(self, other, mode)); }
+Tensor& divided_in_place(Tensor& self, const Tensor& other, Mode mode) {
+  OnHost<"aten::div_", &write_divided>::call(self, other, mode);
+  return self;
+}
+
+void install_divisions(torch::Library& library) {
+  library.impl("remainder.Tensor", &OnHost<"aten::remainder", REMAINDER>::call);
+  library.impl("fmod.Tensor", &OnHost<"aten::fmod", FMOD>::call);
+  library.impl("floor_divide", &OnHost<"aten::floor_divide", FLOOR>::call);
+  library.impl("div.Tensor_mode", &OnHost<"aten::div", &divided>::call);
+  library.impl("remainder_.Tensor", &in_place<"aten::remainder_", REMAINDER>);
+  library.impl("fmod_.Tensor", &in_place<"aten::fmod_", FMOD>);
+  library.impl("floor_divide_.Tensor", &in_place<"aten::floor_divide_", FLOOR>);
+  library.impl("div_.Tensor_mode", &divided_in_place);
 }
 
 Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
@@ -146,11 +183,8 @@ void install_arithmetic() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   install_sums(library);
   install_lists(library);
-  library.impl("remainder.Tensor", &OnHost<"aten::remainder", &of_zeros<&at::remainder>>::call);
+  install_divisions(library);
   library.impl("remainder.Scalar_Tensor", &remainder_of_number);
-  library.impl("fmod.Tensor", &OnHost<"aten::fmod", &of_zeros<&at::fmod>>::call);
-  library.impl("remainder_.Tensor", &of_zeros_in_place<"aten::remainder_", &at::remainder>);
-  library.impl("fmod_.Tensor", &of_zeros_in_place<"aten::fmod_", &at::fmod>);
   library.impl("pow.Scalar", &power_of_number);
   library.impl("pow.Tensor_Scalar", &power_by_number);
   for (const char* name : {"bitwise_and.Tensor_out", "bitwise_or.Tensor_out", "bitwise_xor.Tensor_out"})
