@@ -24,7 +24,9 @@ class StreamBase(torch.Stream):
             default = torch.accelerator.current_stream(device)
             where = {"device_index": device.index, "device_type": default.device_type}
             return super().__new__(cls, stream_id=stream_ptr, **where)
-        return super().__new__(cls, device, priority=min(priority, 0))
+        if priority > 0:
+            raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
+        return super().__new__(cls, device, priority=priority)
 
     @property
     def cuda_stream(self) -> int:
@@ -59,11 +61,27 @@ class EventBase(torch.Event):
         interprocess: bool = False,
         external: bool = False,
     ) -> EventBase:
-        """Make an event on the current device."""
+        """Make an event on the current device.
+
+        Raises:
+            torch.AcceleratorError: If it is for several processes and takes its time, which CUDA excludes.
+        """
+        if interprocess and enable_timing:
+            raise torch.AcceleratorError("CUDA error: invalid argument")
         options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
         made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
         made._timed, made._between_processes = enable_timing, interprocess
         return made
+
+    def record(self, stream: torch.Stream | None = None) -> None:
+        """Mark the end of a stream's work, which is on the device of the first that recorded it."""
+        stream = torch.accelerator.current_stream() if stream is None else stream
+        if self.event_id and self.device != stream.device:
+            raise RuntimeError(
+                f"Event device {super().device.index} does not match recording stream's device "
+                f"{stream.device_index}."
+            )
+        super().record(stream)
 
     @classmethod
     def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:

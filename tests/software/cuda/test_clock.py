@@ -146,7 +146,8 @@ def test_streams_are_given_out_again_after_thirty_two() -> None:
     low, high = torch.cuda.Stream.priority_range()
     assert torch.cuda.Stream(priority=high - 5).priority == high
     assert torch.cuda.Stream(priority=low).priority == low
-    assert torch.cuda.Stream(priority=1).priority == low
+    with pytest.raises(RuntimeError, match="priority to be less than or equal to 0, got 1"):
+        torch.cuda.Stream(priority=1)
 
 
 def test_an_event_goes_to_another_process_by_its_handle() -> None:

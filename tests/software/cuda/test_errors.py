@@ -59,7 +59,8 @@ def test_codes_of_the_runtime_have_its_words() -> None:
     success = torch.cuda.cudart().cudaError(0)
     assert torch.cuda.cudart().cudaGetErrorString(success) == "no error"
     assert (success.name, success.value, isinstance(success, int)) == ("success", 0, False)
-    assert success == 0 and hash(success) == hash(0)
+    assert success == 0
+    assert hash(success) == hash(0)
 
 
 def test_host_memory_is_registered_once() -> None:

@@ -66,6 +66,14 @@ def shared_devices(rank: int, size: int) -> None:
         dist.all_reduce(torch.ones(1, device="cuda:0"), group=everyone)
 
 
+def wrong_splits(rank: int, size: int) -> None:
+    everyone, tensor = dist.new_group(), torch.ones(size, device="cuda")
+    with pytest.raises(RuntimeError, match="Number of tensor splits not equal to group size"):
+        dist.all_to_all_single(torch.empty_like(tensor), tensor, [1, 2], [1, 2], group=everyone)
+    dist.all_reduce(tensor, group=everyone)
+    same(tensor, torch.full((size,), float(size)), "a group after a refusal")
+
+
 def sequence(rank: int, size: int) -> None:
     everyone = dist.new_group()
     numbers = [everyone._get_sequence_number_for_group()]
@@ -87,7 +95,7 @@ def one_store(rank: int, size: int) -> None:
 
 def run(rank: int, size: int) -> None:
     """Runs every part."""
-    for part in (groups, in_order, temporary_inputs, shared_devices, sequence, one_store):
+    for part in (groups, in_order, temporary_inputs, shared_devices, wrong_splits, sequence, one_store):
         part(rank, size)
 
 

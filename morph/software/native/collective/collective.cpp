@@ -309,6 +309,8 @@ class HostBackend final : public c10d::Backend {
   }
   intrusive_ptr<Work> alltoall_base(Tensor& output, Tensor& input, std::vector<int64_t>& output_splits,
                                     std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override {
+    c10d::checkSplitSizes(input_splits, input, getSize());  // before anything is queued
+    c10d::checkSplitSizes(output_splits, output, getSize());
     Tensor host_output = checked({output})[0], host_input = sent({input})[0];
     auto work = other({input}).alltoall_base(host_output, host_input, output_splits, input_splits, options);
     return begun(OpType::ALLTOALL_BASE, {work}, {output});

@@ -55,10 +55,24 @@ void scatter_reduce(Arguments arguments) {
   TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"cuda_scatter_gather_base_kernel_func\" not implemented for '", toString(type), "'");
 }
 
-// (self, b, rcond, *, driver)
-void least_squares(Arguments arguments) {
-  bool is_other = !arguments[3].isNone() && arguments[3].toStringView() != "gels";
-  TORCH_CHECK(!is_other, "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
+// (self, b, rcond, *, driver), CUDA's only one, which is its default
+void least_squares(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  IValue& driver = torch::jit::peek(*stack, 3, op.schema().arguments().size());
+  TORCH_CHECK(driver.isNone() || driver.toStringView() == "gels",
+              "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
+  driver = "gels";
+  fallback(op, keys, stack);
+}
+
+// (self, mat2)
+void product_of_bytes(Arguments arguments) {
+  Tensor self = arguments[0].toTensor(), other = arguments[1].toTensor();
+  if (self.dim() != 2 || other.dim() != 2) return;
+  int64_t rows = self.size(0), inner = self.size(1), columns = other.size(1);
+  TORCH_CHECK(rows > 16, "self.size(0) needs to be greater than 16, but got ", rows);
+  TORCH_CHECK(inner > 0 && inner % 8 == 0, "self.size(1) needs to be greater than 0 and a multiple of 8, but got ", inner);
+  TORCH_CHECK(columns > 0 && columns % 8 == 0, "mat2.size(1) needs to be greater than 0 and a multiple of 8, but got ",
+              columns);
 }
 
 template <auto check>
@@ -79,7 +93,9 @@ void install_checked_arguments() {
   library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<1>>>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
   for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&least_squares>>());
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&least_squares>());
+  for (const char* name : {"_int_mm", "_int_mm.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&product_of_bytes>>());
   for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter_reduce>>());
   for (const char* name : {"scatter.reduce", "scatter_.reduce", "scatter.reduce_out", "scatter.value_reduce",

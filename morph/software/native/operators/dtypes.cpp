@@ -70,6 +70,16 @@ class Promotion {
   ScalarType narrow_ = ScalarType::Undefined;
 };
 
+void refuse_several_types(at::ArrayRef<IValue> arguments) {
+  std::optional<ScalarType> first;
+  for (const IValue& each : arguments) {
+    if (!each.isTensor() || !each.toTensor().defined() || !each.toTensor().is_floating_point()) continue;
+    ScalarType type = each.toTensor().scalar_type();
+    TORCH_CHECK(!first || *first == type, "expected scalar type ", toString(*first), " but found ", toString(type));
+    first = type;
+  }
+}
+
 void write_narrow(const Written& written) {
   Tensor narrow = written.wide.to(written.original.scalar_type());
   if (narrow.layout() != c10::kStrided) return adopt(written.original, narrow);
@@ -128,6 +138,7 @@ void widened(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Sta
 void widen(const c10::OperatorHandle& op, const Traits& own, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   IValue* values = stack->data() + (stack->size() - arguments.size());
+  if (own.takes_one_type) refuse_several_types(at::ArrayRef<IValue>(values, arguments.size()));
   Promotion promotion(own, at::ArrayRef<IValue>(values, arguments.size()));
   std::vector<Written> all;
   bool is_sparse = false;

@@ -16,6 +16,7 @@
 #include <ATen/ops/log_sigmoid_forward.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
+#include <ATen/ops/native_group_norm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/ones.h>
@@ -107,8 +108,21 @@ Tensor single_weight(const Optional& weight, at::IntArrayRef shape, const Tensor
   return given(weight) ? weight->to(at::kFloat) : at::ones(shape, input.options().dtype(at::kFloat));
 }
 
+void expect_type(const Tensor& input, const Optional& parameter) {
+  TORCH_CHECK(!given(parameter) || parameter->scalar_type() == input.scalar_type(), "expected scalar type ",
+              toString(input.scalar_type()), " but found ", toString(parameter->scalar_type()));
+}
+
+// The CPU's kernels also take parameters in single precision beside halves.
+Layers normalized_groups(const Tensor& input, const Optional& weight, const Optional& bias, int64_t n, int64_t channels,
+                         int64_t pixels, int64_t groups, double eps) {
+  expect_type(input, weight), expect_type(input, bias);
+  return at::native_group_norm(input, weight, bias, n, channels, pixels, groups, eps);
+}
+
 Layers normalized_layers(const Tensor& input, at::IntArrayRef shape, const Optional& weight, const Optional& bias,
                          double eps) {
+  expect_type(input, weight), expect_type(input, bias);
   if (!is_reduced(input)) return at::native_layer_norm(input, shape, weight, bias, eps);
   return at::native_layer_norm(input, shape, single_weight(weight, shape, input), single(bias), eps);
 }
@@ -176,6 +190,7 @@ void install_saved() {
   library.impl("native_batch_norm_backward",
                &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
+  library.impl("native_group_norm", &OnHost<"aten::native_group_norm", &normalized_groups>::call);
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
   library.impl("native_layer_norm_backward",
                &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);

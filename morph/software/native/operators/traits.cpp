@@ -101,6 +101,7 @@ constexpr const char* ASSERTING[] = {
 struct Widened {
   uint64_t types;
   std::initializer_list<const char*> names;
+  bool of_one_type = false;
 };
 
 // `dtypesIfCUDA` without `dtypes` of torch's database of operators (2.13), and their gradients. All complex functions
@@ -112,14 +113,16 @@ const Widened WIDENED[] = {
       "aten::prod", "aten::rsqrt", "aten::sigmoid", "aten::sigmoid_backward", "aten::sin", "aten::sinh", "aten::sqrt", "aten::sum", "aten::tan",
       "aten::tanh", "aten::tanh_backward", "aten::trace", "aten::_fft_c2c", "aten::_fft_c2r"}},
     {HALVES,  // of these the CPU's kernels round at each step
-     {"aten::nansum", "aten::polygamma", "aten::prod", "aten::grid_sampler_2d", "aten::grid_sampler_2d_backward",
-      "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward"}},
+     {"aten::nansum", "aten::polygamma", "aten::prod"}},
+    {HALVES,
+     {"aten::grid_sampler_2d", "aten::grid_sampler_2d_backward", "aten::grid_sampler_3d", "aten::grid_sampler_3d_backward",
+      "aten::multi_margin_loss", "aten::multi_margin_loss_backward"},
+     /*of_one_type=*/true},
     {types({c10::kHalf}), {"aten::_fft_r2c", "aten::rrelu_with_noise", "aten::rrelu_with_noise_backward"}},
     {HALVES,
      {"aten::avg_pool3d", "aten::avg_pool3d_backward", "aten::_upsample_bilinear2d_aa",
       "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
-      "aten::multi_margin_loss", "aten::multi_margin_loss_backward", "aten::multilabel_margin_loss_forward",
-      "aten::multilabel_margin_loss_backward"}},
+      "aten::multilabel_margin_loss_forward", "aten::multilabel_margin_loss_backward"}},
     {HALVES, {"aten::_sparse_sparse_matmul", "aten::sparse_sampled_addmm"}},
     {HALVES | types({c10::kComplexHalf}), {"aten::_coalesce"}},  // CUDA sums elements of one place in float32
     {types({c10::kBool}), {"aten::abs", "aten::median", "aten::nanmedian", "aten::trace"}},
@@ -180,6 +183,7 @@ Table* made() {
   for (const Widened& each : WIDENED)
     for (const char* name : each.names) {
       (*table)[name].widened |= each.types;
+      (*table)[name].takes_one_type |= each.of_one_type;
       (*table)[*new std::string(std::string(name) + "_")].widened |= each.types;
     }
   for (const Refusal& each : REFUSALS)
