@@ -24,6 +24,11 @@ met = {
     "class": lambda: F.cross_entropy(x[None], beyond),
     "scatter": lambda: x.scatter_(0, beyond, 1.0),
     "probability": lambda: F.binary_cross_entropy(x + 2, x),
+    "bag": lambda: F.embedding_bag(beyond[None], x[:, None]),
+    "margin": lambda: F.multi_margin_loss(x[None], beyond),
+    "unpooled": lambda: F.max_unpool2d(x[:1, None, None, None], beyond[:, None, None, None], 2),
+    "bernoulli": lambda: torch.bernoulli(x + 2),
+    "poisson": lambda: torch.poisson(x - 2),
     "assert": lambda: torch._assert_async(x[0] > 2),
     "nan": gather_nan,
 }["WHICH"]
@@ -41,6 +46,14 @@ WORDS = {
     "class": "Target 7 is out of bounds.",
     "scatter": "index 7 is out of bounds for dimension 0 with size 3",
     "probability": "all elements of input should be between 0 and 1",
+    "bag": "Index 0 of input takes value 7 which is not in the valid range [0, 3)",
+    "margin": "target out of range",
+    "unpooled": "Found an invalid max index: 7 (output volumes are of size 2x2)",
+    "bernoulli": (
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
+        "If so, please report an enhancement request to PyTorch.)"
+    ),
+    "poisson": "invalid Poisson rate, expected rate to be non-negative",
     "assert": "Expected Tensor with single nonzero value, but got zero",
     "nan": "Expected Tensor with single nonzero value, but got zero",
 }

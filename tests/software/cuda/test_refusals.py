@@ -91,6 +91,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ones(2, 2, dtype=torch.long) @ ones(2, 2, dtype=torch.long),
         "\"addmm_cuda\" not implemented for 'Long'",
     ),
+    "a product of float8": (
+        lambda: ones(16, 16).to(torch.float8_e4m3fn) @ ones(16, 16).to(torch.float8_e4m3fn),
+        "\"addmm_cuda\" not implemented for 'Float8_e4m3fn'",
+    ),
     "a batch of products": (
         lambda: torch.bmm(*[ones(1, 2, 2, dtype=torch.long)] * 2),
         "\"baddbmm_cuda\" not implemented for 'Long'",
@@ -240,6 +244,7 @@ UNORDERED = {
     "the largest in a bag": differentiated(
         lambda x: F.embedding_bag(ones(1, 2, dtype=torch.long), x, mode="max"), 3, 2
     ),
+    "a scattered product": lambda: ones(3).scatter_reduce(0, ones(1, dtype=torch.long), ones(1), "prod"),
     "put": lambda: ones(3).put_(ones(1, dtype=torch.long), ones(1)),
     "interpolate": differentiated(lambda x: F.interpolate(x, 4, mode="linear"), 1, 1, 2),
     "adaptive pooling": differentiated(lambda x: F.adaptive_avg_pool2d(x, 2), 1, 1, 4, 4),

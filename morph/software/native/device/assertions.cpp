@@ -14,7 +14,9 @@ namespace {
 // nothing, which torch finds by the sizes.
 constexpr const char* OF_SIZES = "index is out of bounds for dimension with size 0";
 constexpr const char* OF_VALUES[] = {"is out of bounds", "index out of range in self", "tried to access index",
+                                     "not in the valid range", "target out of range", "invalid max index",
                                      "elements of input should be between 0 and 1", "probability tensor contains",
+                                     "p_in >= 0", "invalid Poisson rate",
                                      "Expected Tensor with single nonzero value"};
 
 bool is_on() {

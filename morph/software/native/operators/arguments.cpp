@@ -50,6 +50,7 @@ void scatter(Arguments arguments) {
 void scatter_reduce(Arguments arguments) {
   const std::string& reduce = arguments[4].toStringRef();
   at::ScalarType type = arguments[0].toTensor().scalar_type();
+  if (reduce == "prod") alert("scatter_reduce_cuda_prod_");
   bool refused = type == at::kBool ? reduce == "prod" || reduce == "amin" || reduce == "amax"
                                    : at::isComplexType(type) && reduce != "sum";
   TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"cuda_scatter_gather_base_kernel_func\" not implemented for '", toString(type), "'");

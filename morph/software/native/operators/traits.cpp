@@ -24,6 +24,7 @@ constexpr uint64_t types(std::initializer_list<c10::ScalarType> listed) {
 
 constexpr uint64_t LONG = types({c10::kLong}), BYTE = types({c10::kByte});
 constexpr uint64_t INTEGERS = types({c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong});
+constexpr uint64_t FLOAT8 = types({c10::kFloat8_e5m2, c10::kFloat8_e4m3fn, c10::kFloat8_e5m2fnuz, c10::kFloat8_e4m3fnuz});
 constexpr uint64_t HALVES = types({c10::kHalf, c10::kBFloat16});
 constexpr uint64_t SHORT = types({c10::kShort}), BOOL = types({c10::kBool});
 constexpr uint64_t COMPLEX = types({c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble});
@@ -66,9 +67,9 @@ constexpr const char* NO_ENGINE = "GET was unable to find an engine to execute t
 // names that CUDA's kernels give to AT_DISPATCH. What is not in quotes is cuDNN's or the operator's own check. What
 // the CPU refuses too is here where CUDA's error is of another type (torch 2.11.0 on an H100).
 const Refusal REFUSALS[] = {
-    {"\"addmm_cuda", INTEGERS, {"aten::mm", "aten::addmm", "aten::addmm_", "aten::addbmm", "aten::addbmm_"}},
-    {"\"baddbmm_cuda", INTEGERS, {"aten::bmm", "aten::baddbmm", "aten::baddbmm_"}},
-    {"\"addmv_impl_cuda", INTEGERS, {"aten::mv", "aten::addmv", "aten::addmv_"}},
+    {"\"addmm_cuda", INTEGERS | FLOAT8, {"aten::mm", "aten::addmm", "aten::addmm_", "aten::addbmm", "aten::addbmm_"}},
+    {"\"baddbmm_cuda", INTEGERS | FLOAT8, {"aten::bmm", "aten::baddbmm", "aten::baddbmm_"}},
+    {"\"addmv_impl_cuda", INTEGERS | FLOAT8, {"aten::mv", "aten::addmv", "aten::addmv_"}},
     {"\"dot", INTEGERS, {"aten::dot", "aten::vdot"}},
     {"getCudnnDataTypeFromScalarType() not supported for ", LONG | SHORT | BOOL, {"aten::_convolution"}},
     {NO_ENGINE, BYTE | types({c10::kChar, c10::kInt}), {"aten::_convolution"}},
@@ -95,8 +96,9 @@ constexpr const char* ASSERTING[] = {
     "aten::gather", "aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_",
     "aten::scatter_reduce", "aten::scatter_reduce_", "aten::take", "aten::put_", "aten::embedding",
     "aten::embedding_dense_backward", "aten::_embedding_bag", "aten::_embedding_bag_forward_only",
-    "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::binary_cross_entropy", "aten::multinomial",
-    "aten::_assert_async"};
+    "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::multi_margin_loss", "aten::multi_margin_loss_backward",
+    "aten::binary_cross_entropy", "aten::multinomial", "aten::bernoulli", "aten::bernoulli_", "aten::poisson",
+    "aten::max_unpool2d", "aten::max_unpool3d", "aten::_assert_async"};
 
 struct Widened {
   uint64_t types;
