@@ -16,31 +16,12 @@ import torch
 import torch.distributed as dist
 
 from morph.aliases.adapters.xpu import amp, properties
-from morph.backends import resolve
-from morph.backends.tables import surfaces
 from morph.base.errors import MissingNameError
 from tests.platforms import Platform
-
-SURFACE = surfaces.load("torch_xpu-2.13.0")
 
 
 def on_the_device(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.platforms("simulated-xpu")(pytest.mark.usefixtures("worker")(test))
-
-
-def test_the_recorded_surface_is_that_of_the_installed_torch() -> None:
-    assert [name for name in sorted(SURFACE.names) if not _exists(name)] == []
-    modules = [resolve(name) for name in sorted(SURFACE.modules)]
-    public = [f"{module.__name__}.{name}" for module in modules for name in getattr(module, "__all__", [])]
-    assert [name for name in public if name not in SURFACE.names] == []
-
-
-def _exists(name: str) -> bool:
-    try:
-        resolve(name)
-    except AttributeError:
-        return False
-    return True
 
 
 @on_the_device

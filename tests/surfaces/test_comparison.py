@@ -7,9 +7,7 @@ import json
 import pathlib
 
 import pytest
-import torch
 
-from morph.backends import resolve
 from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from tests.commands import status
@@ -127,23 +125,6 @@ def test_all_surfaces_together_are_small() -> None:
     folder = importlib.resources.files("morph.aliases.surfaces")
     sizes = [len(each.read_bytes()) for each in folder.iterdir() if each.name.endswith(".json")]
     assert sum(sizes) < 600 << 10  # four modules, eight releases of each
-
-
-def test_recorded_cuda_names_are_this_torchs() -> None:
-    surface = surfaces.load("torch_cuda-2.13.0")
-    if not torch.__version__.startswith(surface.version):
-        pytest.skip(f"torch {torch.__version__} is another release")
-    for module in surface.modules - {"torch.cuda.gds"}:
-        assert resolve(module) is not None
-    missing = [name for name in surface.functions if not _exists(name)]
-    assert not missing
-
-
-def _exists(name: str) -> bool:
-    try:
-        return resolve(name) is not None
-    except AttributeError:
-        return False
 
 
 @pytest.mark.parametrize(
