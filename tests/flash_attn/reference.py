@@ -66,6 +66,22 @@ def tensors(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tenso
     return [torch.randn(*shape, generator=generator).to("cuda", dtype).requires_grad_() for shape in shapes]
 
 
+def detached(seed: int, *shapes: Sequence[int], dtype: torch.dtype) -> list[Tensor]:
+    """Return the same tensors without gradients."""
+    return [each.detach() for each in tensors(seed, *shapes, dtype=dtype)]
+
+
+def rotated(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
+    """Return `x` of shape (..., tokens, heads, size), rotated by tables of shape (..., tokens, half)."""
+    half = cos.shape[-1]
+    part, rest = x[..., : 2 * half], x[..., 2 * half :]
+    pairs = part.unflatten(-1, (half, 2)) if interleaved else part.unflatten(-1, (2, half)).transpose(-1, -2)
+    a, b = pairs.unbind(-1)
+    c, s = (each.cpu().to(x.dtype)[..., None, :] for each in (cos, sin))
+    both = torch.stack([a * c - b * s, a * s + b * c], -1)
+    return torch.cat([(both if interleaved else both.transpose(-1, -2)).flatten(-2), rest], -1)
+
+
 def integers(*values: Any) -> Tensor:
     """Return lengths, bounds or a table of pages, as the functions take them."""
     return torch.tensor(values, dtype=torch.int32, device="cuda")
@@ -112,6 +128,14 @@ def check_options(
         inputs,
         (about, options),
     )
+
+
+def check_sums(lse: Tensor, expected: Tensor) -> None:
+    """Compares the log-sum-exp of flash_attn 2, which is infinity where a query sees no key."""
+    blind = expected == -math.inf
+    assert lse.dtype == torch.float32
+    assert torch.equal(lse.cpu() == math.inf, blind)
+    assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
 
 
 def first(result: Any) -> Tensor:

@@ -120,14 +120,13 @@ def test_a_replay_computes_what_the_call_does() -> None:
         )
 
 
-def cache() -> tuple[Tensor, Tensor]:
+@pytest.mark.parametrize("version", ["2", "3"])
+def test_a_cache_in_pages_grows_between_replays(version: str) -> None:
+    """A call that adds tokens to a cache, whose lengths grow between the replays."""
+    table, options = ("block_table", {"return_softmax_lse": True}) if version == "2" else ("page_table", {})
+    function = (flash_attn if version == "2" else flash_attn_interface).flash_attn_with_kvcache
     keys, values = torch.randn(2, 4, 256, HEADS, SIZE, device="cuda").bfloat16()
-    return keys, values
-
-
-def in_cache(function: Callable[..., Any], table: str, **options: Any) -> None:
-    """Checks a call that adds tokens to a cache in pages, whose lengths grow between the replays."""
-    (keys, values), (q, k, v) = cache(), torch.randn(3, 2, 1, HEADS, SIZE, device="cuda").bfloat16()
+    q, k, v = torch.randn(3, 2, 1, HEADS, SIZE, device="cuda").bfloat16()
     own = keys.clone(), values.clone()
     lengths, pages = integers(3, 250), integers(0, 2, 1, 3).view(2, 2)
     places = {"cache_seqlens": lengths, table: pages, "causal": True, **options}
@@ -143,14 +142,6 @@ def in_cache(function: Callable[..., Any], table: str, **options: Any) -> None:
         assert torch.equal(keys, own[0])
         assert torch.equal(values, own[1])
         lengths += 5
-
-
-def test_a_cache_grows_between_replays() -> None:
-    in_cache(flash_attn.flash_attn_with_kvcache, "block_table", return_softmax_lse=True)
-
-
-def test_a_cache_of_flash_attn_3_grows_between_replays() -> None:
-    in_cache(flash_attn_interface.flash_attn_with_kvcache, "page_table")
 
 
 def test_the_functions_of_the_extension_are_captured() -> None:

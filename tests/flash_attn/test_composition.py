@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from tests.flash_attn.reference import attention, check, integers, tensors
+from tests.flash_attn.reference import attention, check, detached, integers, tensors
 from tests.later import Later
 
 flash_attn_interface = Later("flash_attn_interface")
@@ -158,7 +158,7 @@ def test_an_exported_program_has_the_operator():
 
             return flash_attn_func(q, k, v, causal=True)
 
-    inputs = tuple(each.detach() for each in tensors(0, *SHAPES, dtype=torch.bfloat16))
+    inputs = tuple(detached(0, *SHAPES, dtype=torch.bfloat16))
     program = torch.export.export(Attention(), inputs)
     own = torch.ops.flash_attn._flash_attn_forward.default
     assert own in [node.target for node in program.graph.nodes]

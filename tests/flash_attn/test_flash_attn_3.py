@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, distance, integers, tensors
+from tests.flash_attn.reference import attention, detached, distance, integers, tensors
 from tests.later import Later
 
 packaged = Later("flash_attn_3.flash_attn_interface")
@@ -28,7 +28,7 @@ def close(actual: Tensor, expected: Tensor, allowed: float = 0.02) -> None:
 
 
 def test_chunks():
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.bfloat16))
+    q, k, v = detached(0, *SHAPES, dtype=torch.bfloat16)
     for chunk, causal in itertools.product((16, 30), (False, True)):
         out = flash_attn_func(q, k, v, attention_chunk=chunk, causal=causal)
         close(out, attention(q, k, v, attention_chunk=chunk, causal=causal)[0])
@@ -38,8 +38,8 @@ def test_chunks():
 
 
 def test_values_in_the_scores():
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES[:2], (2, 50, 2, 48), dtype=torch.bfloat16))
-    (qv,) = (x.detach() for x in tensors(1, (2, 30, 4, 48), dtype=torch.bfloat16))
+    q, k, v = detached(0, *SHAPES[:2], (2, 50, 2, 48), dtype=torch.bfloat16)
+    (qv,) = detached(1, (2, 30, 4, 48), dtype=torch.bfloat16)
     padded = torch.cat([v, torch.zeros_like(k)], -1)
     expected = attention(torch.cat([q, qv], -1), torch.cat([k, v], -1), padded)[0]
     close(flash_attn_func(q, k, v, qv=qv), expected[..., :48])
@@ -87,7 +87,7 @@ def test_sequences_and_how_much_of_them_counts():
 
 def test_cache_in_small_pages_with_sequences_of_queries():
     shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
-    q, keys, values, new_k, new_v = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    q, keys, values, new_k, new_v = detached(0, *shapes, dtype=torch.float16)
     table, lengths = integers([3, 1, 0], [7, 8, 2]), integers(2, 9)
     options = {"page_table": table, "causal": True}
     out, lse, *rest = flash_attn_with_kvcache(
@@ -115,7 +115,7 @@ def test_cache_in_small_pages_with_sequences_of_queries():
 
 def test_a_sequence_may_have_any_row_of_the_table_of_pages():
     shapes = (2, 3, 4, 32), (9, 4, 2, 32), (9, 4, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32)
-    q, *tensors_of_keys = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    q, *tensors_of_keys = detached(0, *shapes, dtype=torch.float16)
     table, rows, lengths = integers([3, 1, 0], [4, 5, 6], [7, 8, 2]), integers(2, 0), integers(2, 9)
     outs = []
     for options in ({"page_table": table, "cache_batch_idx": rows}, {"page_table": table[rows.long()]}):
@@ -126,7 +126,7 @@ def test_a_sequence_may_have_any_row_of_the_table_of_pages():
 
 def test_rotated_cache():
     shapes = (2, 3, 4, 32), (2, 16, 2, 32), (2, 16, 2, 32), (2, 3, 2, 32), (2, 3, 2, 32), (16, 8), (16, 8)
-    q, k, v, new_k, new_v, cos, sin = (x.detach() for x in tensors(0, *shapes, dtype=torch.float16))
+    q, k, v, new_k, new_v, cos, sin = detached(0, *shapes, dtype=torch.float16)
     for causal, interleaved in itertools.product((False, True), (False, True)):
         options = {"causal": causal, "rotary_interleaved": interleaved, "rotary_cos": cos, "rotary_sin": sin}
         caches = [[k.clone(), v.clone()] for _ in range(2)]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check, distance, integers, tensors
+from tests.flash_attn.reference import attention, check, detached, distance, integers, tensors
 from tests.later import Later
 
 flash_attn_func = Later("flash_attn.cute", "flash_attn_func")
@@ -106,7 +106,7 @@ def test_how_much_of_each_sequence_counts():
 
 
 def test_keys_in_pages():
-    q, k, v = (x.detach() for x in tensors(0, (5, 4, 32), (7, 4, 2, 32), (7, 4, 2, 32), dtype=torch.float16))
+    q, k, v = detached(0, (5, 4, 32), (7, 4, 2, 32), (7, 4, 2, 32), dtype=torch.float16)
     table = integers([3, 1, 0], [6, 5, 2])
     options = {"cu_seqlens_q": integers(0, 2, 5), "seqused_k": integers(7, 12), "page_table": table}
     out, _ = flash_attn_varlen_func(q, k, v, causal=True, num_splits=3, **options)
@@ -134,7 +134,7 @@ def test_inputs_of_8_bits():
 
 
 def test_what_is_refused():
-    q, k, v = (x.detach() for x in tensors(0, *SHAPES, dtype=torch.float16))
+    q, k, v = detached(0, *SHAPES, dtype=torch.float16)
     refused: dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]] = {
         "inputs must be float16, bfloat16, fp8": ((q.float(), k.float(), v.float()), {}),
         "q, k, v, and qv must have the same dtype": ((q.bfloat16(), k, v), {}),

@@ -12,7 +12,16 @@ import hypothesis.strategies as st
 import pytest
 import torch
 
-from tests.flash_attn.reference import attention, check, check_options, distance, integers, tensors
+from tests.flash_attn.reference import (
+    attention,
+    check,
+    check_options,
+    check_sums,
+    detached,
+    distance,
+    integers,
+    tensors,
+)
 from tests.later import Later
 
 DTYPES = (torch.bfloat16, torch.float16)
@@ -120,12 +129,8 @@ def test_logarithm_of_the_sums():
         q, k, v = inputs_for(shape, torch.float16)
         _, lse, weights = flash_attn_func(q, k, v, return_attn_probs=True, **options)
         expected = attention(q, k, v, **options)[1]
-        assert lse.dtype == torch.float32
-        assert lse.shape == (shape[0], shape[3], shape[1])
         assert weights.shape == (0,)
-        blind = expected == -math.inf
-        assert torch.equal(lse.cpu() == math.inf, blind)
-        assert distance(lse.cpu().masked_fill(blind, 0), expected.masked_fill(blind, 0)) < 5e-4
+        check_sums(lse, expected)
 
 
 @pytest.mark.parametrize("shape", [(2, 19, 3, 4, 24), (19, 3, 4, 24)], ids=["of batches", "of sequences"])
@@ -163,9 +168,6 @@ def test_dropout():
     kept = weights[:, :, :150, :140].cpu() >= 0
     seen = weights[:, :, :150, :140].cpu() != 0
     assert 0.73 < kept[seen].double().mean() < 0.77
-    expected = attention(q, k, v, causal=True)
-    plain = attention(q, k, v, causal=True, kept=torch.ones_like(kept), dropout_p=0.0)[0]
-    assert distance(plain, expected[0]) == 0
     torch.cuda.manual_seed(3)
     check(
         lambda q, k, v: flash_attn_func(q, k, v, dropout_p=0.25, causal=True),
@@ -176,14 +178,13 @@ def test_dropout():
     again = flash_attn_func(q, k, v, dropout_p=0.25, causal=True)
     assert torch.equal(out, again)
     assert not torch.equal(flash_attn_func(q, k, v, dropout_p=0.25, causal=True), again)
-    finite = expected[1] != -math.inf
-    assert distance(lse.cpu()[finite], expected[1][finite]) < 5e-4
+    check_sums(lse, attention(q, k, v, causal=True)[1])
 
 
 def test_weights_are_relative_to_the_largest_score_of_their_block_and_the_later_ones():
     """This matches the CUDA kernels, which process blocks of keys from the last to the first."""
     for size, causal, window in ((32, False, (-1, -1)), (128, True, (-1, -1)), (64, False, (90, 20))):
-        q, k, v = (x.detach() for x in tensors(0, *((2, 300, 2, size),) * 3, dtype=torch.float16))
+        q, k, v = detached(0, *((2, 300, 2, size),) * 3, dtype=torch.float16)
         options = {"causal": causal, "window_size": window}
         _, lse, weights = flash_attn_func(q, k, v, dropout_p=0.2, return_attn_probs=True, **options)
         block = _get_block_size_n(torch.device("cuda"), size, True, causal)

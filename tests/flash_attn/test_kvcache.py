@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, distance, integers
+from tests.flash_attn.reference import attention, check_sums, detached, distance, integers, rotated
 from tests.later import later
 
 flash_attn_func, flash_attn_with_kvcache = later("flash_attn", "flash_attn_func", "flash_attn_with_kvcache")
@@ -28,27 +28,6 @@ CASES = (
 )
 
 
-def tensor(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator("cpu").manual_seed(sum(shape) + seed)
-    return torch.randn(*shape, generator=generator).to("cuda", torch.float16)
-
-
-def turned(x: Tensor, cos: Tensor, sin: Tensor, first: int, interleaved: bool, together: bool) -> Tensor:
-    """Return `x` of shape (tokens, heads, size), rotated starting at position `first`, in float64."""
-    count, half = len(x), cos.shape[1]
-    place = torch.full((count,), first) if together else first + torch.arange(count)
-    c, s = (each.cpu().double()[place][:, None] for each in (cos, sin))
-    x = x.cpu().double().clone()
-    one, two = (
-        (slice(0, 2 * half, 2), slice(1, 2 * half, 2))
-        if interleaved
-        else (slice(half), slice(half, 2 * half))
-    )
-    a, b = x[..., one].clone(), x[..., two].clone()
-    x[..., one], x[..., two] = a * c - b * s, a * s + b * c
-    return x
-
-
 def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
     """Compares with float64 under flash_attn's own tolerance for caches: three times the plain error."""
     expected = attention(*inputs, **options)[0]
@@ -59,9 +38,9 @@ def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
 @pytest.mark.parametrize("paged", [False, True])
 def test_append_rotate_and_attend(paged):
     for new, causal, interleaved, window in CASES:
-        q, k, v = tensor(2, new, 4, 64), tensor(2, new, 2, 64, seed=1), tensor(2, new, 2, 64, seed=2)
+        q, k, v = detached(0, (2, new, 4, 64), *[(2, new, 2, 64)] * 2, dtype=torch.float16)
         lengths, places = (17, 260), (3, 1)
-        caches = [tensor(5, ROOM, 2, 64, seed=3), tensor(5, ROOM, 2, 64, seed=4)]
+        caches = detached(1, *[(5, ROOM, 2, 64)] * 2, dtype=torch.float16)
         held = [
             [cache[place, :length].clone() for place, length in zip(places, lengths, strict=True)]
             for cache in caches
@@ -78,9 +57,10 @@ def test_append_rotate_and_attend(paged):
         for index, length in enumerate(lengths):
             own_q, own_k = q[index].cpu().double(), k[index].cpu().double()
             if interleaved is not None:
-                local = causal or window != (-1, -1)
-                own_q = turned(own_q, cos, sin, length, interleaved, not local)
-                own_k = turned(own_k, cos, sin, length, interleaved, False)
+                places_of_k = torch.arange(length, length + new)
+                places_of_q = places_of_k if causal or window != (-1, -1) else places_of_k[:1]
+                own_q = rotated(own_q, cos[places_of_q], sin[places_of_q], interleaved)
+                own_k = rotated(own_k, cos[places_of_k], sin[places_of_k], interleaved)
             keys = torch.cat([held[0][index].cpu().double(), own_k.half().double()])
             values = torch.cat([held[1][index].cpu(), v[index].cpu()])
             close(
@@ -100,7 +80,7 @@ def in_pages(held: list[list[Tensor]]) -> tuple[list[Tensor], dict[str, Any]]:
     """Return the sequences in pages of 256 tokens, and the block table."""
     table, caches = integers([6, 2], [0, 5]), []
     for sequences in held:
-        pages = tensor(7, 256, 2, 64, seed=9)
+        (pages,) = detached(2, (7, 256, 2, 64), dtype=torch.float16)
         for row, sequence in zip(table.tolist(), sequences, strict=True):
             for page, part in zip(row, sequence.split(256), strict=False):
                 pages[page, : len(part)] = part
@@ -117,21 +97,19 @@ def stored(cache: Tensor, options: dict[str, Any], index: int, start: int, count
 
 
 def test_whole_cache_and_lengths_as_a_number():
-    q, k, v = tensor(2, 2, 4, 32), tensor(2, 20, 2, 32), tensor(2, 20, 2, 32, seed=1)
+    q, k, v = detached(0, (2, 2, 4, 32), *[(2, 20, 2, 32)] * 2, dtype=torch.float16)
     out, lse = flash_attn_with_kvcache(q, k, v, causal=True, return_softmax_lse=True)
     close(out, q, k, v, causal=True)
-    assert lse.shape == (2, 4, 2)
-    assert lse.dtype == torch.float32
-    assert distance(lse, attention(q, k, v, causal=True)[1]) < 5e-4
+    check_sums(lse, attention(q, k, v, causal=True)[1])
     out = flash_attn_with_kvcache(q, k, v, cache_seqlens=7, num_splits=3, softcap=1.5)
     close(out, q, k[:, :7], v[:, :7], softcap=1.5)
-    new = tensor(2, 2, 2, 32, seed=5)
+    (new,) = detached(1, (2, 2, 2, 32), dtype=torch.float16)
     flash_attn_with_kvcache(q, k, v, new, new, cache_seqlens=7)
     assert torch.equal(k[:, 7:9], new)
 
 
 def test_left_padding_alibi_and_odd_head_sizes():
-    q, k, v = tensor(2, 3, 4, 36), tensor(2, 40, 2, 36), tensor(2, 40, 2, 36, seed=1)
+    q, k, v = detached(0, (2, 3, 4, 36), *[(2, 40, 2, 36)] * 2, dtype=torch.float16)
     slopes = torch.rand(2, 4, generator=torch.Generator("cpu").manual_seed(0)).to("cuda")
     lengths, pads = (30, 12), (4, 12)
     options = {"causal": True, "alibi_slopes": slopes}
@@ -151,7 +129,7 @@ def test_left_padding_alibi_and_odd_head_sizes():
 
 def test_a_whole_generation():
     """Attending token by token with a cache gives the same as attending to all at once."""
-    q, k, v = tensor(2, 6, 4, 32), tensor(2, 6, 2, 32), tensor(2, 6, 2, 32, seed=1)
+    q, k, v = detached(0, (2, 6, 4, 32), *[(2, 6, 2, 32)] * 2, dtype=torch.float16)
     at_once = flash_attn_func(q, k, v, causal=True)
     caches = torch.zeros(2, 2, 10, 2, 32, dtype=q.dtype, device="cuda")
     for token in range(6):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.flash_attn.reference import check, distance, tensors
+from tests.flash_attn.reference import check, detached, distance, rotated, tensors
 from tests.later import Later, later
 
 rotary_layers = Later("flash_attn.layers.rotary")
@@ -27,17 +27,6 @@ def angles(positions: int, half: int) -> tuple[Tensor, Tensor]:
     return turn.cos().to("cuda"), turn.sin().to("cuda")
 
 
-def turned(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool) -> Tensor:
-    """Return `x` of shape (batch, tokens, heads, size), rotated by tables of shape (batch, tokens, half)."""
-    half = cos.shape[-1]
-    part, rest = x[..., : 2 * half], x[..., 2 * half :]
-    pairs = part.unflatten(-1, (half, 2)) if interleaved else part.unflatten(-1, (2, half)).transpose(-1, -2)
-    a, b = pairs.unbind(-1)
-    c, s = cos.cpu().to(x.dtype)[..., None, :], sin.cpu().to(x.dtype)[..., None, :]
-    both = torch.stack([a * c - b * s, a * s + b * c], -1)
-    return torch.cat([(both if interleaved else both.transpose(-1, -2)).flatten(-2), rest], -1)
-
-
 @pytest.mark.parametrize("interleaved", [False, True])
 def test_rotary(interleaved):
     cos, sin = angles(20, 8)
@@ -49,14 +38,14 @@ def test_rotary(interleaved):
             lambda x, offset=offset: rotary_layers.apply_rotary_emb(
                 x, cos, sin, interleaved, seqlen_offsets=offset
             ),
-            lambda x, dtype, where=where: turned(x, cos.cpu()[where], sin.cpu()[where], interleaved),
+            lambda x, dtype, where=where: rotated(x, cos.cpu()[where], sin.cpu()[where], interleaved),
             inputs,
         )
 
 
 def test_rotary_in_place_packed_and_past_the_last_position():
     cos, sin = angles(12, 8)
-    (x,) = (x.detach() for x in tensors(0, (2, 6, 3, 16), dtype=torch.float32))
+    (x,) = detached(0, (2, 6, 3, 16), dtype=torch.float32)
     expected = rotary_layers.apply_rotary_emb(x, cos, sin)
     bounds = torch.tensor([0, 6, 12], dtype=torch.int32, device="cuda")
     packed = rotary_layers.apply_rotary_emb(x.flatten(0, 1), cos, sin, cu_seqlens=bounds, max_seqlen=6)
@@ -73,7 +62,8 @@ def test_rotary_in_place_packed_and_past_the_last_position():
 @pytest.mark.parametrize("scale_base", [None, 16.0])
 def test_rotary_module(scale_base):
     rotary = rotary_layers.RotaryEmbedding(16, scale_base=scale_base, device="cuda")
-    (qkv,) = (x.detach() for x in tensors(0, (2, 9, 3, 2, 32), dtype=torch.float32))
+    (qkv,) = detached(0, (2, 9, 3, 2, 32), dtype=torch.float32)
+    fewer = grouped(qkv)
     turn = torch.outer(torch.arange(9.0), 10000.0 ** -(torch.arange(0, 16, 2) / 16)).double()
     grow = torch.ones(9, 8).double()
     if scale_base is not None:
@@ -82,7 +72,7 @@ def test_rotary_module(scale_base):
         )
     expected = qkv.cpu().double()
     for index, scale in ((0, grow), (1, 1 / grow)):
-        expected[:, :, index] = turned(
+        expected[:, :, index] = rotated(
             expected[:, :, index], (turn.cos() * scale)[None], (turn.sin() * scale)[None], False
         )
     apart = rotary(qkv[:, :, 0].clone(), qkv[:, :, 1:].clone())
@@ -91,15 +81,11 @@ def test_rotary_module(scale_base):
     assert distance(qkv, expected) < 1e-5
     assert torch.equal(apart[0], qkv[:, :, 0])
     assert torch.equal(apart[1], qkv[:, :, 1:])
-    grouped = torch.cat([expected[:, :, 0], expected[:, :, 1, :1], expected[:, :, 2, :1]], 2)
-    again = rotary_layers.RotaryEmbedding(16, scale_base=scale_base, device="cuda")(
-        rotary_input(), num_heads_q=2
-    )
-    assert distance(again, grouped) < 1e-5
+    again = rotary_layers.RotaryEmbedding(16, scale_base=scale_base, device="cuda")(fewer, num_heads_q=2)
+    assert distance(again, grouped(expected)) < 1e-5
 
 
-def rotary_input() -> Tensor:
-    (qkv,) = (x.detach() for x in tensors(0, (2, 9, 3, 2, 32), dtype=torch.float32))
+def grouped(qkv: Tensor) -> Tensor:
     return torch.cat([qkv[:, :, 0], qkv[:, :, 1, :1], qkv[:, :, 2, :1]], 2)
 
 

@@ -7,7 +7,7 @@ import inspect
 import pytest
 import torch
 
-from tests.flash_attn.reference import attention, distance, tensors
+from tests.flash_attn.reference import attention, detached, distance, tensors
 from tests.later import Later, later
 
 flash_attn_func, flash_attn_varlen_func = later("flash_attn", "flash_attn_func", "flash_attn_varlen_func")
@@ -17,9 +17,7 @@ _flash_attn_forward = Later("flash_attn.flash_attn_interface", "_flash_attn_forw
 
 def test_attention_over_parts_of_the_keys():
     """As in ring attention, parts merge by their log-sum-exp, and each gets the gradients of the whole."""
-    q, k, v = (
-        x.detach() for x in tensors(0, (2, 8, 4, 32), (2, 12, 2, 32), (2, 12, 2, 32), dtype=torch.bfloat16)
-    )
+    q, k, v = detached(0, (2, 8, 4, 32), (2, 12, 2, 32), (2, 12, 2, 32), dtype=torch.bfloat16)
     (grad,) = tensors(1, (2, 8, 4, 32), dtype=torch.bfloat16)
     options = 0.0, 32**-0.5, False, -1, -1, 0.0, None
     parts = [
@@ -72,9 +70,7 @@ def test_operators_keep_their_contract():
     """The operators pass torch's own checks of schema and fake implementation."""
     import flash_attn.flash_attn_interface  # noqa: F401 (registers the operators)
 
-    q, k, v = (
-        x.detach() for x in tensors(0, (2, 5, 2, 16), (2, 6, 2, 16), (2, 6, 2, 16), dtype=torch.float16)
-    )
+    q, k, v = detached(0, (2, 5, 2, 16), (2, 6, 2, 16), (2, 6, 2, 16), dtype=torch.float16)
     options = 0.0, 0.25, True, -1, -1, 0.0, None
     checks = ("test_schema", "test_faketensor")
     forward = torch.ops.flash_attn._flash_attn_forward.default
@@ -94,9 +90,7 @@ def test_extension_module():
     from flash_attn import flash_attn_interface
 
     assert flash_attn_interface.flash_attn_gpu is flash_attn_2_cuda
-    q, k, v = (
-        x.detach() for x in tensors(0, (2, 5, 4, 32), (2, 6, 2, 32), (2, 6, 2, 32), dtype=torch.float16)
-    )
+    q, k, v = detached(0, (2, 5, 4, 32), (2, 6, 2, 32), (2, 6, 2, 32), dtype=torch.float16)
     target = torch.empty_like(q)
     out, lse, weights, state = flash_attn_2_cuda.fwd(
         q, k, v, target, None, 0.0, 0.2, False, -1, -1, 0.0, False, None

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
-from tests.flash_attn.reference import distance, tensors
+from tests.flash_attn.reference import detached, distance
 from tests.later import Later, later
 
 RotaryEmbedding = Later("flash_attn.layers.rotary", "RotaryEmbedding")
@@ -20,12 +19,8 @@ MHA, get_alibi_slopes = later("flash_attn.modules.mha", "MHA", "get_alibi_slopes
 RMSNorm = Later("flash_attn.ops.rms_norm", "RMSNorm")
 
 
-def same_weights(first: nn.Module, second: nn.Module) -> None:
-    second.load_state_dict(first.state_dict())
-
-
 def test_attention_with_and_without_flash_attn():
-    (x,) = (x.detach() for x in tensors(0, (2, 10, 64), dtype=torch.bfloat16))
+    (x,) = detached(0, (2, 10, 64), dtype=torch.bfloat16)
     cases: tuple[dict[str, Any], ...] = (
         {},
         {"causal": True},
@@ -39,7 +34,7 @@ def test_attention_with_and_without_flash_attn():
         torch.manual_seed(0)
         shared = {"device": "cuda", "dtype": torch.bfloat16, **options}
         flash, plain = MHA(64, 4, use_flash_attn=True, **shared), MHA(64, 4, **shared)
-        same_weights(flash, plain)
+        plain.load_state_dict(flash.state_dict())
         assert distance(flash(x), plain(x)) < 0.02, options
     with pytest.raises(NotImplementedError, match="does not serve dwconv"):
         MHA(64, 4, dwconv=True)
@@ -50,7 +45,7 @@ def test_alibi_windows_and_sequences():
     assert len(get_alibi_slopes(6)) == 6
     shared = {"use_flash_attn": True, "device": "cuda", "dtype": torch.bfloat16, "causal": True}
     layer = MHA(64, 4, use_alibi=True, window_size=(3, 0), **shared)
-    (x,) = (x.detach() for x in tensors(0, (12, 64), dtype=torch.bfloat16))
+    (x,) = detached(0, (12, 64), dtype=torch.bfloat16)
     cu = torch.tensor([0, 5, 12], dtype=torch.int32, device="cuda")
     packed = layer(x, cu_seqlens=cu, max_seqlen=7)
     assert distance(packed[:5], layer(x[None, :5])[0]) < 1e-2
@@ -61,7 +56,7 @@ def test_alibi_windows_and_sequences():
 
 def test_padding_without_flash_attn():
     layer = MHA(32, 2, device="cuda")
-    (x,) = (x.detach() for x in tensors(0, (2, 6, 32), dtype=torch.float32))
+    (x,) = detached(0, (2, 6, 32), dtype=torch.float32)
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2], device="cuda")
     out = layer(x, key_padding_mask=mask)
     assert distance(out[1, :4], layer(x[1:, :4])[0]) < 1e-5
@@ -70,7 +65,7 @@ def test_padding_without_flash_attn():
 def test_caches():
     """Attending token by token with caches gives the same as attending at once."""
     shared = {"causal": True, "layer_idx": 0, "device": "cuda", "dtype": torch.bfloat16}
-    (x,) = (x.detach() for x in tensors(0, (2, 9, 32), dtype=torch.bfloat16))
+    (x,) = detached(0, (2, 9, 32), dtype=torch.bfloat16)
     cases: tuple[dict[str, Any], ...] = (
         {"rotary_emb_dim": 16, "use_flash_attn": True},
         {"rotary_emb_dim": 8, "use_flash_attn": True},
