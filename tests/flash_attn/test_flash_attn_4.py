@@ -13,7 +13,6 @@ from tests.later import Later
 
 flash_attn_func = Later("flash_attn.cute", "flash_attn_func")
 flash_attn_varlen_func = Later("flash_attn.cute", "flash_attn_varlen_func")
-_validate_head_dims = Later("flash_attn.cute.interface", "_validate_head_dims")
 
 
 SHAPES = ((2, 30, 4, 32), (2, 50, 2, 32), (2, 50, 2, 48))
@@ -131,34 +130,3 @@ def test_inputs_of_8_bits():
         out, lse = flash_attn_func(*small, causal=True)
         assert (out.dtype, lse) == (torch.bfloat16, None)
         assert distance(out, attention(*(x.double() for x in small), causal=True)[0]) < 0.02
-
-
-def test_what_is_refused():
-    q, k, v = detached(0, *SHAPES, dtype=torch.float16)
-    refused: dict[str, tuple[tuple[Tensor, ...], dict[str, Any]]] = {
-        "inputs must be float16, bfloat16, fp8": ((q.float(), k.float(), v.float()), {}),
-        "q, k, v, and qv must have the same dtype": ((q.bfloat16(), k, v), {}),
-        "num_head must be divisible by num_head_kv": ((q[:, :, :3], k, v), {}),
-        "cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k must be int32": (
-            (q, k, v),
-            {"seqused_k": integers(3, 4).long()},
-        ),
-        r"seqused_q must have shape \(batch_size,\)": ((q, k, v), {"seqused_q": integers(3)}),
-        "page_table is not supported with cu_seqlens_k": (
-            (q, k, v),
-            {"cu_seqlens_k": integers(0, 1, 2), "page_table": integers([0], [1])},
-        ),
-        "learnable_sink must be float16": (
-            (q, k, v),
-            {"learnable_sink": torch.zeros(4, device="cuda").long()},
-        ),
-    }
-    for message, (inputs, options) in refused.items():
-        with pytest.raises(AssertionError, match=message):
-            flash_attn_varlen_func(*inputs, **options)
-    for name in ("qv", "gather_kv_indices", "score_mod", "mask_mod", "block_sparse_tensors"):
-        with pytest.raises(NotImplementedError, match=f"morph does not serve {name}, "):
-            flash_attn_func(q, k, v, **{name: q})
-    with pytest.raises(AssertionError, match=r"\(192, 192\) is not supported on SM100/SM110"):
-        _validate_head_dims(192, 192, 10, 8)
-    _validate_head_dims(192, 128, 10, 8)

@@ -1,4 +1,4 @@
-"""Accelerator memory used by attention to many tokens; for the CPU see test_programs.py."""
+"""Memory used by attention to many tokens, and by its gradients."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ flash_attn_func = Later("flash_attn", "flash_attn_func")
 MIB = 1 << 20
 
 
-@pytest.mark.platforms(*ACCELERATORS)
+@pytest.mark.long_on("cpu")
+@pytest.mark.platforms("cpu", *ACCELERATORS)
 @pytest.mark.parametrize("options", [{}, {"window_size": (256, 0)}, {"softcap": 20.0}])
-def test_the_device_s_memory_grows_with_the_tokens_and_not_with_their_square(options: dict[str, Any]) -> None:
+def test_memory_grows_with_the_tokens_and_not_with_their_square(
+    options: dict[str, Any], platform_name: str
+) -> None:
+    # one matrix of scores would take 12 MiB more, and 200 on the CPU, which works in larger blocks
+    tokens, allowed = (8192, 20) if platform_name == "cpu" else (2048, 4)
     _peak(256, options)  # memory that a kernel keeps after its first call is not counted
-    half, whole = (_peak(tokens, options) for tokens in (1024, 2048))
-    assert whole - half < 4  # one matrix of scores would take 12 more
+    half, whole = (_peak(each, options) for each in (tokens // 2, tokens))
+    assert 0 < half < whole < half + allowed
 
 
 def _peak(tokens: int, options: dict[str, Any]) -> float:
