@@ -12,6 +12,7 @@ from torch.testing import assert_close
 
 from tests.apex import optimizer_formulas as formulas
 from tests.apex.optimizer_formulas import Formula
+from tests.apex.precision import doubles, values
 
 SIZES = ((7,), (3, 5), (2, 3, 4, 4), (1,), (130, 17))
 FORMULAS = {
@@ -22,6 +23,7 @@ FORMULAS = {
     "FusedAdagrad": formulas.Adagrad,
     "FusedNovoGrad": formulas.NovoGrad,
 }
+REQUIRED = {"FusedSGD": {"lr": 0.1}}
 
 
 def optimizer_class(name: str) -> Any:
@@ -30,17 +32,22 @@ def optimizer_class(name: str) -> Any:
     return getattr(apex.optimizers, name)
 
 
+def made(name: str, params: Any, **chosen: Any) -> Any:
+    """Returns an optimizer, with the one option that has no default."""
+    return optimizer_class(name)(params, **{**REQUIRED.get(name, {}), **chosen})
+
+
 def options_of(name: str, **chosen: Any) -> dict[str, Any]:
     """Returns all options of an optimizer: its defaults, overridden by `chosen`."""
     parameters = inspect.signature(optimizer_class(name).__init__).parameters.values()
-    return {**{each.name: each.default for each in parameters if each.default is not each.empty}, **chosen}
+    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+    return {**defaults, **REQUIRED.get(name, {}), **chosen}
 
 
 def parameters(dtype: torch.dtype, sizes: tuple[tuple[int, ...], ...] = SIZES) -> list[nn.Parameter]:
-    generator = torch.Generator().manual_seed(1)
-    values = [torch.randn(size, generator=generator) for size in sizes]
-    values[0][:] = 0  # has a norm of zero
-    return [nn.Parameter(value.to("cuda", dtype)) for value in values]
+    made = [values(index, *size, dtype=dtype) for index, size in enumerate(sizes)]
+    made[0][:] = 0  # has a norm of zero
+    return [nn.Parameter(value) for value in made]
 
 
 def set_gradients(params: list[nn.Parameter], seed: int, scale: float = 1.0) -> list[Tensor]:
@@ -51,10 +58,6 @@ def set_gradients(params: list[nn.Parameter], seed: int, scale: float = 1.0) -> 
     return [param.grad.cpu().double() for param in params if param.grad is not None]
 
 
-def doubles(params: list[nn.Parameter]) -> list[Tensor]:
-    return [param.detach().cpu().double() for param in params]
-
-
 def follow(
     name: str, dtype: torch.dtype, steps: int = 4, masters: bool = False, **chosen: Any
 ) -> tuple[Any, Formula]:
@@ -63,7 +66,7 @@ def follow(
     With float32 masters, the rounding of the parameters does not accumulate.
     """
     params = parameters(dtype)
-    optimizer = optimizer_class(name)(params, **chosen)
+    optimizer = made(name, params, **chosen)
     formula = FORMULAS[name](options_of(name, **chosen), doubles(params))
     for step in range(steps):
         formula.step(set_gradients(params, step, scale=0.3))

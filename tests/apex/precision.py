@@ -21,6 +21,11 @@ def values(
     return (scale * torch.randn(shape, generator=generator) + mean).to("cuda", dtype)
 
 
+def doubles(values: Sequence[Tensor]) -> list[Tensor]:
+    """Returns the values in float64 on the host."""
+    return [value.detach().cpu().double() for value in values]
+
+
 def with_gradients(function: Function, inputs: Sequence[Tensor], grad: Tensor) -> list[Tensor]:
     """Returns the function's result, and the gradients of its floating-point inputs."""
     leaves = [

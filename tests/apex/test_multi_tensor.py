@@ -9,10 +9,11 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
 from tests.apex import optimizer_formulas as formulas
-from tests.apex.tensor_lists import CHUNK, close, doubles, flag, tensors
+from tests.apex.precision import DTYPES, doubles, values
 from tests.later import Later
 
 amp_C = Later("amp_C")
@@ -20,10 +21,24 @@ multi_tensor_applier = Later("apex.multi_tensor_apply", "multi_tensor_applier")
 FusedSGD = Later("apex.optimizers", "FusedSGD")
 
 
-DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+CHUNK = 2048 * 32
 settings = hypothesis.settings(max_examples=25, derandomize=True, deadline=None, database=None)
 sizes = st.lists(st.lists(st.integers(1, 7), min_size=0, max_size=3).map(tuple), min_size=1, max_size=4)
 factors = st.floats(-8, 8, width=16)
+
+
+def flag(value: int = 0) -> Tensor:
+    return torch.tensor([value], dtype=torch.int, device="cuda")
+
+
+def tensors(shapes: list[tuple[int, ...]], dtype: torch.dtype = torch.float32, seed: int = 0) -> list[Tensor]:
+    return [values(seed + 10 * index, *shape, dtype=dtype) for index, shape in enumerate(shapes)]
+
+
+def close(actual: list[Tensor], expected: list[Tensor]) -> None:
+    for value, wanted in zip(doubles(actual), expected, strict=True):
+        tolerance = {torch.float32: 3e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}[actual[0].dtype]
+        assert_close(value, wanted, rtol=tolerance, atol=tolerance)
 
 
 def test_scale() -> None:
@@ -64,15 +79,15 @@ def test_norms() -> None:
     @settings
     @hypothesis.given(sizes, st.sampled_from(DTYPES))
     def check(shapes: list[tuple[int, ...]], dtype: torch.dtype) -> None:
-        values, noop = tensors(shapes, dtype), flag()
-        each = torch.stack([value.norm() for value in doubles(values)])
+        given, noop = tensors(shapes, dtype), flag()
+        each = torch.stack([value.norm() for value in doubles(given)])
         for norm in (amp_C.multi_tensor_l2norm, amp_C.multi_tensor_l2norm_mp):
-            total, none = norm(CHUNK, noop, [values], False)
+            total, none = norm(CHUNK, noop, [given], False)
             assert (total.shape, total.dtype, none.shape) == ((1,), torch.float32, (0,))
             assert_close(total.cpu().double(), each.norm().reshape(1), rtol=1e-5, atol=1e-6)
-            assert_close(norm(CHUNK, noop, [values], True)[1].cpu().double(), each, rtol=1e-5, atol=1e-6)
+            assert_close(norm(CHUNK, noop, [given], True)[1].cpu().double(), each, rtol=1e-5, atol=1e-6)
         inv_scale = torch.tensor([0.25], device="cuda")
-        total, parts = amp_C.multi_tensor_unscale_l2norm(CHUNK, noop, [values], inv_scale, True)
+        total, parts = amp_C.multi_tensor_unscale_l2norm(CHUNK, noop, [given], inv_scale, True)
         assert_close(total.cpu().double(), each.norm().reshape(1) / 4, rtol=1e-5, atol=1e-6)
         assert_close(parts.cpu().double(), each / 4, rtol=1e-5, atol=1e-6)
         assert noop.tolist() == [0]
@@ -107,9 +122,9 @@ def test_the_flag_tells_of_what_is_not_finite(bad: float) -> None:
 
 
 def test_a_raised_flag_stays_raised() -> None:
-    noop, values = flag(1), tensors([(3,)])
-    amp_C.multi_tensor_scale(CHUNK, noop, [values, values], 1.0)
-    amp_C.multi_tensor_l2norm(CHUNK, noop, [values], False)
+    noop, given = flag(1), tensors([(3,)])
+    amp_C.multi_tensor_scale(CHUNK, noop, [given, given], 1.0)
+    amp_C.multi_tensor_l2norm(CHUNK, noop, [given], False)
     assert noop.tolist() == [1]
 
 
@@ -140,9 +155,9 @@ def test_tensors_elsewhere_are_refused() -> None:
 
 def test_the_applier() -> None:
     assert multi_tensor_applier.available is True
-    values = tensors([(3,), (4,)])
-    norm, _ = multi_tensor_applier(amp_C.multi_tensor_l2norm, flag(), [values], False)
-    assert_close(norm.cpu(), torch.cat(values).cpu().norm().reshape(1))
+    given = tensors([(3,), (4,)])
+    norm, _ = multi_tensor_applier(amp_C.multi_tensor_l2norm, flag(), [given], False)
+    assert_close(norm.cpu(), torch.cat(given).cpu().norm().reshape(1))
 
 
 def test_norms_of_large_tensors_are_exact() -> None:
@@ -185,7 +200,7 @@ def test_updates_of_a_first_step() -> None:
         assert_close(lists[1][0], expected, rtol=1e-4, atol=1e-4, msg=name)
 
 
-def stepped(optimizer: Any, start: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
+def stepped(optimizer: Any, start: Tensor, grad: Tensor) -> Tensor:
     param = torch.nn.Parameter(start.clone())
     param.grad = grad
     optimizer([param], lr=0.1).step()

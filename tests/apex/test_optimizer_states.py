@@ -16,13 +16,13 @@ from tests.apex.optimizer_formulas import Formula
 from tests.apex.optimizer_runs import (
     FORMULAS,
     close,
-    doubles,
     follow,
-    optimizer_class,
+    made,
     options_of,
     parameters,
     set_gradients,
 )
+from tests.apex.precision import doubles
 
 
 def written_by_apex(params: list[nn.Parameter], formula: Formula, names: tuple[str, ...]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_a_state_dict_that_apex_wrote(dtype: torch.dtype) -> None:
     for step in range(3):
         formula.step(set_gradients(shadows, step))
     params = [nn.Parameter(value.to("cuda", dtype)) for value in formula.params]
-    optimizer = optimizer_class("FusedAdam")(params, lr=1.0)
+    optimizer = made("FusedAdam", params, lr=1.0)
     optimizer.load_state_dict(written_by_apex(params, formula, (("exp_avg", "m"), ("exp_avg_sq", "v"))))
     for param, state in zip(params, formula.state, strict=True):
         assert optimizer.state[param]["exp_avg"].dtype == torch.float32
@@ -66,7 +66,7 @@ def test_numbers_in_a_state_dict_become_tensors_where_they_must_be(name: str) ->
     for group in saved["param_groups"]:
         group.update(step=int(group["step"]), lr=float(group["lr"]))
     copies = [nn.Parameter(param.detach().clone()) for param in optimizer.param_groups[0]["params"]]
-    other = optimizer_class(name)(copies, lr=1.0, **chosen)
+    other = made(name, copies, lr=1.0, **chosen)
     other.load_state_dict(saved)
     formula.step(set_gradients(copies, 9))
     other.step()
@@ -77,10 +77,10 @@ def test_numbers_in_a_state_dict_become_tensors_where_they_must_be(name: str) ->
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_a_state_dict_continues_the_run(name: str) -> None:
-    chosen = {"lr": 0.1, "momentum": 0.9} if name == "FusedSGD" else {}
+    chosen = {"momentum": 0.9} if name == "FusedSGD" else {}
     optimizer, _ = follow(name, torch.float32, steps=2, **chosen)
     copies = [nn.Parameter(param.detach().clone()) for param in optimizer.param_groups[0]["params"]]
-    other = optimizer_class(name)(copies, **chosen)
+    other = made(name, copies, **chosen)
     saved = io.BytesIO()
     torch.save(optimizer.state_dict(), saved)
     saved.seek(0)
@@ -98,8 +98,7 @@ def test_a_state_dict_continues_the_run(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_closures_groups_and_missing_gradients(name: str) -> None:
     params = parameters(torch.float32)
-    chosen = {"lr": 0.1} if name == "FusedSGD" else {}
-    optimizer = optimizer_class(name)([{"params": params[1:3]}, {"params": params[3:4], "lr": 0.0}], **chosen)
+    optimizer = made(name, [{"params": params[1:3]}, {"params": params[3:4], "lr": 0.0}])
     optimizer.add_param_group({"params": params[4:]})
     before = doubles(params)
 
@@ -118,22 +117,19 @@ def test_closures_groups_and_missing_gradients(name: str) -> None:
 def test_gradients_are_set_to_none_or_to_zero() -> None:
     for name in FORMULAS:
         params = parameters(torch.float32)
-        chosen = {"lr": 0.1} if name == "FusedSGD" else {}
-        optimizer = optimizer_class(name)(params, **chosen)
+        optimizer = made(name, params)
         set_gradients(params, 0)
         optimizer.zero_grad()
-        kept = name in ("FusedSGD",)
-        assert [param.grad is not None for param in params] == [kept] * len(params), name
+        assert [param.grad is not None for param in params] == [name == "FusedSGD"] * len(params), name
 
 
 @pytest.mark.platforms("cpu")  # the others support contiguous tensors only
 def test_layouts() -> None:
     """Gradients may have another memory layout than their parameters; parameters may not have gaps."""
     for name in FORMULAS:
-        chosen = {"lr": 0.1} if name == "FusedSGD" else {}
         params = [nn.Parameter(torch.randn(2, 3, 4, 4, device="cuda").to(memory_format=torch.channels_last))]
-        formula = FORMULAS[name](options_of(name, **chosen), doubles(params))
-        optimizer = optimizer_class(name)(params, **chosen)
+        formula = FORMULAS[name](options_of(name), doubles(params))
+        optimizer = made(name, params)
         for _ in range(2):
             params[0].grad = torch.randn(2, 3, 4, 4, device="cuda")
             formula.step([params[0].grad.cpu().double()])
@@ -147,7 +143,7 @@ def test_refusals() -> None:
     params = parameters(torch.float32)
     for name in ("FusedAdam", "FusedLAMB", "FusedNovoGrad", "FusedMixedPrecisionLamb"):
         with pytest.raises(RuntimeError, match="does not support the AMSGrad variant"):
-            getattr(apex.optimizers, name)(params, amsgrad=True)
+            made(name, params, amsgrad=True)
     with pytest.raises(RuntimeError, match="only supported with the capturable version"):
         apex.optimizers.FusedAdam(params, master_weights=True)
     with pytest.raises(RuntimeError, match="call step\\(\\) with no arguments"):
@@ -178,4 +174,4 @@ def test_parameters_that_are_refused(name: str) -> None:
         (sparse, f"{name} does not support sparse gradients"),
     ):
         with pytest.raises(RuntimeError, match=message):
-            optimizer_class(name)([param]).step()
+            made(name, [param]).step()

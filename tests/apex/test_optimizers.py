@@ -8,14 +8,14 @@ import torch
 from tests.apex.optimizer_runs import (
     FORMULAS,
     close,
-    doubles,
     follow,
     grid,
-    optimizer_class,
+    made,
     options_of,
     parameters,
     set_gradients,
 )
+from tests.apex.precision import doubles
 
 
 def test_adam() -> None:
@@ -67,7 +67,7 @@ def test_adam_with_tensors_for_what_changes() -> None:
 def test_a_scaler_of_gradients_unscales_them_and_skips_steps(name: str) -> None:
     params = parameters(torch.float32)
     chosen = {"capturable": True} if name == "FusedAdam" else {}
-    optimizer = optimizer_class(name)(params, **chosen)
+    optimizer = made(name, params, **chosen)
     formula = FORMULAS[name](options_of(name, **chosen), doubles(params))
     scaler = torch.amp.GradScaler("cuda", init_scale=8.0)
     scaler.scale(torch.ones((), device="cuda"))
