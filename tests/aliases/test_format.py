@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from morph.backends.tables import parsing, table
@@ -56,86 +58,73 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
     assert parsed.row("torch.cuda.gdsx") is None
 
 
-ADAPTED = f'{BACKEND}[adapted]\n"torch.cuda.x" = {{ adapter = "a:b", %s }}'
-TARGETS = [
-    ("5", "5 should be the target, a string"),
-    ('""', "'' should be the target, a string"),
-    ('"not a name"', "target 'not a name' is not a dotted name"),
-]
+def row(section: str, entry: str) -> str:
+    return f'[{section}]\n"torch.cuda.x" = {entry}'
+
+
+def adapted(entry: str) -> str:
+    return row("adapted", f'{{ adapter = "a:b", {entry} }}')
+
+
+# what follows the section of the backend, and what is said of it
+ROWS = {
+    'process_group = "ProcessGroupSCCL"': ":8: process_group: 'ProcessGroupSCCL' is not a dotted name",
+    "order = true": ":8: order: True should be int",
+    "native = [3]": ":8: native: [3] should be a list of strings",
+    "[sames]": ":8: sames: unknown section; the sections are backend, environment, since",
+    row("missing", "1"): ":9: torch.cuda.x: 1 should be the reason, a string",
+    row("missing", '""'): ":9: torch.cuda.x: '' should be the reason",
+    row("renamed", '"no name"'): "target 'no name' is not a dotted name",
+    row("adapted", '{ adapter = "no colon" }'): "is not of the form package.module:object",
+    row("adapted", '{ target = "torch.specimen.x" }'): 'should be { adapter = "module:object"',
+    adapted("target = 5"): ":9: torch.cuda.x: 5 should be the target, a string",
+    adapted('target = ""'): ":9: torch.cuda.x: '' should be the target, a string",
+    adapted('target = "not a name"'): ":9: torch.cuda.x: target 'not a name' is not a dotted name",
+    adapted('difference = ["x"]'): "should be the difference, a string",
+    adapted('difference = ""'): "should be the difference, a string",
+    adapted("difference = 3"): "should be the difference, a string",
+    row("noop", "{ value = 1, note = 7 }"): ":9: torch.cuda.x: 7 should be the note, a string",
+    "[missing]\ntorch.cuda.x = 'unquoted'": 'quote it: "torch.cuda.name"',
+    row("missing", '"a"\n') + row("noop", '"b"'): ":11: torch.cuda.x: has two statuses, missing and noop",
+    row("missing", '"a"') + '\n[until]\n"new" = ["torch.cuda.x"]': (
+        ":11: new: should be a release and the names of rows"
+    ),
+    "[since]\n2.9 = 3": ":9: 2: should be a release and the names of rows",
+    '[since]\n"2.9" = [["a"]]': ":9: 2.9: ['a'] has no row that could begin",
+    '[since]\n"2.9" = ["torch.cuda.x"]': ":9: 2.9: torch.cuda.x has no row that could begin",
+    '[until]\n"2.9" = ["torch.cuda.x"]': ":9: 2.9: torch.cuda.x has no row that could end",
+}
+WHOLE = {
+    "[backend": ":1: not TOML: ",
+    "[backend]\nname = 1": ":2: name: 1 should be str",
+    '[backend]\nnames = "a"': ":2: names: unknown key of [backend]; the keys are name",
+    '[backend]\nname = "a"': "missing 5 required",
+    "backend = 3": ":1: backend: 3 should be a section",
+    f"since = 3\n{BACKEND}": ":1: since: 3 should be a section",
+    f"until = []\n{BACKEND}": ":1: until: [] should be a section",
+    f"environment = 3\n{BACKEND}": ":1: environment: ",
+    f"missing = 3\n{BACKEND}": ":1: missing: should be a section of rows",
+}
+FACTS = {
+    "[backend]\nname = specimen\n": ":2: not TOML",
+    BACKEND.replace('"sccl"', "1"): ":7: collective: 1 should be str",
+    "": "backend: section missing",
+}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("parse", "text", "said"),
     [
-        ("[backend", "aliases/specimen.toml:1: not TOML: "),
-        ("[backend]\nname = 1", "aliases/specimen.toml:2: name: 1 should be str"),
-        (
-            '[backend]\nnames = "a"',
-            "aliases/specimen.toml:2: names: unknown key of [backend]; the keys are name",
-        ),
-        ('[backend]\nname = "a"', "missing 5 required"),
-        (
-            BACKEND + 'process_group = "ProcessGroupSCCL"',
-            "specimen.toml:8: process_group: 'ProcessGroupSCCL' is not a dotted name",
-        ),
-        (
-            BACKEND + "[sames]",
-            "aliases/specimen.toml:8: sames: unknown section; the sections are backend, environment, since",
-        ),
-        (
-            BACKEND + '[missing]\n"torch.cuda.x" = 1',
-            "specimen.toml:9: torch.cuda.x: 1 should be the reason, a string",
-        ),
-        (
-            BACKEND + '[missing]\n"torch.cuda.x" = ""',
-            "specimen.toml:9: torch.cuda.x: '' should be the reason",
-        ),
-        (BACKEND + '[renamed]\n"torch.cuda.x" = "no name"', "target 'no name' is not a dotted name"),
-        (
-            BACKEND + '[adapted]\n"torch.cuda.x" = { adapter = "no colon" }',
-            "is not of the form package.module:object",
-        ),
-        (
-            BACKEND + '[adapted]\n"torch.cuda.x" = { target = "torch.specimen.x" }',
-            'should be { adapter = "module:object"',
-        ),
-        (BACKEND + "[missing]\ntorch.cuda.x = 'unquoted'", 'quote it: "torch.cuda.name"'),
-        (
-            BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[noop]\n"torch.cuda.x" = "b"',
-            "specimen.toml:11: torch.cuda.x: has two statuses, missing and noop",
-        ),
-        (
-            BACKEND + '[missing]\n"torch.cuda.x" = "a"\n[until]\n"new" = ["torch.cuda.x"]',
-            "specimen.toml:11: new: should be a release and the names of rows",
-        ),
-        *[
-            (ADAPTED % f"target = {value}", f"specimen.toml:9: torch.cuda.x: {said}")
-            for value, said in TARGETS
-        ],
-        *[
-            (ADAPTED % f"difference = {value}", "should be the difference, a string")
-            for value in ('["x"]', '""', "3")
-        ],
-        (
-            BACKEND + '[noop]\n"torch.cuda.x" = { value = 1, note = 7 }',
-            "9: torch.cuda.x: 7 should be the note, a string",
-        ),
-        ("backend = 3", "aliases/specimen.toml:1: backend: 3 should be a section"),
-        (f"since = 3\n{BACKEND}", "aliases/specimen.toml:1: since: 3 should be a section"),
-        (f"until = []\n{BACKEND}", "aliases/specimen.toml:1: until: [] should be a section"),
-        (f"environment = 3\n{BACKEND}", "aliases/specimen.toml:1: environment: "),
-        (f"missing = 3\n{BACKEND}", "aliases/specimen.toml:1: missing: should be a section of rows"),
-        (BACKEND + "[since]\n2.9 = 3", "specimen.toml:9: 2: should be a release and the names of rows"),
-        (BACKEND + '[since]\n"2.9" = [["a"]]', "specimen.toml:9: 2.9: ['a'] has no row that could begin"),
-        (BACKEND + "order = true", "specimen.toml:8: order: True should be int"),
-        (BACKEND + "native = [3]", "specimen.toml:8: native: [3] should be a list of strings"),
-        (BACKEND + '[until]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could end"),
-        (BACKEND + '[since]\n"2.9" = ["torch.cuda.x"]', "2.9: torch.cuda.x has no row that could begin"),
+        *[(table.parse, BACKEND + text, said) for text, said in ROWS.items()],
+        *[(table.parse, text, said) for text, said in WHOLE.items()],
+        *[(parsing.parse_facts, text, said) for text, said in FACTS.items()],
     ],
 )
-def test_a_malformed_row_is_one_line_with_file_and_line(text: str, said: str) -> None:
+def test_what_is_malformed_is_one_line_with_file_and_line(
+    parse: Callable[[str, str], object], text: str, said: str
+) -> None:
     with pytest.raises(TableError) as caught:
-        table.parse(text, "aliases/specimen.toml")
+        parse(text, "aliases/specimen.toml")
     message = str(caught.value)
     assert said in message
     assert message.startswith("aliases/specimen.toml:")
@@ -157,17 +146,3 @@ def test_the_facts_are_read_without_the_rows() -> None:
     text = f'{BACKEND}order = 3\nnative = [\n    "a",\n]\n[same]\n"torch.cuda.a" = 3\n'
     facts = parsing.parse_facts(text, "aliases/specimen.toml")
     assert (facts.order, facts.native) == (3, ("a",))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[backend]\nname = specimen\n", "aliases/specimen.toml:2: not TOML"),
-        (BACKEND.replace('"sccl"', "1"), "aliases/specimen.toml:7: collective: 1 should be str"),
-        ("", "backend: section missing"),
-    ],
-)
-def test_malformed_facts_are_one_line_with_file_and_line(text: str, said: str) -> None:
-    with pytest.raises(TableError) as caught:
-        parsing.parse_facts(text, "aliases/specimen.toml")
-    assert said in str(caught.value)
