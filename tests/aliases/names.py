@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import warnings
-from collections.abc import Iterator
 from typing import Any
-
-import torch
 
 from morph.backends import resolve
 from morph.backends.tables import surfaces, table
@@ -52,31 +46,7 @@ def resolved(name: str) -> Any:
         return None
 
 
-def installed() -> Iterator[str]:
-    """Yields the dotted names of the public interface of the installed torch.cuda."""
-    for module in _public_modules():
-        for name in getattr(module, "__all__", [each for each in vars(module) if _is_own(module, each)]):
-            if not inspect.ismodule(getattr(module, name, None)):
-                yield f"{module.__name__}.{name}"
-
-
 def _is_recorded(backend: Table, target: str) -> bool:
     """Returns whether the recorded surface covers a target: the vendor's module or one recorded with it."""
     recorded = surfaces.load(backend.facts.surface).modules | {backend.facts.module}
     return target in recorded or any(target.startswith(f"{module}.") for module in recorded)
-
-
-def _public_modules() -> Iterator[Any]:
-    yield torch.cuda
-    for found in pkgutil.walk_packages(torch.cuda.__path__, f"{ROOT}."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
-            yield importlib.import_module(found.name)
-
-
-def _is_own(module: Any, name: str) -> bool:
-    value = vars(module)[name]
-    return (
-        not name.startswith("_")
-        and getattr(value, "__module__", None) == module.__name__
-        and not inspect.ismodule(value)
-    )

@@ -8,7 +8,7 @@ import pytest
 
 from morph.backends.tables.table import Row, Status, Table
 from tests.aliases import signatures
-from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, installed, place, resolved
+from tests.aliases.names import CUDA, ROOT, TABLES, exists, home, place, resolved
 
 NAMES = sorted(name for name in CUDA.names - CUDA.modules if name.startswith(f"{ROOT}."))
 COVERING = (Status.MISSING, Status.SAME, Status.NOOP)
@@ -68,7 +68,7 @@ every_table = pytest.mark.parametrize("backend", TABLES, ids=lambda backend: bac
 
 @every_table
 def test_every_cuda_name_has_a_status(backend: Table) -> None:
-    assert [name for name in {*NAMES, *installed()} if _target(backend, name) is None] == []
+    assert [name for name in NAMES if _target(backend, name) is None] == []
 
 
 @every_table

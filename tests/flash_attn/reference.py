@@ -130,6 +130,12 @@ def check_options(
     )
 
 
+def check_output(out: Tensor, *inputs: Tensor, times: int = 2, **options: Any) -> None:
+    """Compares an output of attention with float64: the error may be some times that of the inputs' dtype."""
+    exact, plain = (attention(*inputs, dtype=dtype, **options)[0] for dtype in (torch.float64, out.dtype))
+    assert distance(out, exact) <= times * distance(plain, exact) + 1e-5
+
+
 def check_sums(lse: Tensor, expected: Tensor) -> None:
     """Compares the log-sum-exp of flash_attn 2, which is infinity where a query sees no key."""
     blind = expected == -math.inf

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from tests.flash_attn.reference import attention, check, detached, integers, tensors
+from tests.flash_attn.reference import check_options, detached, integers, tensors
 from tests.later import Later
 
 flash_attn_interface = Later("flash_attn_interface")
@@ -209,12 +209,11 @@ def test_torchs_attention_where_it_has_a_fused_kernel():
 
     inputs = [x.detach().cpu().requires_grad_() for x in tensors(0, *SHAPES, dtype=torch.bfloat16)]
     for causal in (False, True):
-        check(
-            lambda q, k, v, causal=causal: torchs.direct(q, k, v, 0.2, causal),
-            lambda q, k, v, dtype, causal=causal: attention(
-                q, k, v, dtype=dtype, causal=causal, softmax_scale=0.2
-            )[0],
+        check_options(
+            lambda q, k, v, **options: torchs.direct(q, k, v, *options.values()),
             inputs,
+            softmax_scale=0.2,
+            causal=causal,
         )
     q, k, v = inputs
     with sdpa_kernel(SDPBackend.MATH):

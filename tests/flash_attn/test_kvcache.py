@@ -8,7 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.flash_attn.reference import attention, check_sums, detached, distance, integers, rotated
+from tests.flash_attn.reference import (
+    attention,
+    check_output,
+    check_sums,
+    detached,
+    distance,
+    integers,
+    rotated,
+)
 from tests.later import later
 
 flash_attn_func, flash_attn_with_kvcache = later("flash_attn", "flash_attn_func", "flash_attn_with_kvcache")
@@ -29,10 +37,7 @@ CASES = (
 
 
 def close(actual: Tensor, *inputs: Tensor, **options: Any) -> None:
-    """Compares with float64 under flash_attn's own tolerance for caches: three times the plain error."""
-    expected = attention(*inputs, **options)[0]
-    plain = attention(*inputs, **options, dtype=actual.dtype)[0]
-    assert distance(actual, expected) <= 3 * distance(plain, expected) + 1e-5
+    check_output(actual, *inputs, times=3, **options)  # flash_attn's own tolerance for caches
 
 
 @pytest.mark.parametrize("paged", [False, True])

@@ -11,6 +11,7 @@ from importlib.metadata import version
 import pytest
 import torch
 
+from morph.backends import resolve
 from morph.backends.tables import surfaces
 from morph.evidence.surfaces.comparison import compare
 from morph.evidence.surfaces.recording import record
@@ -31,6 +32,9 @@ def test_the_installed_torch_is_as_recorded(module: str, tmp_path: pathlib.Path)
     recorded = (tmp_path / "recorded.json").read_text(encoding="utf-8")
     found = compare(surfaces.load(name), surfaces.parse(recorded, "recorded.json"))
     assert found.removed == ()
+    own = surfaces.load(name)
+    lists = {each: getattr(resolve(each), "__all__", ()) for each in own.modules}
+    assert {f"{each}.{last}" for each, listed in lists.items() for last in listed} <= own.names
     if torch.version.cuda and module == "torch.cuda":  # it has members that torch's stubs leave out
         return
     assert (found.added, found.changed) == ((), {})

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.flash_attn.reference import attention, distance, tensors
+from tests.flash_attn.reference import attention, detached, distance, rotated, tensors
 from tests.later import Later
 from tests.xformers.reference import packed_biases
 
@@ -118,15 +118,13 @@ def test_other_operators():
 
 
 def test_rotated_keys_are_in_their_cache():
-    q, k, v = (each.detach() for each in tensors(4, (1, 3, 4, 8), *[(1, 3, 2, 8)] * 2, dtype=torch.float32))
+    q, k, v = detached(4, (1, 3, 4, 8), *[(1, 3, 2, 8)] * 2, dtype=torch.float32)
     caches = [torch.zeros(1, 12, 2, 8, device="cuda") for _ in range(2)]
     bias = Bias.from_seqlens([2, 1], 6, [5, 2])
     out = xops.rope_padded(q, k, v, *caches, bias)
     places, positions = [3, 4, 7], torch.tensor([3.0, 4.0, 1.0], dtype=torch.float64)
     angle = positions[:, None] * 10000.0 ** (-torch.arange(0, 8, 2, dtype=torch.float64) / 8)
-    turn = torch.polar(torch.ones_like(angle), angle)[:, None]
     for got, given in ((out[0], q[0]), (caches[0][0, places], k[0])):
-        pairs = torch.view_as_complex(given.cpu().double().unflatten(-1, (-1, 2)))
-        assert distance(got, torch.view_as_real(pairs * turn).flatten(-2)) < 1e-5
+        assert distance(got, rotated(given.cpu().double(), angle.cos(), angle.sin(), True)) < 1e-5
     assert caches[1][0, places].equal(v[0])
     assert int(caches[0].any(-1).any(-1).sum()) == 3

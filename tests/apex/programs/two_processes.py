@@ -7,7 +7,7 @@ import os
 import pathlib
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -35,13 +35,15 @@ def batches(count: int, size: int = 4, shape: tuple[int, ...] = (5,)) -> Tensor:
     return torch.randn(count, 2, size, *shape, generator=generator).cuda()
 
 
-def trained(model: nn.Module, inputs: list[Tensor], dtype: torch.dtype = torch.float32) -> list[list[Tensor]]:
-    """Trains on the sum over the batch, and returns the gradients of every step."""
+def trained(
+    model: nn.Module, inputs: Iterable[Tensor], dtype: torch.dtype = torch.float32, parts: int = 1
+) -> list[list[Tensor]]:
+    """Trains on the mean over the parts of the batch of their sums; returns the gradients of every step."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     seen = []
     for input in inputs:
         optimizer.zero_grad()
-        model(input.to(dtype)).float().square().sum().backward()
+        (model(input.to(dtype)).float().square().sum() / parts).backward()
         seen.append([param.grad.clone() for param in model.parameters() if param.grad is not None])
         optimizer.step()
     return seen
@@ -49,14 +51,7 @@ def trained(model: nn.Module, inputs: list[Tensor], dtype: torch.dtype = torch.f
 
 def check_data_parallelism(rank: int) -> None:
     steps = batches(4)
-    one = model_of(0)
-    whole = []
-    optimizer = torch.optim.SGD(one.parameters(), lr=0.05)
-    for step in steps:
-        optimizer.zero_grad()
-        (one(step.flatten(0, 1)).square().sum() / 2).backward()
-        whole.append([param.grad.clone() for param in one.parameters()])
-        optimizer.step()
+    whole = trained(model_of(0), steps.flatten(1, 2), parts=2)
     for options in (
         {},
         {"delay_allreduce": True},
@@ -69,17 +64,17 @@ def check_data_parallelism(rank: int) -> None:
         print("rank", rank, options)  # the last one printed is the one that failed
         model = model_of(rank)  # rank 0's weights are broadcast
         wrapped = DistributedDataParallel(model, **options)
-        for ours, theirs in zip(trained(wrapped, list(steps[:, rank])), whole, strict=True):
+        for ours, theirs in zip(trained(wrapped, steps[:, rank]), whole, strict=True):
             for mine, expected in zip(ours, theirs, strict=True):
                 assert_close(mine, expected)
     model = model_of(rank)
     wrapped = DistributedDataParallel(
         model, gradient_average=False, allreduce_trigger_params=[model[2].weight]
     )
-    assert_close(trained(wrapped, list(steps[:2, rank]))[0][0], whole[0][0] * 2)
+    assert_close(trained(wrapped, steps[:2, rank])[0][0], whole[0][0] * 2)
     for dtype, delay in ((torch.float16, False), (torch.bfloat16, False), (torch.bfloat16, True)):
         low = DistributedDataParallel(model_of(rank).to(dtype), delay_allreduce=delay)
-        for ours, theirs in zip(trained(low, list(steps[:, rank]), dtype), whole, strict=True):
+        for ours, theirs in zip(trained(low, steps[:, rank], dtype), whole, strict=True):
             assert_close(ours[0].float(), theirs[0], rtol=0.1, atol=0.15 if dtype == torch.bfloat16 else 0.02)
 
 
