@@ -137,12 +137,13 @@ def test_errors_are_classes_by_code_with_nvidias_texts() -> None:
     theirs = real()
     for code, kind in theirs.NVMLError._valClassMapping.items():
         error = pynvml.NVMLError(code)
-        assert type(error) is getattr(pynvml, kind.__name__) is pynvml.nvmlExceptionClass(code)
+        own = getattr(pynvml, kind.__name__)
+        assert type(error) is own is pynvml.nvmlExceptionClass(code)
         assert (type(error).__module__, error.value) == ("pynvml", code)
         if code in theirs.NVMLError._errcode_to_string:
             assert str(error) == str(theirs.NVMLError(code))
             assert repr(error) == repr(theirs.NVMLError(code))
-        for same in (pickle.loads(pickle.dumps(error)), copy.copy(error), kind_of(pynvml, kind)()):
+        for same in (pickle.loads(pickle.dumps(error)), copy.copy(error), own()):
             assert (type(same), same.value, same) == (type(error), code, error)
     assert str(pynvml.NVMLError(4242)) == "NVML Error with code 4242"
     assert type(pynvml.NVMLError(4242)) is pynvml.NVMLError
@@ -151,10 +152,6 @@ def test_errors_are_classes_by_code_with_nvidias_texts() -> None:
     assert pynvml._nvmlCheckReturn(0) == 0
     with pytest.raises(pynvml.NVMLError_Timeout):
         pynvml._nvmlCheckReturn(pynvml.NVML_ERROR_TIMEOUT)
-
-
-def kind_of(module: ModuleType, kind: type) -> Any:
-    return getattr(module, kind.__name__)
 
 
 def test_every_name_has_a_status_and_each_status_holds() -> None:
