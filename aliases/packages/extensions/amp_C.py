@@ -1,4 +1,5 @@
 """The functions of apex's extension ``amp_C``."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
 from apex.kernels.adam import (
     multi_tensor_adam,
@@ -15,17 +16,3 @@ from apex.kernels.scaling import (
     update_scale_hysteresis,
 )
 from apex.kernels.sgd import multi_tensor_sgd
-
-__all__ = [
-    "multi_tensor_adam",
-    "multi_tensor_adam_capturable",
-    "multi_tensor_adam_capturable_master",
-    "multi_tensor_axpby",
-    "multi_tensor_l2norm",
-    "multi_tensor_l2norm_mp",
-    "multi_tensor_lamb",
-    "multi_tensor_scale",
-    "multi_tensor_sgd",
-    "multi_tensor_unscale_l2norm",
-    "update_scale_hysteresis",
-]

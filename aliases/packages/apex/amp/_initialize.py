@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from ..fp16_utils import FP16_Optimizer, convert_network
+from ..fp16_utils.fp16_optimizer import FP16_Optimizer
+from ..fp16_utils.fp16util import convert_network
 from ..kernels.loss_scaler import LossScaler
 from ..parallel.LARC import LARC
 from ._amp_state import _amp_state

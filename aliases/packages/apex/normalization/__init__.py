@@ -1,6 +1,4 @@
 """Layer normalisation and normalisation by the root mean square."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
-from .fused_layer_norm import FusedLayerNorm as FusedLayerNorm
-from .fused_layer_norm import FusedRMSNorm as FusedRMSNorm
-from .fused_layer_norm import MixedFusedLayerNorm as MixedFusedLayerNorm
-from .fused_layer_norm import MixedFusedRMSNorm as MixedFusedRMSNorm
+from .fused_layer_norm import FusedLayerNorm, FusedRMSNorm, MixedFusedLayerNorm, MixedFusedRMSNorm

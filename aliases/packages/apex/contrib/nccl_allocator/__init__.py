@@ -1,5 +1,4 @@
 """Memory pools for collectives."""
+# ruff: noqa: F401 (the imported names are part of the interface)
 
-from .nccl_allocator import create_nccl_mem_pool as create_nccl_mem_pool
-from .nccl_allocator import init as init
-from .nccl_allocator import nccl_mem as nccl_mem
+from .nccl_allocator import create_nccl_mem_pool, init, nccl_mem
