@@ -34,26 +34,31 @@ class Recording:
         """Return the recorded signature of the dotted ``name``."""
         return package.load(self.package).names[name]
 
-    def function(self, name: str) -> Decorator:
-        """Return a decorator that gives a function the recorded signature of ``name``.
+    def functions(self, module: str) -> Decorator:
+        """Return a decorator that gives a function the recorded signature of its name in a module.
 
         The decorated function receives every argument by its name. What a call leaves out has its default,
         and a wrong call is the same TypeError as with the original.
 
         Args:
-            name: The dotted name of the original function.
+            module: The dotted name of the original's module.
         """
-        return self.written(self.signature(name), name.rpartition(".")[2])
+        return lambda body: self.written(self.signature(f"{module}.{body.__name__}"))(body)
 
-    def initializer(self, name: str) -> Decorator:
-        """Return such a decorator for the ``__init__`` of the class ``name``, after its ``self``."""
-        return self.written(self.signature(name).replace("(", "(self, ", 1), "__init__")
+    def initializers(self, module: str) -> Decorator:
+        """Return such a decorator for the ``__init__`` of a class in ``module``, after its ``self``."""
 
-    def written(self, signature: str, name: str | None = None) -> Decorator:
+        def decorate(body: Callable[..., Any]) -> Any:
+            signature = self.signature(f"{module}.{body.__qualname__.partition('.')[0]}")
+            return self.written(signature.replace("(", "(self, ", 1))(body)
+
+        return decorate
+
+    def written(self, signature: str) -> Decorator:
         """Return such a decorator for a signature that is given, with defaults and without annotations."""
 
         def decorate(body: Callable[..., Any]) -> Any:
-            made = _made(body, name or body.__name__, signature)
+            made = _made(body, signature)
             made.__annotations__ = {**self._annotations(made), **_returned(body)}
             made.__doc__ = self._documented(body.__doc__, made)
             return made
@@ -80,8 +85,9 @@ def _returned(body: Callable[..., Any]) -> dict[str, Any]:
     return {name: kind for name, kind in body.__annotations__.items() if name == "return"}
 
 
-def _made(body: Callable[..., Any], name: str, signature: str) -> Any:
+def _made(body: Callable[..., Any], signature: str) -> Any:
     """Compile a function that passes all of its arguments to ``body``, each by its name."""
+    name = body.__name__
     source = f"def make(body):\n def {name}{signature}:\n  return body({{}})\n return {name}"
     namespace, space = body.__globals__, dict[str, Any]()  # those that tracebacks and Dynamo look up by name
     exec(source.format(""), namespace, space)
@@ -91,5 +97,5 @@ def _made(body: Callable[..., Any], name: str, signature: str) -> Any:
     exec(compile(text, place, "exec"), namespace, space)
     made = space["make"](body)
     made.__module__ = body.__module__
-    made.__qualname__ = body.__qualname__ if name == "__init__" else name
+    made.__qualname__ = body.__qualname__
     return made

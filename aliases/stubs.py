@@ -1,4 +1,4 @@
-"""Writes the type stubs of pynvml and flash_attn, whose names or signatures are made when they are imported.
+"""Writes the type stubs of pynvml, flash_attn and apex.optimizers, which are made when they are imported.
 
 The build (``setup.py``) and ``python -m tests.type_check`` run this file by its path, so that it imports
 neither morph nor torch.
@@ -10,9 +10,10 @@ import ast
 import ctypes
 import json
 import pathlib
+import textwrap
 from collections.abc import Iterator, Mapping
 
-PYNVML, FLASH_ATTN = pathlib.Path("packages", "pynvml"), pathlib.Path("packages", "flash_attn")
+PACKAGES = pathlib.Path("packages")
 NAME = "__init__.pyi"
 ERROR = "NVMLError"
 WRITTEN = (ERROR, "NVMLLibraryMismatchError")
@@ -43,15 +44,33 @@ def write(aliases: pathlib.Path, target: pathlib.Path) -> None:
         aliases: The folder of aliases with the recorded names.
         target: The folder of aliases in which the stubs belong.
     """
-    for package, stub in ((PYNVML, _stub), (FLASH_ATTN, _of_flash_attn)):
-        (target / package / NAME).write_text(stub(aliases / package), encoding="utf-8")
+    stubs = {"pynvml": _of_pynvml, "flash_attn": _of_flash_attn, "apex/optimizers": _of_optimizers}
+    for package, stub in stubs.items():
+        (target / PACKAGES / package / NAME).write_text(stub(aliases / PACKAGES), encoding="utf-8")
+
+
+def _recorded(folder: pathlib.Path, package: str, module: str) -> Mapping[str, str]:
+    names: Mapping[str, Mapping[str, str]]
+    names = json.loads((folder / package / "surface.json").read_text(encoding="utf-8"))["names"]
+    return names[module]
 
 
 def _of_flash_attn(folder: pathlib.Path) -> str:
-    names = json.loads((folder / "surface.json").read_text(encoding="utf-8"))["names"]["flash_attn"]
-    types = _annotations(folder / "_morph" / "original.py")
+    names = _recorded(folder, "flash_attn", "flash_attn")
+    types = _annotations(folder / "flash_attn" / "_morph" / "original.py")
     lines = [_declared(name, kind, types) for name, kind in names.items() if kind.startswith("(")]
     return "\n".join(["from typing import Any", "from torch import Tensor", "__version__: str", *lines, ""])
+
+
+def _of_optimizers(folder: pathlib.Path) -> str:
+    types = _annotations(folder / "apex" / "kernels" / "original.py")
+    lines = ["from typing import Any", "import torch"]
+    for name, kind in _recorded(folder, "apex", "apex.optimizers").items():
+        if kind.startswith("("):
+            initializer = _declared("__init__", kind.replace("(", "(self, ", 1), types, "None")
+            own = textwrap.indent(f"step: Any\n{initializer}", "    ")
+            lines.append(f"class {name}(torch.optim.Optimizer):\n{own}")
+    return "\n".join([*lines, ""])
 
 
 def _annotations(file: pathlib.Path) -> dict[str, str]:
@@ -68,7 +87,7 @@ def _annotations(file: pathlib.Path) -> dict[str, str]:
     return {name: kind for kind, own in spelled for name in ast.literal_eval(own).split()}
 
 
-def _declared(name: str, signature: str, types: Mapping[str, str]) -> str:
+def _declared(name: str, signature: str, types: Mapping[str, str], result: str = "Any") -> str:
     definition = ast.parse(f"def {name}{signature}: ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
     given = reversed(definition.args.args), reversed([*map(ast.unparse, definition.args.defaults)])
@@ -76,13 +95,14 @@ def _declared(name: str, signature: str, types: Mapping[str, str]) -> str:
     for parameter in definition.args.args:
         kind = types.get(parameter.arg, "Any")
         parameter.annotation = ast.Name(f"{kind} | None" if parameter.arg in optional else kind)
-    definition.returns = ast.Name("Any")
+    definition.args.defaults = [ast.Constant(...) for _ in definition.args.defaults]
+    definition.returns = ast.Name(result)
     return ast.unparse(definition)
 
 
-def _stub(folder: pathlib.Path) -> str:
-    names = json.loads((folder / "surface.json").read_text(encoding="utf-8"))["names"]["pynvml"]
-    values = json.loads((folder / "interface" / "constants.json").read_text(encoding="utf-8"))
+def _of_pynvml(folder: pathlib.Path) -> str:
+    names = _recorded(folder, "pynvml", "pynvml")
+    values = json.loads((folder / "pynvml" / "interface" / "constants.json").read_text(encoding="utf-8"))
     types = {name: TYPES.get(type(value), "Any") for name, value in values.items()}
     lines = [line for name, kind in names.items() for line in _line(name, kind, types)]
     return "\n".join([BEGINNING, *lines, ""])

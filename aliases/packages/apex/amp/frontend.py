@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..kernels.original import recorded
 from ._amp_state import _amp_state
 from ._amp_state import maybe_print as maybe_print
 from ._amp_state import warn_or_err as warn_or_err
@@ -16,21 +17,18 @@ from .properties import Properties as Properties
 from .properties import opt_levels as opt_levels
 
 
+@recorded(__name__)
 def initialize(
     models: Any,
-    optimizers: Any = None,
-    enabled: bool = True,
-    opt_level: str = "O1",
-    cast_model_type: torch.dtype | None = None,
-    patch_torch_functions: bool | None = None,
-    keep_batchnorm_fp32: bool | str | None = None,
-    master_weights: bool | None = None,
-    loss_scale: float | str | None = None,
-    cast_model_outputs: torch.dtype | None = None,
-    num_losses: int = 1,
-    verbosity: int = 1,
-    min_loss_scale: float | None = None,
-    max_loss_scale: float = 2.0**24,
+    optimizers: Any,
+    enabled: bool,
+    opt_level: str,
+    cast_model_outputs: torch.dtype | None,
+    num_losses: int,
+    verbosity: int,
+    min_loss_scale: float | None,
+    max_loss_scale: float,
+    **overrides: Any,
 ) -> Any:
     """Prepare models and optimizers for mixed precision, in place.
 
@@ -67,9 +65,7 @@ def initialize(
             "with the letter O."
         )
     _amp_state.min_loss_scale, _amp_state.max_loss_scale = min_loss_scale, max_loss_scale
-    casts = {"cast_model_type": cast_model_type, "patch_torch_functions": patch_torch_functions}
-    rest = {"keep_batchnorm_fp32": keep_batchnorm_fp32, "master_weights": master_weights}
-    properties.choose(opt_level, **casts, **rest, loss_scale=loss_scale)
+    properties.choose(opt_level, **overrides)
     maybe_print(f"Selected optimization level {opt_level}, with these options:", True)
     for name, value in vars(properties).items():
         maybe_print(f"{name:22} : {value}", True)

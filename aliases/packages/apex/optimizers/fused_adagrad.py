@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim.adagrad import adagrad  # torch.optim deletes the name of the module
 
+from ..kernels.original import initializer
 from ..kernels.tensor_lists import at_full_precision, full_precision, has_kernel, same_layout
 from .fused_optimizer import FusedOptimizer, Group, gradients
 
@@ -20,19 +21,13 @@ class FusedAdagrad(FusedOptimizer):
         adagrad_w_mode: Whether the weight decay is decoupled.
     """
 
+    modes = ("set_grad_none", "adagrad_w_mode")
+    adagrad_w_mode: int
     advice_on_sparse = ""
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-2,
-        eps: float = 1e-10,
-        weight_decay: float = 0.0,
-        set_grad_none: bool = True,
-        adagrad_w_mode: bool = False,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay}, set_grad_none)
-        self.adagrad_w_mode = 1 if adagrad_w_mode else 0
+    @initializer(__name__)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
 
     def _step(self, group: Group) -> None:
         for params in self._by_dtype(group).values():

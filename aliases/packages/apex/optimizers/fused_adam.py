@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.adam import Adam, update
+from ..kernels.original import initializer
 from .fused_optimizer import Closure, FusedOptimizer, Group, gradients, make_tensors, next_step, scale_of
 
 # only these have masters, as in apex
@@ -31,31 +32,19 @@ class FusedAdam(FusedOptimizer):
         RuntimeError: If ``amsgrad`` is requested, or masters without ``capturable``.
     """
 
+    modes = ("set_grad_none", "adam_w_mode", "capturable", "master_weights")
     supported = (torch.float16, torch.bfloat16, torch.float32)
+    adam_w_mode: int
+    capturable: bool
+    master_weights: bool
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        bias_correction: bool = True,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        adam_w_mode: bool = True,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-        set_grad_none: bool = True,
-        capturable: bool = False,
-        master_weights: bool = False,
-    ) -> None:
-        if master_weights and not capturable:
+    @initializer(__name__)
+    def __init__(self, **options: Any) -> None:
+        if options["master_weights"] and not options["capturable"]:
             raise RuntimeError("Master weights is currently only supported with the capturable version.")
-        self.adam_w_mode = 1 if adam_w_mode else 0
-        self.capturable = capturable
-        self.master_weights = master_weights
         self.param_groups_master: list[dict[str, list[Tensor | None]]] = []
-        defaults = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
-        super().__init__(params, {**defaults, "weight_decay": weight_decay}, set_grad_none, amsgrad)
-        if capturable:
+        super().__init__(**options)
+        if self.capturable:
             self._step_supports_amp_scaling = True
 
     def add_param_group(self, param_group: Group) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.lamb import LAMB, clipping, update
+from ..kernels.original import initializer
 from ..kernels.scaling import norms
 from .fused_optimizer import FusedOptimizer, Group, gradients, next_step
 
@@ -25,26 +26,11 @@ class FusedLAMB(FusedOptimizer):
         RuntimeError: If ``amsgrad`` is requested.
     """
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        bias_correction: bool = True,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-6,
-        weight_decay: float = 0.01,
-        amsgrad: bool = False,
-        adam_w_mode: bool = True,
-        grad_averaging: bool = True,
-        set_grad_none: bool = True,
-        max_grad_norm: float = 1.0,
-        use_nvlamb: bool = False,
-    ) -> None:
-        rates = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
-        rest = {"weight_decay": weight_decay, "grad_averaging": grad_averaging}
-        super().__init__(params, {**rates, **rest, "max_grad_norm": max_grad_norm}, set_grad_none, amsgrad)
-        self.adam_w_mode = 1 if adam_w_mode else 0
-        self.use_nvlamb = use_nvlamb
+    modes = ("set_grad_none", "adam_w_mode", "use_nvlamb")
+
+    @initializer(__name__)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
 
     def _step_all(self) -> None:
         sorted_groups = [(group, self._by_dtype(group)) for group in self.param_groups]

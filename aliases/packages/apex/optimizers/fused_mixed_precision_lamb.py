@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.lamb import clipping, update
+from ..kernels.original import initializer
 from .fused_lamb import global_norm, options_of
 from .fused_optimizer import Closure, FusedOptimizer, Group, gradients, make_tensors, scale_of
 
@@ -24,32 +25,15 @@ class FusedMixedPrecisionLamb(FusedOptimizer):
         RuntimeError: If ``amsgrad`` is requested.
     """
 
+    modes = ("adam_w_mode", "use_nvlamb", "reduced_precision_dtype")
     supported = (torch.float16, torch.bfloat16, torch.float32)
+    reduced_precision_dtype: torch.dtype | None
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        step: int = 0,
-        bias_correction: bool = True,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-6,
-        weight_decay: float = 0.01,
-        amsgrad: bool = False,
-        adam_w_mode: bool = True,
-        grad_averaging: bool = True,
-        max_grad_norm: float = 1.0,
-        use_nvlamb: bool = False,
-        reduced_precision_dtype: torch.dtype | None = None,
-    ) -> None:
-        self.reduced_precision_dtype = reduced_precision_dtype
+    @initializer(__name__)
+    def __init__(self, **options: Any) -> None:
         self.param_groups_full_precision: list[dict[str, list[Tensor | None]]] = []
-        rates = {"lr": lr, "step": step, "bias_correction": bias_correction, "betas": betas, "eps": eps}
-        rest = {"weight_decay": weight_decay, "grad_averaging": grad_averaging}
-        super().__init__(params, {**rates, **rest, "max_grad_norm": max_grad_norm}, amsgrad=amsgrad)
+        super().__init__(**options)
         self._step_supports_amp_scaling = True
-        self.adam_w_mode = 1 if adam_w_mode else 0
-        self.use_nvlamb = use_nvlamb
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a parameter group with its own learning rate and step count."""

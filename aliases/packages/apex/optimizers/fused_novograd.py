@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..kernels.original import initializer
 from ..kernels.scaling import norms
 from ..kernels.tensor_lists import at_full_precision, full_precision
 from .fused_optimizer import FusedOptimizer, Group, gradients, next_step
@@ -30,25 +31,9 @@ class FusedNovoGrad(FusedOptimizer):
         RuntimeError: If ``amsgrad`` is requested.
     """
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        bias_correction: bool = True,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-        reg_inside_moment: bool = False,
-        grad_averaging: bool = True,
-        norm_type: int = 2,
-        init_zero: bool = False,
-        set_grad_none: bool = True,
-    ) -> None:
-        rates = {"lr": lr, "bias_correction": bias_correction, "betas": betas, "eps": eps}
-        rest = {"weight_decay": weight_decay, "grad_averaging": grad_averaging}
-        kinds = {"norm_type": norm_type, "init_zero": init_zero}
-        super().__init__(params, {**rates, **rest, **kinds}, set_grad_none, amsgrad)
+    @initializer(__name__)
+    def __init__(self, reg_inside_moment: bool, **options: Any) -> None:
+        super().__init__(**options)
         self.moment_mode = INSIDE_MOMENT if reg_inside_moment else DECOUPLED
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:

@@ -18,19 +18,23 @@ Group = dict[str, Any]
 class FusedOptimizer(torch.optim.Optimizer):
     """An optimizer that groups the parameters of a group by dtype, and updates those of one dtype at once.
 
-    ``zero_grad()`` sets gradients to None if ``set_grad_none``; ``amsgrad`` raises ``RuntimeError``.
+    ``zero_grad()`` sets gradients to None if ``set_grad_none``; ``amsgrad`` raises ``RuntimeError``. The
+    options in ``modes`` are attributes, and the others are the defaults of groups.
     """
+
+    modes: tuple[str, ...] = ("set_grad_none",)
+    set_grad_none = True
 
     supported: tuple[torch.dtype, ...] = (torch.float16, torch.float32)
     advice_on_sparse = ", please consider SparseAdam instead"
 
-    def __init__(
-        self, params: Any, defaults: Group, set_grad_none: bool = True, amsgrad: bool = False
-    ) -> None:
+    def __init__(self, params: Any, amsgrad: bool = False, **options: Any) -> None:
         if amsgrad:
             raise RuntimeError(f"{type(self).__name__} does not support the AMSGrad variant.")
-        super().__init__(params, defaults)
-        self.set_grad_none = set_grad_none
+        for name in self.modes:
+            value = options.pop(name)
+            setattr(self, name, int(bool(value)) if name.endswith("_w_mode") else value)
+        super().__init__(params, options)
         self._dummy_overflow_buf = torch.zeros(1, dtype=torch.int, device=self._device())
 
     def _device(self) -> torch.device:

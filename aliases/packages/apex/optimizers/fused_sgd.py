@@ -7,6 +7,7 @@ from typing import Any
 
 from torch.optim.optimizer import required
 
+from ..kernels.original import initializer
 from ..kernels.sgd import SGD, update
 from .fused_optimizer import FusedOptimizer, Group, gradients
 
@@ -23,28 +24,22 @@ class FusedSGD(FusedOptimizer):
         ValueError: If a value is negative, or Nesterov's momentum lacks momentum or has dampening.
     """
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = required,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        wd_after_momentum: bool = False,
-        materialize_master_grads: bool = True,
-        set_grad_none: bool = False,
-    ) -> None:
-        values = {"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay}
+    modes = ("set_grad_none", "wd_after_momentum", "materialize_master_grads")
+    wd_after_momentum: bool
+
+    @initializer(__name__)
+    def __init__(self, lr: Any, momentum: float, dampening: float, nesterov: bool, **options: Any) -> None:
+        values = {
+            "learning rate": lr,
+            "momentum value": momentum,
+            "weight_decay value": options["weight_decay"],
+        }
         for name, value in values.items():
             if value is not required and value < 0.0:
                 raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "nesterov": nesterov}, set_grad_none)
-        self.wd_after_momentum = wd_after_momentum
-        self.materialize_master_grads = materialize_master_grads
+        super().__init__(lr=lr, momentum=momentum, dampening=dampening, nesterov=nesterov, **options)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

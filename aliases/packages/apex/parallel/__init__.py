@@ -33,7 +33,9 @@ def convert_syncbn_model(
 
 def _converted(module: Any, process_group: Any, channel_last: bool) -> SyncBatchNorm:
     options = module.momentum, module.affine, module.track_running_stats
-    converted = SyncBatchNorm(module.num_features, module.eps, *options, process_group, channel_last)
+    converted: SyncBatchNorm = SyncBatchNorm(
+        module.num_features, module.eps, *options, process_group, channel_last
+    )
     converted.running_mean = module.running_mean
     converted.running_var = module.running_var
     converted.num_batches_tracked = module.num_batches_tracked

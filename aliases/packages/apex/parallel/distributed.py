@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from ..kernels.original import initializer
 from ..multi_tensor_apply import multi_tensor_applier as multi_tensor_applier
 from .flat import apply_flat_dist_call as apply_flat_dist_call
 from .flat import extract_tensors as extract_tensors
@@ -63,37 +63,21 @@ class DistributedDataParallel(nn.parallel.DistributedDataParallel):
         ValueError: If options are incompatible, or ``shared_param`` is passed.
     """
 
-    def __init__(
-        self,
-        module: nn.Module,
-        message_size: int = 10000000,
-        delay_allreduce: bool = False,
-        shared_param: Any = None,
-        allreduce_trigger_params: Iterable[Tensor] | None = None,
-        retain_allreduce_buffers: bool = False,
-        allreduce_always_fp32: bool = False,
-        num_allreduce_streams: int = 1,
-        allreduce_communicators: Sequence[Any] | None = None,
-        gradient_average: bool = True,
-        gradient_predivide_factor: float = 1.0,
-        gradient_average_split_factor: Any = None,
-        prof: bool = False,
-    ) -> None:
-        _check(shared_param, delay_allreduce, num_allreduce_streams, allreduce_trigger_params)
+    @initializer(__name__)
+    def __init__(self, module: nn.Module, message_size: int, delay_allreduce: bool, **options: Any) -> None:
+        _check(delay_allreduce, **options)
         # torch looks for unused parameters, which apex allows, and warns once that there are none
         warnings.filterwarnings("ignore", "find_unused_parameters=True was specified")
         elements = sum(param.numel() for param in module.parameters()) if delay_allreduce else message_size
-        super().__init__(
-            module,
-            broadcast_buffers=False,
-            bucket_cap_mb=elements * 4 / 2**20,
-            find_unused_parameters=True,
-            gradient_as_bucket_view=retain_allreduce_buffers,
-        )
+        view = options["retain_allreduce_buffers"]
+        sizes: dict[str, Any] = {"bucket_cap_mb": elements * 4 / 2**20, "gradient_as_bucket_view": view}
+        super().__init__(module, broadcast_buffers=False, find_unused_parameters=True, **sizes)
         self.delay_allreduce, self.message_size = delay_allreduce, message_size
-        self.gradient_average, self.allreduce_always_fp32 = gradient_average, allreduce_always_fp32
-        self.gradient_predivide_factor = gradient_predivide_factor
-        if allreduce_always_fp32 or not gradient_average or gradient_predivide_factor != 1.0:
+        self.gradient_average, self.allreduce_always_fp32 = (
+            options[name] for name in ("gradient_average", "allreduce_always_fp32")
+        )
+        self.gradient_predivide_factor: float = options["gradient_predivide_factor"]
+        if self.allreduce_always_fp32 or not self.gradient_average or self.gradient_predivide_factor != 1.0:
             self.register_comm_hook(None, lambda state, bucket: self._reduced(bucket))
 
     def enable_allreduce(self) -> None:
@@ -117,10 +101,10 @@ class DistributedDataParallel(nn.parallel.DistributedDataParallel):
         return work.get_future().then(written)
 
 
-def _check(shared_param: Any, delay_allreduce: bool, streams: int, triggers: Any) -> None:
-    if shared_param is not None:
+def _check(delay_allreduce: bool, **options: Any) -> None:
+    if options["shared_param"] is not None:
         raise ValueError("shared_param is no longer supported: use delay_allreduce=True")
-    if delay_allreduce and streams > 1:
+    if delay_allreduce and options["num_allreduce_streams"] > 1:
         raise ValueError("num_allreduce_streams may only be used if delay_allreduce=False")
-    if delay_allreduce and triggers is not None:
+    if delay_allreduce and options["allreduce_trigger_params"] is not None:
         raise ValueError("allreduce_trigger_params is only valid if delay_allreduce=False")

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ..kernels.original import initializer
+
 
 class SyncBatchNorm(nn.SyncBatchNorm):
     """torch's module, which can also take channels last, add another tensor and rectify.
@@ -15,21 +17,10 @@ class SyncBatchNorm(nn.SyncBatchNorm):
         fuse_relu: Whether the output is rectified.
     """
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        process_group: Any = None,
-        channel_last: bool = False,
-        fuse_relu: bool = False,
-    ) -> None:
-        options = eps, momentum, affine, track_running_stats
-        super().__init__(num_features, *options, process_group=process_group)
-        self.channel_last = channel_last
-        self.fuse_relu = fuse_relu
+    @initializer(__name__)
+    def __init__(self, channel_last: bool, fuse_relu: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self.channel_last, self.fuse_relu = channel_last, fuse_relu
 
     def forward(self, input: Tensor, z: Tensor | None = None) -> Tensor:
         """Return the normalised input; ``z`` is added before the output is rectified."""

@@ -7,7 +7,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from morph.aliases.recorded import Decorator, Recording
+from morph.aliases.recorded import Recording
 
 _NAMES = {
     float: "dropout_p softmax_scale softcap eps epsilon label_smoothing logit_scale lse_square_scale",
@@ -94,15 +94,5 @@ MEANINGS = {
 }
 
 _RECORDING = Recording("flash_attn", TYPES, MEANINGS)
-written = _RECORDING.written
-signature_of = _RECORDING.signature
-
-
-def recorded(module: str) -> Decorator:
-    """Return a decorator that gives a function the signature of its name in the original's ``module``."""
-    return lambda body: _RECORDING.function(f"{module}.{body.__name__}")(body)
-
-
-def initializer(module: str) -> Decorator:
-    """Return a decorator that gives an ``__init__`` the signature of its class in ``module``."""
-    return lambda body: _RECORDING.initializer(f"{module}.{body.__qualname__.partition('.')[0]}")(body)
+written, signature_of = _RECORDING.written, _RECORDING.signature
+recorded, initializer = _RECORDING.functions, _RECORDING.initializers

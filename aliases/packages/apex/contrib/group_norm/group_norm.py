@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from ...kernels.original import initializer
 
 __all__ = ["GroupNorm"]
 
@@ -26,17 +27,9 @@ class GroupNorm(nn.GroupNorm):
         act: ``"silu"`` or ``"swish"``, which are the same, or None.
     """
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
-        act: str | None = None,
-    ) -> None:
-        super().__init__(num_groups, num_channels, eps, affine, device=device, dtype=dtype)
+    @initializer(__name__)
+    def __init__(self, act: str | None, **options: Any) -> None:
+        super().__init__(**options)
         self.act = act.lower() if act else act
 
     def forward(self, input: Tensor) -> Tensor:

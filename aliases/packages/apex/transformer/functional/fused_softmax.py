@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..._autocast_utils import cast_by_autocast
 from ...kernels import scaled_softmax
+from ...kernels.original import initializer
 from ..enums import AttnMaskType as AttnMaskType
 
 LONGEST = 16384
@@ -58,33 +59,28 @@ class FusedScaleMaskSoftmax(nn.Module):
         ValueError: If the type of the mask is unknown.
     """
 
-    def __init__(
-        self,
-        input_in_fp16: bool,
-        input_in_bf16: bool,
-        attn_mask_type: AttnMaskType,
-        scaled_masked_softmax_fusion: bool,
-        mask_func: Callable[[Tensor, Tensor], Tensor],
-        softmax_in_fp32: bool,
-        scale: float | None,
-    ) -> None:
+    input_in_fp16: bool
+    input_in_bf16: bool
+    attn_mask_type: AttnMaskType
+    scaled_masked_softmax_fusion: bool
+    mask_func: Callable[[Tensor, Tensor], Tensor]
+    softmax_in_fp32: bool
+    scale: float | None
+
+    @initializer(__name__)
+    def __init__(self, **options: Any) -> None:
         super().__init__()
-        if input_in_fp16 and input_in_bf16:
+        for name, value in options.items():
+            setattr(self, name, value)
+        if self.input_in_fp16 and self.input_in_bf16:
             raise RuntimeError("both fp16 and bf16 flags cannot be active at the same time.")
-        if not (scale is None or softmax_in_fp32):
+        if not (self.scale is None or self.softmax_in_fp32):
             raise RuntimeError("softmax should be in fp32 when scaled")
-        self.input_in_fp16 = input_in_fp16
-        self.input_in_bf16 = input_in_bf16
-        self.input_in_float16 = input_in_fp16 or input_in_bf16
-        self.attn_mask_type = attn_mask_type
-        self.scaled_masked_softmax_fusion = scaled_masked_softmax_fusion
-        self.mask_func = mask_func
-        self.softmax_in_fp32 = softmax_in_fp32
-        self.scale = scale
-        if scaled_masked_softmax_fusion:
-            if attn_mask_type not in FUNCTIONS:
+        self.input_in_float16 = self.input_in_fp16 or self.input_in_bf16
+        if self.scaled_masked_softmax_fusion:
+            if self.attn_mask_type not in FUNCTIONS:
                 raise ValueError("Invalid attn_mask_type.")
-            self.fused_softmax_func = FUNCTIONS[attn_mask_type]
+            self.fused_softmax_func = FUNCTIONS[self.attn_mask_type]
 
     def forward(self, input: Tensor, mask: Tensor | None) -> Tensor:
         """Return the probabilities of scores of shape (batch, heads, queries, keys)."""
