@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from .options import Attention, Tile
+from .options import Attention, Gradients, Saved, Tile
 
 _ELEMENTS = 1 << 22  # of a tile of all heads
 KEYS = 512  # of a tile
@@ -30,20 +30,13 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 
 
 def backward(
-    attention: Attention,
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    lse_grad: Tensor | None = None,
-    matrix_grad: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+    attention: Attention, saved: Saved, lse_grad: Tensor | None = None, matrix_grad: Tensor | None = None
+) -> Gradients:
     """Compute the gradients in float32; see :func:`morph.aliases.attention.kernels.backward`.
 
     ``matrix_grad``, of shape (batch, heads, queries, keys), receives the gradient of the scores.
     """
+    grad, query, key, value, out, lse = saved
     scores = Scores(attention, query, key)
     query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
     for row in scores.rows():

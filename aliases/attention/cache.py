@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def appended(request: Request) -> Request:
-    """Write new keys and values in place; see :meth:`.request.Request.appended`."""
+    """Write the new keys and values, rotated if there are angles, and return the request without them."""
     query, key, used = request.query, request.new_key, request.keys_used
     if key is None:
         return request

@@ -10,15 +10,22 @@ import torch
 from torch import Tensor
 
 from . import kernels, places
+from .options import Gradients, Saved
 from .places import FLOAT8, WHOLE, Part
 from .weights import weights
 
 if TYPE_CHECKING:
-    from .request import Gradients, Request
+    from .request import Request
 
 
 def forward(request: Request) -> tuple[Tensor, Tensor]:
-    """Compute attention; see :meth:`.request.Request.forward`."""
+    """Compute attention.
+
+    Returns:
+        The output, of the shape of ``query`` with the size of ``value``; and the logarithm of the
+        softmax's sums, float32 of shape (batch, heads, queries) or (heads, all queries). A query that
+        sees no key, or is in no sequence, has 0 and infinity; with a ``sink``, 0 and the sink.
+    """
     inputs = request.query, request.key, request.value
     with kernels.full_precision(request.query):
         lengths = _lengths_at_once(request)
@@ -34,15 +41,27 @@ def backward(
     grad: Tensor,
     out: Tensor,
     lse: Tensor,
-    lse_grad: Tensor | None,
-    matrix_grad: Tensor | None,
+    lse_grad: Tensor | None = None,
+    matrix_grad: Tensor | None = None,
 ) -> Gradients:
-    """Compute the gradients; see :meth:`.request.Request.backward`."""
+    """Compute the gradients of query, key and value.
+
+    Args:
+        request: The request.
+        grad: The gradient of the output.
+        out: The output of ``forward``, or of an attention of which these keys are a part.
+        lse: Its other result, likewise.
+        lse_grad: The gradient of ``lse``.
+        matrix_grad: Zeros of the shape of ``matrix``, which receive its gradient.
+
+    Returns:
+        The gradients, in the dtype of the inputs or float32.
+    """
     inputs = request.query, request.key, request.value
     with kernels.full_precision(request.query):
         lengths = None if lse_grad is not None else _lengths_at_once(request)
         if lengths is not None:
-            return kernels.backward_packed(request.attention, grad, *inputs, out, lse, lengths)
+            return kernels.backward_packed(request.attention, Saved(grad, *inputs, out, lse), lengths)
         if request.query_ends is not None:
             lse, lse_grad = lse[None], None if lse_grad is None else lse_grad[None]
         grads = _backward_by_parts(request, _batched(grad), _batched(out), lse, lse_grad, matrix_grad)
@@ -52,7 +71,7 @@ def backward(
 def sink_gradient(
     request: Request, grad: Tensor, out: Tensor, lse: Tensor, lse_grad: Tensor | None
 ) -> Tensor:
-    """Return the gradient of the sinks."""
+    """Return the gradient of the sinks; see :func:`backward`."""
     assert request.sink is not None
     slope = -(grad.float() * out.float()).sum(-1).transpose(-1, -2)
     if lse_grad is not None:
@@ -62,7 +81,12 @@ def sink_gradient(
 
 
 def weigh(request: Request, out: Tensor) -> None:
-    """Compute the weights of the softmax; see :meth:`.request.Request.weigh`."""
+    """Compute the weights of the softmax as flash_attn leaves them; see :func:`.weights.weights`.
+
+    Args:
+        request: The request.
+        out: Zeros of shape (batch, heads, queries or more, keys padded to a multiple of 128).
+    """
     for part in _parts(request):
         query, key, _ = _inputs(request, part)
         weights(part.attention, query, key, out if part.sequence < 0 else out[part.sequence][None])
@@ -122,16 +146,18 @@ def _backward_by_parts(
     parts = _parts(request)
     if len(parts) == 1 and parts[0].is_whole:
         attention = parts[0].attention
-        return kernels.backward(attention, grad, query, key, value, out, lse, lse_grad, matrix_grad)
+        saved = Saved(grad, query, key, value, out, lse)
+        return kernels.backward(attention, saved, lse_grad, matrix_grad)
     dtype = None if request.given is None else torch.float32  # parts may share keys
     of_query = torch.zeros_like(query, memory_format=torch.contiguous_format)
     of_key, of_value = (torch.zeros_like(each, dtype=dtype) for each in (key, value))
     for part in parts:
         rows, tokens = part.queries
-        inputs = grad[rows, tokens], *_inputs(request, part), out[rows, tokens], lse[rows, :, tokens]
+        inputs = _inputs(request, part)
+        saved = Saved(grad[rows, tokens], *inputs, out[rows, tokens], lse[rows, :, tokens])
         of_sums = None if lse_grad is None else lse_grad[rows, :, tokens]
         of_matrix = None if matrix_grad is None else matrix_grad[:, :, tokens, part.keys[1]]
-        results = kernels.backward(part.attention, *inputs, of_sums, of_matrix)
+        results = kernels.backward(part.attention, saved, of_sums, of_matrix)
         of_query[rows, tokens] = results[0]
         places.add(of_key, part.keys, results[1])
         places.add(of_value, part.keys, results[2])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .options import Attention, Tile
+from .options import Attention, Gradients, Saved, Tile
 
 _ELEMENTS = 1 << 23  # of a mask
 _QUERIES = 1024  # of a mask
@@ -54,23 +54,21 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
     return out, lse
 
 
-def backward(
-    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def backward(attention: Attention, saved: Saved) -> Gradients:
     """Compute the gradients; see :func:`morph.aliases.attention.kernels.backward`."""
+    _, query, key, value, *_ = saved
     if query.shape[-1] != value.shape[-1]:
-        inputs = query, key, value
-        grad, query, key, value, out = _of_one_size(grad, query, key, value, out)
-        grads = zip(inputs, backward(attention, grad, query, key, value, out, lse), strict=True)
-        return tuple(each[..., : like.shape[-1]] for like, each in grads)  # type: ignore[return-value]
+        grads = backward(attention, Saved._make([*_of_one_size(*saved[:5]), saved.lse]))
+        pairs = zip((query, key, value), grads, strict=True)
+        return tuple(each[..., : like.shape[-1]] for like, each in pairs)  # type: ignore[return-value]
     if query.dtype != torch.float32:  # the kernel rounds the sums over the queries again at each block
-        grad, query, key, value, out = (each.float() for each in (grad, query, key, value, out))
+        saved = Saved(*(each.float() for each in saved))
     rows = _rows(attention, query, key)
     if len(rows) == 1 and (rows[0].first, rows[0].start, rows[0].end) == (0, 0, key.shape[1]):
-        return _row_backward(attention, rows[0], grad, query, key, value, out, lse)
+        return _row_backward(attention, rows[0], saved)
     query_grad, key_grad, value_grad = (torch.zeros_like(x, dtype=torch.float32) for x in (query, key, value))
     for row in rows:
-        parts = _row_backward(attention, row, grad, query, key, value, out, lse)
+        parts = _row_backward(attention, row, saved)
         query_grad[:, row.first : row.last] = parts[0]
         key_grad[:, row.start : row.end] += parts[1]
         value_grad[:, row.start : row.end] += parts[2]
@@ -81,17 +79,8 @@ def _wants_gradients(*tensors: Tensor) -> bool:
     return torch.is_grad_enabled() and any(each.requires_grad for each in tensors)
 
 
-def _row_backward(
-    attention: Attention,
-    row: Tile,
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    lse: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    own = slice(row.first, row.last)
+def _row_backward(attention: Attention, row: Tile, saved: Saved) -> Gradients:
+    (grad, query, key, value, out, lse), own = saved, slice(row.first, row.last)
     inputs = grad[:, own].transpose(1, 2), *_by_head(row, query, key, value), out[:, own].transpose(1, 2)
     grads = _backward(*inputs, lse[:, :, own], 0.0, **_options(attention, row, query))
     return tuple(each.transpose(1, 2) for each in grads)

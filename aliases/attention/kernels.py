@@ -11,7 +11,7 @@ from torch import Tensor
 from morph import backends
 
 from . import blockwise, cpu, npu, torchs
-from .options import Attention
+from .options import Attention, Gradients, Saved
 
 forward_packed, backward_packed, takes_packed = npu.forward_packed, npu.backward_packed, npu.takes_packed
 
@@ -46,7 +46,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool
 
 
 def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute attention for a batch, as :meth:`.request.Request.forward` does.
+    """Compute attention for a batch, as :func:`.computation.forward` does.
 
     The tensors are of shape (batch, tokens, heads, size); the key heads divide the heads.
     """
@@ -55,22 +55,13 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
 
 
 def backward(
-    attention: Attention,
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    lse_grad: Tensor | None = None,
-    matrix_grad: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients of :func:`forward`, as :meth:`.request.Request.backward` does."""
+    attention: Attention, saved: Saved, lse_grad: Tensor | None = None, matrix_grad: Tensor | None = None
+) -> Gradients:
+    """Compute the gradients of :func:`forward`, as :func:`.computation.backward` does."""
     if lse_grad is not None or matrix_grad is not None:
-        return blockwise.backward(attention, grad, query, key, value, out, lse, lse_grad, matrix_grad)
-    kernel = _kernel(attention, query, value)
-    query_grad, key_grad, value_grad = kernel.backward(attention, grad, query, key, value, out, lse)
-    return query_grad, key_grad, value_grad
+        return blockwise.backward(attention, saved, lse_grad, matrix_grad)
+    grads: Gradients = _kernel(attention, saved.query, saved.value).backward(attention, saved)
+    return grads
 
 
 def packs(attention: Attention, query: Tensor, value: Tensor) -> bool:

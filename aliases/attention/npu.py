@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .options import Attention
+from .options import Attention, Gradients, Saved
 
 _ALL = 2**31 - 1
 _CAUSAL, _BAND = 3, 4  # sparse modes that count from the last query and key, with a mask of a fixed size
@@ -56,18 +56,17 @@ def forward(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> 
     return out, lse
 
 
-def backward(
-    attention: Attention, grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, lse: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def backward(attention: Attention, saved: Saved) -> Gradients:
     """Compute the gradients; see :func:`morph.aliases.attention.kernels.backward`."""
+    grad, query, key, value, out, lse = saved
     first = attention.tile(query.shape[1], key.shape[1]).first
     if first == 0:
-        return _backward(attention, grad, query, key, value, out, lse)
+        return _backward(attention, saved)
     query_grad = torch.zeros_like(query)
     if first == query.shape[1]:
         return query_grad, torch.zeros_like(key), torch.zeros_like(value)
-    grad, query, out, lse = grad[:, first:], query[:, first:], out[:, first:], lse[:, :, first:]
-    query_grad[:, first:], key_grad, value_grad = _backward(attention, grad, query, key, value, out, lse)
+    seeing = Saved(grad[:, first:], query[:, first:], key, value, out[:, first:], lse[:, :, first:])
+    query_grad[:, first:], key_grad, value_grad = _backward(attention, seeing)
     return query_grad, key_grad, value_grad
 
 
@@ -79,18 +78,9 @@ def forward_packed(
     return out, lse.T.contiguous()
 
 
-def backward_packed(
-    attention: Attention,
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    lengths: Lengths,
-) -> tuple[Tensor, Tensor, Tensor]:
+def backward_packed(attention: Attention, saved: Saved, lengths: Lengths) -> Gradients:
     """Compute the gradients of :func:`forward_packed`."""
-    return _backward(attention, grad, query, key, value, out, lse.T, lengths)
+    return _backward(attention, saved._replace(lse=saved.lse.T), lengths)
 
 
 def _forward(
@@ -108,16 +98,8 @@ def _outputs(
     return torch.ops.npu.npu_fusion_attention(query, key, value, heads, scale=scale, **options)  # type: ignore[no-any-return]
 
 
-def _backward(
-    attention: Attention,
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    lse: Tensor,
-    lengths: Lengths | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _backward(attention: Attention, saved: Saved, lengths: Lengths | None = None) -> Gradients:
+    grad, query, key, value, out, lse = saved
     largest = lse[..., None].expand(*lse.shape, 8).contiguous()
     statistics = {"softmax_max": largest, "softmax_sum": torch.ones_like(largest), "attention_in": out}
     options = _options(attention, query, lengths)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+Gradients = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,22 +37,20 @@ class Tile:
             yield dataclasses.replace(self, start=start, end=min(start + size, self.end))
 
 
+class Saved(NamedTuple):
+    """The gradient of an output, and what the gradients of its inputs follow from."""
+
+    grad: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    out: Tensor
+    lse: Tensor
+
+
 @dataclasses.dataclass(frozen=True)
 class Attention:
-    """The options of one call.
-
-    Attributes:
-        scale: The factor of the query-key products.
-        left: How many keys before its own position a query sees; negative for all.
-        right: How many keys after its own position a query sees; negative for all.
-        softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
-        alibi_slopes: float32, of shape (heads,) or (batch, heads); the score of a key falls by this much with
-            every position between it and the query.
-        dropout: The probability that a weight is dropped.
-        seed: The seed that determines which weights are dropped.
-        chunk: Queries only see keys in their own chunk of this many positions, unless it is 0.
-        matrix: Added to the scores: of shape (batch or 1, heads or 1, queries, keys).
-    """
+    """The options of one call that kernels know; see :class:`.request.Request` for each."""
 
     scale: float
     left: int = -1

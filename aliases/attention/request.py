@@ -12,8 +12,6 @@ from . import cache, computation
 from .options import Attention
 from .places import Part
 
-Gradients = tuple[Tensor, Tensor, Tensor]
-
 
 @dataclass(frozen=True)
 class Request:
@@ -30,7 +28,8 @@ class Request:
         left: How many keys before its own position a query sees; negative for all.
         right: How many keys after its own position a query sees; negative for all.
         softcap: Scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.
-        alibi_slopes: float32, of shape (heads,) or (batch, heads); see :class:`.Attention`.
+        alibi_slopes: float32, of shape (heads,) or (batch, heads); the score of a key falls by this much with
+            every position between it and the query.
         dropout: The probability that a weight is dropped.
         seed: Determines which weights are dropped.
         chunk: Queries only see keys in their own chunk of this many positions, unless it is 0.
@@ -137,53 +136,8 @@ class Request:
         size: int = self.query.shape[-1] + (0 if self.query_value is None else self.query_value.shape[-1])
         return size**-0.5  # type: ignore[no-any-return]
 
-    def appended(self) -> Request:
-        """Write the new keys and values, rotated if there are angles, and return the request without them."""
-        return cache.appended(self)
-
-    def forward(self) -> tuple[Tensor, Tensor]:
-        """Compute attention.
-
-        Returns:
-            The output, of the shape of ``query`` with the size of ``value``; and the logarithm of the
-            softmax's sums, float32 of shape (batch, heads, queries) or (heads, all queries). A query that
-            sees no key, or is in no sequence, has 0 and infinity; with a ``sink``, 0 and the sink.
-        """
-        return computation.forward(self)
-
-    def backward(
-        self,
-        grad: Tensor,
-        out: Tensor,
-        lse: Tensor,
-        lse_grad: Tensor | None = None,
-        matrix_grad: Tensor | None = None,
-    ) -> Gradients:
-        """Compute the gradients of query, key and value.
-
-        Args:
-            grad: The gradient of the output.
-            out: The output of ``forward``, or of an attention of which these keys are a part.
-            lse: Its other result, likewise.
-            lse_grad: The gradient of ``lse``.
-            matrix_grad: Zeros of the shape of ``matrix``, which receive its gradient.
-
-        Returns:
-            The gradients, in the dtype of the inputs or float32.
-        """
-        return computation.backward(self, grad, out, lse, lse_grad, matrix_grad)
-
-    def sink_gradient(self, grad: Tensor, out: Tensor, lse: Tensor, lse_grad: Tensor | None) -> Tensor:
-        """Return the gradient of ``sink``; see :meth:`backward`."""
-        return computation.sink_gradient(self, grad, out, lse, lse_grad)
-
-    def weigh(self, out: Tensor) -> None:
-        """Compute the weights of the softmax as flash_attn leaves them; see :func:`.weights.weights`.
-
-        Args:
-            out: Zeros of shape (batch, heads, queries or more, keys padded to a multiple of 128).
-        """
-        computation.weigh(self, out)
+    appended, forward, backward = cache.appended, computation.forward, computation.backward
+    sink_gradient, weigh = computation.sink_gradient, computation.weigh
 
 
 FIELDS = frozenset(field.name for field in dataclasses.fields(Request))
