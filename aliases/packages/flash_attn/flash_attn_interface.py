@@ -9,17 +9,16 @@ from typing import Any
 import flash_attn_2_cuda as flash_attn_gpu  # noqa: F401 (a name of the original)
 import torch
 from torch import Tensor
-from torch.library import custom_op
 from torch.nn import functional
 
 from morph.aliases.attention.weights import block_size
 
 from ._morph import second
 from ._morph.caching import OVER_CACHE, lengths_of
-from ._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
+from ._morph.differentiable import PAIRS, Pair, attend, contiguous, pair
 from ._morph.direct import attend as attend_directly
 from ._morph.fields import fields_of
-from ._morph.original import recorded
+from ._morph.original import recorded, signature_of
 from ._morph.second import Four
 
 USE_TRITON_ROCM = os.getenv("FLASH_ATTENTION_TRITON_AMD_ENABLE", "FALSE") == "TRUE"
@@ -48,66 +47,22 @@ def _get_block_size_n(device: torch.device, head_dim: int, is_dropout: bool, is_
     return block_size(device, head_dim, is_dropout, is_causal)
 
 
-@custom_op("flash_attn::_flash_attn_forward", mutates_args=())
-@_of_flash_attn_2
-def _flash_attn_forward(**arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Compute attention."""
-    return second.forward(fields_of(arguments), arguments)
-
-
-@custom_op("flash_attn::_flash_attn_varlen_forward", mutates_args=())
-@_of_flash_attn_2
-def _flash_attn_varlen_forward(**arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Compute attention within each sequence."""
-    return second.forward(fields_of(arguments), arguments)
-
-
-@custom_op("flash_attn::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
-@_of_flash_attn_2
-def _flash_attn_backward(**arguments: Any) -> Tensor:
-    """Write the gradients into ``dq``, ``dk`` and ``dv``."""
-    return _sums(fields_of(arguments), arguments)
-
-
-@custom_op("flash_attn::_flash_attn_varlen_backward", mutates_args=("dq", "dk", "dv"))
-@_of_flash_attn_2
-def _flash_attn_varlen_backward(**arguments: Any) -> Tensor:
-    """Write the gradients into ``dq``, ``dk`` and ``dv``."""
-    return _sums(fields_of(arguments), arguments)
-
-
-@_of_flash_attn_2
-def _flash_attn_forward_fake(**arguments: Any) -> Four:
-    return second.attended(**arguments)
-
-
-@_of_flash_attn_2
-def _flash_attn_varlen_forward_fake(**arguments: Any) -> Four:
-    return second.attended(**arguments)
-
-
-@_of_flash_attn_2
-def _flash_attn_backward_fake(**arguments: Any) -> Tensor:
-    return second.differentiated(**arguments)
-
-
-@_of_flash_attn_2
-def _flash_attn_varlen_backward_fake(**arguments: Any) -> Tensor:
-    return second.differentiated(**arguments)
-
-
 def _sums(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Tensor:
     return second.backward(fields, others)[3]
 
 
-PAIRS["2"] = Pair(
-    operator(_flash_attn_forward, _flash_attn_forward_fake, second.forward),
-    operator(_flash_attn_backward, _flash_attn_backward_fake, _sums),
-)
-PAIRS["2 varlen"] = Pair(
-    operator(_flash_attn_varlen_forward, _flash_attn_varlen_forward_fake, second.forward),
-    operator(_flash_attn_varlen_backward, _flash_attn_varlen_backward_fake, _sums),
-)
+def _pair(start: str) -> Pair:
+    """Make the operators for the output and the gradients: of a batch, or within each sequence."""
+    signatures = [signature_of(f"{__name__}.{start}_{way}") for way in ("forward", "backward")]
+    halves = (second.forward, second.attended), (_sums, second.differentiated)
+    return pair(f"flash_attn::{start}", signatures, Four, *halves)
+
+
+PAIRS["2"], PAIRS["2 varlen"] = _batch, _varlen = _pair("_flash_attn"), _pair("_flash_attn_varlen")
+_flash_attn_forward, _flash_attn_forward_fake = _batch.forward.custom, _batch.forward.fake
+_flash_attn_backward, _flash_attn_backward_fake = _batch.backward.custom, _batch.backward.fake
+_flash_attn_varlen_forward, _flash_attn_varlen_forward_fake = _varlen.forward.custom, _varlen.forward.fake
+_flash_attn_varlen_backward, _flash_attn_varlen_backward_fake = _varlen.backward.custom, _varlen.backward.fake
 _wrapped_flash_attn_forward = torch.ops.flash_attn._flash_attn_forward
 _wrapped_flash_attn_varlen_forward = torch.ops.flash_attn._flash_attn_varlen_forward
 _wrapped_flash_attn_backward = torch.ops.flash_attn._flash_attn_backward

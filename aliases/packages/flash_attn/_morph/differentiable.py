@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.library import custom_op
 
 from morph.aliases.attention import Request, as_one_kernel
 
 from .direct import watched
-from .fields import arguments_of
+from .fields import arguments_of, fields_of
+from .original import written
 
 Fields = Mapping[str, Any]
 Results = tuple[Tensor, ...]
 Compute = Callable[[Fields, Mapping[str, Any]], Any]
+
+Fake = Callable[..., Any]
+Halves = tuple[Compute, Fake]
 
 _INPUTS = "query", "key", "value"
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A custom operator, which an observer of a call sees, and what computes it from fields and others."""
+    """A custom operator, which an observer of a call sees.
 
-    observed: Any
+    Attributes:
+        custom: The operator.
+        fake: Its fake implementation.
+        compute: What computes it from fields and others.
+        parameters: Its parameters.
+    """
+
+    custom: Any
+    fake: Fake
     compute: Compute
     parameters: tuple[str, ...]
 
@@ -35,7 +48,7 @@ class Operator:
         if not watched(fields["query"], fields["key"], fields["value"]):
             return self.compute(fields, others)
         known = {name: value for name, value in others.items() if name in self.parameters}
-        return self.observed(**arguments_of(self.parameters, fields), **known)
+        return self.custom._opoverload(**arguments_of(self.parameters, fields), **known)
 
 
 @dataclass(frozen=True)
@@ -139,12 +152,45 @@ class _Attention(torch.autograd.Function):
         return None, None, None, *(grads.get(name) for name in ctx.names)
 
 
-def operator(custom: Any, fake: Callable[..., Any], compute: Compute) -> Operator:
-    """Register the fake implementation of a custom operator, which a graph holds as one kernel."""
-    custom.register_fake(fake)
+def operator(
+    name: str,
+    signature: str,
+    compute: Compute,
+    fake: Callable[..., Any],
+    result: Any,
+    mutated: Sequence[str] = (),
+) -> Operator:
+    """Make a custom operator, which a graph holds as one kernel.
+
+    Args:
+        name: Its name, with the namespace.
+        signature: Its signature.
+        compute: What it computes, from the fields of a request and all arguments.
+        fake: Its fake implementation.
+        result: The type of its result.
+        mutated: The parameters into which it writes.
+    """
+
+    def body(**arguments: Any) -> Any:
+        return compute(fields_of(arguments), arguments)
+
+    body.__name__ = body.__qualname__ = name.rpartition("::")[2]
+    body.__annotations__ = {"return": result}
+    original = written(signature)
+    custom: Any = custom_op(name, original(body), mutates_args=mutated)
+    imitation = original(fake)
+    custom.register_fake(imitation)
     as_one_kernel(custom)
-    parameters = inspect.signature(custom._init_fn).parameters
-    return Operator(custom._opoverload, compute, tuple(parameters))
+    return Operator(custom, imitation, compute, tuple(inspect.signature(imitation).parameters))
+
+
+def pair(start: str, signatures: Sequence[str], result: Any, forward: Halves, backward: Halves) -> Pair:
+    """Make the two operators of a release, each from what computes it and its fake implementation."""
+    first, second = signatures
+    return Pair(
+        operator(f"{start}_forward", first, *forward, result),
+        operator(f"{start}_backward", second, *backward, Tensor, ("dq", "dk", "dv")),
+    )
 
 
 def seed_of(state: Tensor) -> int:

@@ -8,16 +8,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.library import custom_op
 
 from ..flash_attn_interface import maybe_contiguous, round_multiple  # noqa: F401 (names of the original)
 from . import third
 from .caching import OVER_CACHE, lengths_of
 from .checks import require
-from .differentiable import PAIRS, Pair, attend, gradients, operator, save
+from .differentiable import PAIRS, attend, gradients, pair, save
 from .direct import attend as attend_directly
 from .fields import fields_of
-from .original import recorded
+from .original import recorded, signature_of
 from .second import combined
 
 USE_TRITON_ROCM = os.getenv("FLASH_ATTENTION_TRITON_AMD_ENABLE", "FALSE") == "TRUE"
@@ -34,48 +33,27 @@ def round_up_headdim(head_size: int) -> int:
     return next((size for size in (64, 96, 128, 192) if head_size <= size), 256)
 
 
-@custom_op("flash_attn_3::_flash_attn_forward", mutates_args=())
-@_of_flash_attn_3
-def _flash_attn_forward(out_: Tensor | None, **arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Compute attention, after adding new keys and values in place behind those counted by ``seqused_k``.
-
-    Returns:
-        The output; the logarithm of the softmax's sums, float32 of shape (batch, heads, queries) or (heads,
-        all queries), minus infinity where no key is seen; and two empty tensors, in which flash_attn stores
-        partial results.
-
-    Raises:
-        RuntimeError: If flash_attn does not accept the arguments.
-    """
-    out, lse, *empty = _computed(fields_of(arguments), arguments)
-    return out if out_ is None else out_.copy_(out), lse, empty[0], empty[1]
-
-
-@custom_op("flash_attn_3::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
-@_of_flash_attn_3
-def _flash_attn_backward(**arguments: Any) -> Tensor:
-    """Write the gradients into ``dq``, ``dk`` and ``dv``, and return the row sums of ``dout * out``."""
-    return third.backward(fields_of(arguments), arguments)
-
-
-def _flash_attn_forward_fake(q: Tensor, k: Tensor, v: Tensor, *args: Any, **kwargs: Any) -> Four:
-    out, lse = third.attended(q, v)
+def _attended(**arguments: Any) -> Four:
+    out, lse = third.attended(**arguments)
     return out, lse, lse.new_empty(0), lse.new_empty(0)
 
 
-def _flash_attn_backward_fake(*args: Any, softmax_lse: Tensor | None = None, **kwargs: Any) -> Tensor:
-    return torch.empty_like(args[5] if softmax_lse is None else softmax_lse)
+def _differentiated(softmax_lse: Tensor, **arguments: Any) -> Tensor:
+    return torch.empty_like(softmax_lse)
 
 
 def _computed(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Four:
+    """Compute attention; the empty tensors are those in which flash_attn stores partial results."""
     out, lse = third.forward(fields, others)
-    return out, lse, lse.new_empty(0), lse.new_empty(0)
+    target = others.get("out_")
+    return out if target is None else target.copy_(out), lse, lse.new_empty(0), lse.new_empty(0)
 
 
-PAIRS["3"] = Pair(
-    operator(_flash_attn_forward, _flash_attn_forward_fake, _computed),
-    operator(_flash_attn_backward, _flash_attn_backward_fake, third.backward),
-)
+_signatures = [signature_of(f"flash_attn_interface._flash_attn_{way}") for way in ("forward", "backward")]
+_halves = (_computed, _attended), (third.backward, _differentiated)
+PAIRS["3"] = _pair = pair("flash_attn_3::_flash_attn", _signatures, Four, *_halves)
+_flash_attn_forward, _flash_attn_forward_fake = _pair.forward.custom, _pair.forward.fake
+_flash_attn_backward, _flash_attn_backward_fake = _pair.backward.custom, _pair.backward.fake
 
 
 def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Four) -> None:

@@ -55,8 +55,9 @@ def backward(fields: Arguments, others: Arguments) -> Tensor:
         return row_sums(dout, out).transpose(-1, -2).contiguous()
 
 
-def attended(q: Tensor, v: Tensor, **others: Any) -> tuple[Tensor, Tensor]:
-    """Return tensors like the results of :func:`forward`."""
+def attended(q: Tensor, v: Tensor | None = None, **others: Any) -> tuple[Tensor, Tensor]:
+    """Return tensors like the results of :func:`forward`; with a cache, the values are in ``v_cache``."""
+    v = others["v_cache"] if v is None else v
     dtype = torch.bfloat16 if q.dtype in (FLOAT8, torch.float8_e5m2) else q.dtype
     shape = *q.shape[:-3], q.shape[-2], q.shape[-3]
     out = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)

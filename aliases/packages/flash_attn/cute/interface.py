@@ -8,14 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.library import custom_op
 
 from .._morph import fourth
 from .._morph.checks import on_device
-from .._morph.differentiable import PAIRS, Pair, attend, contiguous, operator
+from .._morph.differentiable import PAIRS, attend, contiguous, pair
 from .._morph.direct import attend as attend_directly
 from .._morph.fields import fields_of
-from .._morph.original import recorded, written
+from .._morph.original import recorded
 from .._morph.second import combined
 from .block_sparsity import BlockSparseTensorsTorch
 
@@ -28,21 +27,12 @@ _FORWARD = f"(q, k, v, {_OPTIONS})"
 _BACKWARD = f"(dout, q, k, v, out, softmax_lse, dq, dk, dv, dlse=None, {_OPTIONS})"
 
 
-@custom_op("flash_attn_4::_flash_attn_forward", mutates_args=())
-@written(_FORWARD)
-def _flash_attn_forward(**arguments: Any) -> tuple[Tensor, Tensor]:
-    return fourth.forward(fields_of(arguments), arguments)
-
-
-@custom_op("flash_attn_4::_flash_attn_backward", mutates_args=("dq", "dk", "dv"))
-@written(_BACKWARD)
-def _flash_attn_backward(**arguments: Any) -> Tensor:
-    return fourth.backward(fields_of(arguments), arguments)
-
-
-PAIRS["4"] = Pair(
-    operator(_flash_attn_forward, written(_FORWARD)(fourth.attended), fourth.forward),
-    operator(_flash_attn_backward, written(_BACKWARD)(fourth.differentiated), fourth.backward),
+PAIRS["4"] = pair(
+    "flash_attn_4::_flash_attn",
+    (_FORWARD, _BACKWARD),
+    tuple[Tensor, Tensor],
+    (fourth.forward, fourth.attended),
+    (fourth.backward, fourth.differentiated),
 )
 PAIRS["4 with sums"] = dataclasses.replace(PAIRS["4"], sums_have_gradients=True)
 
