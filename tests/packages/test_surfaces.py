@@ -50,7 +50,7 @@ PACKAGES = {
     ),
     "flash_attn": Recorded(
         1200,
-        110,
+        109,
         wider=frozenset(
             {
                 "flash_attn.flash_attn_interface._torch_custom_op_wrapper",

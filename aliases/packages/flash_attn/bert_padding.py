@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -13,47 +11,17 @@ from ._morph.original import recorded
 _of_bert_padding = recorded(__name__)
 
 
-class IndexFirstAxis(torch.autograd.Function):
-    """Rows of a tensor."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, indices: Tensor) -> Tensor:
-        """Return the rows ``indices`` of ``input``, which has two dimensions or more."""
-        assert input.ndim >= 2
-        ctx.save_for_backward(indices)
-        ctx.first_axis_dim = input.shape[0]
-        return input[indices]
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of ``input``: zero in all other rows."""
-        assert grad_output.ndim >= 2
-        (indices,) = ctx.saved_tensors
-        return _placed(grad_output, indices, ctx.first_axis_dim), None
+def index_first_axis(input: Tensor, indices: Tensor) -> Tensor:
+    """Return the rows ``indices`` of ``input``, which has two dimensions or more, differentiably."""
+    assert input.ndim >= 2
+    return input.index_select(0, indices)
 
 
-index_first_axis = IndexFirstAxis.apply
-
-
-class IndexPutFirstAxis(torch.autograd.Function):
-    """Rows of a larger tensor, which is zero elsewhere."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, indices: Tensor, first_axis_dim: int) -> Tensor:
-        """Return a tensor of ``first_axis_dim`` rows, with ``values`` in the rows ``indices``."""
-        assert indices.ndim == 1
-        assert values.ndim >= 2
-        ctx.save_for_backward(indices)
-        return _placed(values, indices, first_axis_dim)
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
-        """Return the gradient of ``values``."""
-        (indices,) = ctx.saved_tensors
-        return grad_output[indices], None, None
-
-
-index_put_first_axis = IndexPutFirstAxis.apply
+def index_put_first_axis(values: Tensor, indices: Tensor, first_axis_dim: int) -> Tensor:
+    """Return a tensor of ``first_axis_dim`` rows, with ``values`` in the rows ``indices``, zero elsewhere."""
+    assert indices.ndim == 1
+    assert values.ndim >= 2
+    return values.new_zeros(first_axis_dim, *values.shape[1:]).index_put((indices,), values)
 
 
 @_of_bert_padding
@@ -74,7 +42,7 @@ def unpad_input(
     lengths = kept.sum(dim=-1, dtype=torch.int32)
     used = attention_mask.sum(dim=-1, dtype=torch.int32)
     indices = torch.nonzero(kept.flatten(), as_tuple=False).flatten()
-    tokens = index_first_axis(hidden_states.flatten(0, 1), indices)  # type: ignore[no-untyped-call]
+    tokens = index_first_axis(hidden_states.flatten(0, 1), indices)
     bounds = functional.pad(torch.cumsum(lengths, dim=0, dtype=torch.int32), (1, 0))
     return tokens, indices, bounds, int(lengths.max()), used
 
@@ -85,11 +53,5 @@ def pad_input(hidden_states: Tensor, indices: Tensor, batch: int, seqlen: int) -
 
     The tokens have the given indices in the flattened batch of shape (batch, seqlen, ...); others are zero.
     """
-    padded: Tensor = index_put_first_axis(hidden_states, indices, batch * seqlen)  # type: ignore[no-untyped-call]
+    padded = index_put_first_axis(hidden_states, indices, batch * seqlen)
     return padded.reshape(batch, seqlen, *padded.shape[1:])
-
-
-def _placed(rows: Tensor, indices: Tensor, size: int) -> Tensor:
-    placed = rows.new_zeros(size, *rows.shape[1:])
-    placed[indices] = rows
-    return placed

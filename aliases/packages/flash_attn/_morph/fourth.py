@@ -112,17 +112,10 @@ def window_of(
 
 def _require(request: Request) -> None:
     """Reject tensors that flash_attn does not accept; those that are None are ignored."""
-    q, k, v, page_table, learnable_sink = (
-        request.query,
-        request.key,
-        request.value,
-        request.table,
-        request.sink,
-    )
+    q, k, v, learnable_sink = request.query, request.key, request.value, request.sink
     cu_seqlens_q, cu_seqlens_k = request.query_ends, request.key_ends
-    seqused_q, seqused_k = request.queries_used, request.keys_used
-    batch_size = q.shape[0] if cu_seqlens_q is None else len(cu_seqlens_q) - 1
-    _require_keys(q, k, v, batch_size, cu_seqlens_k, page_table)
+    seqused_q, seqused_k, batch_size = request.queries_used, request.keys_used, request.batch_size
+    _require_keys(request)
     for name, ends in {"cu_seqlens_k": cu_seqlens_k, "cu_seqlens_q": cu_seqlens_q}.items():
         shaped = ends is None or ends.shape == (batch_size + 1,)
         assert shaped, f"{name} must have shape (batch_size + 1,)"
@@ -137,27 +130,21 @@ def _require(request: Request) -> None:
         assert learnable_sink.shape == (q.shape[-2],)
         dtypes = torch.float16, torch.bfloat16, torch.float32
         assert learnable_sink.dtype in dtypes, "learnable_sink must be float16, bfloat16, or float32"
-    others = [each for each in (page_table, learnable_sink) if each is not None]
+    others = [each for each in (request.table, learnable_sink) if each is not None]
     assert all(map(on_device, (q, k, v, *indices, *others))), "inputs must be on CUDA device"
     assert q.shape[-2] % v.shape[-2] == 0, "num_head must be divisible by num_head_kv"
 
 
-def _require_keys(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    batch_size: int,
-    cu_seqlens_k: Tensor | None,
-    page_table: Tensor | None,
-) -> None:
+def _require_keys(request: Request) -> None:
+    v, page_table, packed = request.value, request.table, request.key_ends is not None
     if page_table is not None:
-        assert cu_seqlens_k is None, "page_table is not supported with cu_seqlens_k"
+        assert not packed, "page_table is not supported with cu_seqlens_k"
         assert page_table.dtype == torch.int32, "page_table must be int32"
-        assert page_table.shape == (batch_size, page_table.shape[1])
-    elif cu_seqlens_k is None:
-        assert v.shape[0] == batch_size
-    assert v.dim() == (3 if cu_seqlens_k is not None else 4)
-    assert k.shape == (*v.shape[:-1], q.shape[-1])
+        assert page_table.shape == (request.batch_size, page_table.shape[1])
+    elif not packed:
+        assert v.shape[0] == request.batch_size
+    assert v.dim() == (3 if packed else 4)
+    assert request.key.shape == (*v.shape[:-1], request.query.shape[-1])
 
 
 def require_head_sizes(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:

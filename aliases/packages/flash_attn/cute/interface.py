@@ -6,16 +6,13 @@ import dataclasses
 import functools
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from .._morph import fourth
-from .._morph.checks import on_device
 from .._morph.differentiable import PAIRS, attend, contiguous, pair
 from .._morph.direct import attend as attend_directly
 from .._morph.fields import fields_of
 from .._morph.original import recorded
-from .._morph.second import combined
 from .block_sparsity import BlockSparseTensorsTorch
 
 _of_flash_attn_4 = recorded(__name__)
@@ -78,34 +75,6 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> t
         NotImplementedError: If morph does not serve an option.
     """
     return _general(q, k, v, **options)
-
-
-@_of_flash_attn_4
-def flash_attn_combine(
-    out_partial: Tensor,
-    lse_partial: Tensor,
-    out: Tensor | None,
-    out_dtype: torch.dtype | None,
-    return_lse: bool,
-    **others: Any,
-) -> tuple[Tensor, Tensor | None]:
-    """Combine attention over parts of the keys; lengths have no effect: all queries are combined.
-
-    ``out_partial`` is of shape (parts, batch, queries, heads, size), or without the dimension of the batch,
-    and ``lse_partial`` float32 of shape (parts, batch, queries, heads), likewise.
-
-    Returns:
-        The output over all keys, and the logarithm of its sums, of the shape of a part's, or None.
-
-    Raises:
-        AssertionError: If flash_attn does not accept the arguments.
-    """
-    assert out_partial.dim() in (4, 5), "out_partial must have 4 or 5 dimensions"
-    dtypes = torch.float16, torch.bfloat16, torch.float32
-    assert out_partial.dtype in dtypes, "out_partial must be fp16, bf16, or fp32"
-    assert all(map(on_device, (out_partial, lse_partial))), "tensors must be on CUDA device"
-    result, lse = combined(out_partial, lse_partial, out, out_dtype or out_partial.dtype)
-    return result, lse if return_lse else None
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .._morph.original import initializer, recorded
 from ..ops.triton.rotary import apply_rotary  # noqa: F401 (part of the interface)
-from .rotation import ApplyRotaryEmb, ApplyRotaryEmbKV_, ApplyRotaryEmbQKV_
+from .rotation import Rotation
 
 _of_rotary, _initializer = recorded(__name__), initializer(__name__)
 
@@ -27,8 +27,8 @@ def apply_rotary_emb(
 
     ``x`` is of shape (batch, tokens, heads, head size), with ``cu_seqlens`` (all tokens, heads, head size).
     """
-    arguments = interleaved, inplace, seqlen_offsets, cu_seqlens, max_seqlen
-    return ApplyRotaryEmb.apply(x, cos, sin, *arguments)  # type: ignore[no-untyped-call, no-any-return]
+    arguments = seqlen_offsets, interleaved, inplace, None, cu_seqlens, max_seqlen
+    return Rotation.apply(x, "x", cos, sin, None, None, *arguments)  # type: ignore[no-untyped-call, no-any-return]
 
 
 apply_rotary_emb_func = apply_rotary_emb
@@ -37,13 +37,10 @@ apply_rotary_emb_func = apply_rotary_emb
 @_of_rotary
 def apply_rotary_emb_qkv_(
     qkv: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    cos_k: Tensor | None,
-    sin_k: Tensor | None,
     interleaved: bool,
     seqlen_offsets: int | Tensor,
     num_heads_q: int | None,
+    **tables: Tensor | None,
 ) -> Tensor:
     """Rotate queries and keys in place, and return ``qkv``; see :func:`apply_rotary_emb`.
 
@@ -51,8 +48,8 @@ def apply_rotary_emb_qkv_(
     size) with ``num_heads_q`` heads of queries; ``cos_k`` and ``sin_k`` are those of the keys, where they
     differ.
     """
-    tables = cos, sin, cos_k, sin_k
-    return ApplyRotaryEmbQKV_.apply(qkv, *tables, interleaved, seqlen_offsets, num_heads_q)  # type: ignore[no-untyped-call, no-any-return]
+    given = (tables[name] for name in ("cos", "sin", "cos_k", "sin_k"))
+    return Rotation.apply(qkv, "qkv", *given, seqlen_offsets, interleaved, True, num_heads_q)  # type: ignore[no-untyped-call, no-any-return]
 
 
 @_of_rotary
@@ -60,7 +57,7 @@ def apply_rotary_emb_kv_(
     kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, seqlen_offsets: int | Tensor
 ) -> Tensor:
     """Rotate keys in ``kv``, of shape (batch, tokens, 2, heads, head size), in place, and return ``kv``."""
-    return ApplyRotaryEmbKV_.apply(kv, cos, sin, interleaved, seqlen_offsets)  # type: ignore[no-untyped-call, no-any-return]
+    return Rotation.apply(kv, "kv", cos, sin, None, None, seqlen_offsets, interleaved, True)  # type: ignore[no-untyped-call, no-any-return]
 
 
 class RotaryEmbedding(torch.nn.Module):

@@ -1,8 +1,7 @@
-"""Rotations of queries and keys, as differentiable functions."""
+"""The rotation of one tensor, or of the queries and keys in one, as a differentiable function."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,99 +10,60 @@ from torch import Tensor
 from ..ops.triton.rotary import apply_rotary
 
 
-class ApplyRotaryEmb(torch.autograd.Function):
-    """Rotation of one tensor; ``inplace`` also rotates the gradient in place."""
+class Rotation(torch.autograd.Function):
+    """A rotation, whose gradient is rotated back, in place where the tensor is; see :func:`rotated`."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, *options: Any) -> Tensor:
-        """Rotate; see :func:`.rotary.apply_rotary_emb`."""
-        defaults: tuple[Any, ...] = (False, False, 0, None, None)
-        interleaved, inplace, offsets, cu_seqlens, max_seqlen = (*options, *defaults[len(options) :])
-        _keep(ctx, cos, sin, cu_seqlens, offsets=offsets)
-        ctx.options = {"max_seqlen": max_seqlen, "interleaved": interleaved, "inplace": inplace}
-        return apply_rotary(x, cos, sin, offsets, cu_seqlens, **ctx.options)  # type: ignore[no-any-return]
+    def forward(ctx: Any, x: Tensor, *arguments: Any) -> Tensor:
+        """Rotate."""
+        ctx.save_for_backward(*(each if isinstance(each, Tensor) else None for each in arguments))
+        ctx.others = [None if isinstance(each, Tensor) else each for each in arguments]
+        return rotated(x, *arguments)
 
     @staticmethod
-    def backward(ctx: Any, do: Tensor) -> tuple[Tensor | None, ...]:
-        """Rotate the gradient back."""
-        (cos, sin, cu_seqlens), offsets = _kept(ctx)
-        grad = apply_rotary(_separate(do), cos, sin, offsets, cu_seqlens, **ctx.options, conjugate=True)
-        return grad, *(None,) * 7
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Rotate the gradient back; a copy of one whose elements share memory, as those of a sum's do."""
+        pairs = zip(ctx.saved_tensors, ctx.others, strict=True)
+        arguments = [other if tensor is None else tensor for tensor, other in pairs]
+        own = grad.contiguous() if 0 in grad.stride() else grad
+        return rotated(own, *arguments, conjugate=True), *(None,) * len(arguments)
 
 
-def _queries_and_keys(qkv: Tensor, num_heads_q: int | None) -> tuple[Tensor, Tensor]:
-    """Return views of the queries and of the keys in ``qkv``."""
-    if qkv.dim() == 5:
-        assert qkv.shape[2] == 3
-        return qkv[:, :, 0], qkv[:, :, 1]
-    assert qkv.dim() == 4
-    assert num_heads_q is not None
-    num_heads_k = (qkv.shape[2] - num_heads_q) // 2
-    assert qkv.shape[2] == num_heads_q + 2 * num_heads_k
-    return qkv[:, :, :num_heads_q], qkv[:, :, num_heads_q : num_heads_q + num_heads_k]
-
-
-def _rotate_queries_and_keys(
-    ctx: Any, qkv: Tensor, tables: Sequence[Tensor], offsets: int | Tensor, conjugate: bool = False
+def rotated(
+    x: Tensor,
+    what: str,
+    cos: Tensor,
+    sin: Tensor,
+    cos_k: Tensor | None,
+    sin_k: Tensor | None,
+    offsets: int | Tensor,
+    interleaved: bool,
+    inplace: bool,
+    num_heads_q: int | None = None,
+    cu_seqlens: Tensor | None = None,
+    max_seqlen: int | None = None,
+    *,
+    conjugate: bool = False,
 ) -> Tensor:
-    cos, sin, cos_k, sin_k = tables
-    queries, keys = _queries_and_keys(qkv, ctx.num_heads_q)
-    options = {"interleaved": ctx.interleaved, "inplace": True, "conjugate": conjugate}
-    apply_rotary(queries, cos, sin, offsets, **options)
-    apply_rotary(keys, cos if cos_k is None else cos_k, sin if sin_k is None else sin_k, offsets, **options)
-    return qkv
+    """Rotate ``"x"`` itself, the keys in a ``"kv"``, or queries and keys in a ``"qkv"``, these in place."""
+    options = {"interleaved": interleaved, "inplace": inplace, "conjugate": conjugate}
+    if what == "x":
+        return apply_rotary(x, cos, sin, offsets, cu_seqlens, max_seqlen, **options)  # type: ignore[no-any-return]
+    of_keys = cos if cos_k is None else cos_k, sin if sin_k is None else sin_k
+    for view, table in zip(_views(x, what, num_heads_q), ((cos, sin), of_keys), strict=False):
+        apply_rotary(view, *table, offsets, **options)
+    return x
 
 
-class ApplyRotaryEmbQKV_(torch.autograd.Function):
-    """Rotation of queries and keys in one tensor, in place."""
-
-    @staticmethod
-    def forward(ctx: Any, qkv: Tensor, *options: Any) -> Tensor:
-        """Rotate; see :func:`.rotary.apply_rotary_emb_qkv_`."""
-        *tables, ctx.interleaved, offsets, ctx.num_heads_q = options
-        _keep(ctx, *tables, offsets=offsets)
-        return _rotate_queries_and_keys(ctx, qkv, tables, offsets)
-
-    @staticmethod
-    def backward(ctx: Any, dqkv: Tensor) -> tuple[Tensor | None, ...]:
-        """Rotate the gradient back, in place."""
-        tables, offsets = _kept(ctx)
-        return _rotate_queries_and_keys(ctx, _separate(dqkv), tables, offsets, conjugate=True), *(None,) * 7
-
-
-class ApplyRotaryEmbKV_(torch.autograd.Function):
-    """Rotation of the keys in a tensor of keys and values, in place."""
-
-    @staticmethod
-    def forward(ctx: Any, kv: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, offsets: Any) -> Tensor:
-        """Rotate; see :func:`.rotary.apply_rotary_emb_kv_`."""
-        assert kv.shape[2] == 2
-        _keep(ctx, cos, sin, offsets=offsets)
-        ctx.interleaved = interleaved
-        apply_rotary(kv[:, :, 0], cos, sin, offsets, interleaved=interleaved, inplace=True)
-        return kv
-
-    @staticmethod
-    def backward(ctx: Any, dkv: Tensor) -> tuple[Tensor | None, ...]:
-        """Rotate the gradient back, in place."""
-        (cos, sin), offsets = _kept(ctx)
-        dkv = _separate(dkv)
-        options = {"interleaved": ctx.interleaved, "inplace": True, "conjugate": True}
-        apply_rotary(dkv[:, :, 0], cos, sin, offsets, **options)
-        return dkv, *(None,) * 4
-
-
-def _keep(ctx: Any, *tensors: Tensor | None, offsets: int | Tensor) -> None:
-    """Save the offsets for the backward pass, through ``save_for_backward`` if they are a tensor."""
-    ctx.offsets = None if isinstance(offsets, Tensor) else offsets
-    ctx.save_for_backward(*tensors, offsets if isinstance(offsets, Tensor) else None)
-
-
-def _kept(ctx: Any) -> tuple[tuple[Tensor, ...], int | Tensor]:
-    *tensors, offsets = ctx.saved_tensors
-    return tuple(tensors), offsets if ctx.offsets is None else ctx.offsets
-
-
-def _separate(grad: Tensor) -> Tensor:
-    """Return a gradient whose elements do not share memory, as those of a sum's gradient do."""
-    return grad.contiguous() if 0 in grad.stride() else grad
+def _views(x: Tensor, what: str, num_heads_q: int | None) -> tuple[Tensor, ...]:
+    if what == "kv":
+        assert x.shape[2] == 2
+        return (x[:, :, 0],)
+    if x.dim() == 5:
+        assert x.shape[2] == 3
+        return x[:, :, 0], x[:, :, 1]
+    assert x.dim() == 4
+    assert num_heads_q is not None
+    num_heads_k = (x.shape[2] - num_heads_q) // 2
+    assert x.shape[2] == num_heads_q + 2 * num_heads_k
+    return x[:, :, :num_heads_q], x[:, :, num_heads_q : num_heads_q + num_heads_k]
