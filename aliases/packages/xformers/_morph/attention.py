@@ -16,7 +16,7 @@ from morph.software import capture
 from .biases import AttentionBias
 from .inputs import Inputs
 from .packed import PackedBias
-from .windows import ALL, Block
+from .windows import ALL, hidden, sizes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,32 +42,27 @@ class Call:
         seed = int(torch.randint(1 << 62, (), device=inputs.device)) if inputs.p else 0
         return cls(bias, inputs.scale_float, inputs.p, seed)
 
-    def blocks(self, query: Tensor, key: Tensor) -> list[Block]:
+    def parts(self, query: Tensor, key: Tensor) -> list[Part]:
         """Return which queries see which keys."""
         queries, keys = query.shape[1], key.shape[1]
         if self.bias is None:
-            return [Block(slice(0, queries), slice(0, keys), keys, ALL)]
-        return self.bias.blocks(queries, keys)
+            return [ALL.part(slice(0, queries), slice(0, keys))]
+        return self.bias.parts(queries, keys)
 
     def request(self, query: Tensor, key: Tensor, value: Tensor, matrix: Tensor | None = None) -> Request:
         """Return the request for these tensors, with a matrix that is added to the scores."""
         request = Request(query, key, value, self.scale, dropout=self.dropout, matrix=matrix)
-        parts = [self._part(request, index, block) for index, block in enumerate(self.blocks(query, key))]
-        return dataclasses.replace(request, given=[each for each in parts if each is not None and len(query)])
+        numbered = enumerate(self.parts(query, key) if len(query) else ())
+        parts = [self._completed(request, index, part) for index, part in numbered if min(sizes(part)) > 0]
+        return dataclasses.replace(request, given=parts)
 
-    def _part(self, request: Request, index: int, block: Block) -> Part | None:
-        queries, keys, matrix = block.queries.stop - block.queries.start, block.keys, request.matrix
-        if not queries or not block.size:
-            return None
-        seen, left, right = block.window.seen_from_end(queries, block.size)
-        if isinstance(keys, slice):
-            keys = slice(keys.start, keys.start + seen)
-        else:
-            keys = keys[:seen].to(request.query.device)
-        options: dict[str, Any] = {"left": left, "right": right, "seed": self.seed + index}
-        options["matrix"] = None if matrix is None else matrix[:, :, block.queries, keys]
-        attention = dataclasses.replace(request.attention, **options)
-        return Part((slice(None), block.queries), (slice(None), keys), attention)
+    def _completed(self, request: Request, index: int, part: Part) -> Part:
+        (_, own), (rows, keys), matrix = part.queries, part.keys, request.matrix
+        keys = keys if isinstance(keys, slice) else keys.to(request.query.device)
+        options: dict[str, Any] = {"left": part.attention.left, "right": part.attention.right}
+        options["matrix"] = None if matrix is None else matrix[:, :, own, keys]
+        attention = dataclasses.replace(request.attention, **options, seed=self.seed + index)
+        return part._replace(keys=(rows, keys), attention=attention)
 
 
 def forward(
@@ -164,18 +159,17 @@ def traced(call: Call, query: Tensor, key: Tensor, value: Tensor, matrix: Tensor
     """Compute attention with torch's operators alone, for compilers; see :func:`forward`."""
     tensors = [each.transpose(1, 2) for each in (query, key, value)]
     outs = []
-    for block in call.blocks(query, key):
-        queries, own = block.queries.stop - block.queries.start, block.queries
-        square = block.window.right == 0 and block.window.left is None and queries == block.size
-        plain = block.window == ALL
-        mask: Tensor | None = None if plain else ~block.window.hidden(queries, block.size, query.device)
+    for part in call.parts(query, key):
+        (_, own), (_, keys), unseen = part.queries, part.keys, hidden(part, query.device)
+        mask = None if unseen is None else ~unseen
         if matrix is not None:
-            part = matrix[:, :, own, block.keys]
-            mask = part if mask is None else part.masked_fill(~mask, -torch.inf)
-        causal = square and matrix is None
-        parts = tensors[0][:, :, own], tensors[1][:, :, block.keys], tensors[2][:, :, block.keys]
+            added = matrix[:, :, own, keys]
+            mask = added if mask is None else added.masked_fill(~mask, -torch.inf)
+        count, size = sizes(part)
+        causal = matrix is None and count == size and part.attention.right == 0 > part.attention.left
+        inputs = tensors[0][:, :, own], tensors[1][:, :, keys], tensors[2][:, :, keys]
         options: dict[str, Any] = {"scale": call.scale, "dropout_p": call.dropout, "is_causal": causal}
         outs.append(
-            functional.scaled_dot_product_attention(*parts, attn_mask=None if causal else mask, **options)
+            functional.scaled_dot_product_attention(*inputs, attn_mask=None if causal else mask, **options)
         )
     return torch.cat(outs, 2).transpose(1, 2)

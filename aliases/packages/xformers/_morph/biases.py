@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from .windows import CAUSAL_FROM_START, Block, materialized
+from morph.aliases.attention import Part
+
+from .windows import CAUSAL_FROM_START, materialized
 
 Bias = TypeVar("Bias", bound="AttentionBias")
 
@@ -22,27 +24,27 @@ class AttentionBias:
         """Return it on ``device``."""
         return self
 
-    def blocks(self, queries: int, keys: int) -> list[Block]:
+    def parts(self, queries: int, keys: int) -> list[Part]:
         """Return which of ``queries`` queries see which of ``keys`` keys."""
-        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+        raise NotImplementedError(f"{type(self).__name__} has no parts")
 
     def materialize(
         self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
     ) -> Tensor:
         """Return the bias as a matrix of ``shape`` (..., queries, keys)."""
         try:
-            blocks = self.blocks(*shape[-2:])
+            parts = self.parts(*shape[-2:])
         except NotImplementedError:
             raise NotImplementedError from None
-        return materialized(blocks, shape, dtype, device)
+        return materialized(parts, shape, dtype, device)
 
 
 class _WholeBias(AttentionBias):
     """A bias that is one window."""
 
-    def blocks(self, queries: int, keys: int) -> list[Block]:
-        """Return one block."""
-        return [Block(slice(0, queries), slice(0, keys), keys, self.window)]
+    def parts(self, queries: int, keys: int) -> list[Part]:
+        """Return one part."""
+        return [self.window.part(slice(0, queries), slice(0, keys))]
 
 
 class LowerTriangularMask(_WholeBias):

@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from morph.aliases.attention import Part
+
 from .lengths import _PaddedSeqLenInfo, _SeqLenInfo, default_device
 from .packed import PackedBias
-from .windows import CAUSAL, Block, materialized
+from .windows import CAUSAL, materialized
 
 Paged = TypeVar("Paged", bound="PagedBlockDiagonalPaddedKeysMask")
 
@@ -84,8 +86,8 @@ class PagedBlockDiagonalPaddedKeysMask(PackedBias):
         """Return it on ``device``."""
         return dataclasses.replace(super().to(device), block_tables=self.block_tables.to(device))
 
-    def blocks(self, queries: int, keys: int) -> list[Block]:
-        """Return a block for each sequence, with the places of its keys.
+    def parts(self, queries: int, keys: int) -> list[Part]:
+        """Return a part for each sequence, with the places of its keys.
 
         Raises:
             ValueError: If there are more or fewer queries.
@@ -93,10 +95,7 @@ class PagedBlockDiagonalPaddedKeysMask(PackedBias):
         if queries != self.q_seqinfo.seqstart_py[-1]:
             raise ValueError(f"the bias is for {self.q_seqinfo.seqstart_py[-1]} queries, not for {queries}")
         rows = zip(self.q_seqinfo.intervals(), self.k_seqinfo.seqlen_py, self.block_tables, strict=True)
-        return [
-            Block(slice(*own), self._places(table, length), length, self.window)
-            for own, length, table in rows
-        ]
+        return [self.window.part(slice(*own), self._places(table, length)) for own, length, table in rows]
 
     def materialize(
         self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, device: str | torch.device = "cpu"
@@ -104,7 +103,7 @@ class PagedBlockDiagonalPaddedKeysMask(PackedBias):
         """Return the bias as a matrix for all pages in use; the last size of ``shape`` has no effect."""
         pages = int(self.block_tables.max()) + 1
         shape = (*shape[:-1], pages * self.page_size)
-        return materialized(self.blocks(*shape[-2:]), shape, dtype, device)
+        return materialized(self.parts(*shape[-2:]), shape, dtype, device)
 
     def _places(self, table: Tensor, length: int) -> Tensor:
         logical = torch.arange(length, device=table.device)

@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from morph.aliases.attention import Part
+
 from .biases import AttentionBias
 from .lengths import _SeqLenInfo
-from .windows import ALL, CAUSAL, CAUSAL_FROM_START, Block, ranged
+from .windows import ALL, CAUSAL, CAUSAL_FROM_START
 
 Packed = TypeVar("Packed", bound="PackedBias")
 
@@ -34,8 +36,8 @@ class PackedBias(AttentionBias):
         infos: dict[str, Any] = {name: getattr(self, name).to(device) for name in ("q_seqinfo", "k_seqinfo")}
         return dataclasses.replace(self, **infos)  # type: ignore[type-var]
 
-    def blocks(self, queries: int, keys: int) -> list[Block]:
-        """Return a block for each sequence.
+    def parts(self, queries: int, keys: int) -> list[Part]:
+        """Return a part for each sequence.
 
         Raises:
             ValueError: If there are more or fewer queries or keys.
@@ -43,7 +45,8 @@ class PackedBias(AttentionBias):
         for name, given, info in (("queries", queries, self.q_seqinfo), ("keys", keys, self.k_seqinfo)):
             if given != info.seqstart_py[-1]:
                 raise ValueError(f"the bias is for {info.seqstart_py[-1]} {name}, not for {given}")
-        return ranged(list(self.q_seqinfo.intervals()), self.k_seqinfo.intervals(), self.window)
+        pairs = zip(self.q_seqinfo.intervals(), self.k_seqinfo.intervals(), strict=True)
+        return [self.window.part(slice(*own), slice(*seen)) for own, seen in pairs]
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Which keys a query sees within a block, and the blocks of a call."""
+"""Which keys a query sees, and the parts of the scores that follow from it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from morph.aliases.attention import Attention, Part
+from morph.aliases.attention.options import Tile
+
 
 class Window(NamedTuple):
     """The keys that a query sees, counted from its own position.
 
     Attributes:
-        left: How many keys before its own position; None for all.
-        right: How many keys after its own position; None for all.
+        left: How many keys before its own position; negative for all.
+        right: How many keys after its own position; negative for all.
         from_start: Whether queries and keys begin at the same position; else they end at the same one.
     """
 
-    left: int | None = None
-    right: int | None = None
+    left: int = -1
+    right: int = -1
     from_start: bool = False
 
     def of_size(self, size: int) -> Window:
@@ -29,31 +32,16 @@ class Window(NamedTuple):
             raise ValueError(f"Expected `window_size > 0`, but window_size={size}")
         return self._replace(left=size - 1)
 
-    def hidden(self, queries: int, keys: int, device: torch.device | str) -> Tensor:
-        """Return, of shape (queries, keys), which keys the queries do not see."""
-        offset = 0 if self.from_start else keys - queries
-        position = torch.arange(queries, device=device)[:, None] + offset
-        key = torch.arange(keys, device=device)
-        hidden = torch.zeros(queries, keys, dtype=torch.bool, device=device)
-        if self.left is not None:
-            hidden |= key < position - self.left
-        if self.right is not None:
-            hidden |= key > position + self.right
-        return hidden
-
-    def seen_from_end(self, queries: int, keys: int) -> tuple[int, int, int]:
-        """Return how many of the keys are seen at all, and ``left`` and ``right`` from a common end.
-
-        A negative ``left`` or ``right`` means all keys.
-        """
-        left, right = self.left, self.right
-        if not self.from_start:
-            return keys, -1 if left is None else left, -1 if right is None else right
-        seen = keys if right is None else min(keys, queries + right)
-        shift = seen - queries
-        if left is not None and left + shift < 0:
-            raise ValueError(f"the last of {queries} queries sees none of {keys} keys: window of {left}")
-        return seen, -1 if left is None else left + shift, -1 if right is None else right - shift
+    def part(self, queries: slice, keys: slice | Tensor) -> Part:
+        """Return the part of queries and keys, a range or indices, without keys that no query sees."""
+        count, size = _lengths(queries, keys)
+        seen = min(size, count + self.right) if self.from_start and self.right >= 0 else size
+        shift = seen - count if self.from_start else 0
+        if 0 <= self.left < -shift:
+            raise ValueError(f"the last of {count} queries sees none of {size} keys: window of {self.left}")
+        left, right = (-1 if own < 0 else own + by for own, by in ((self.left, shift), (self.right, -shift)))
+        keys = slice(keys.start, keys.start + seen) if isinstance(keys, slice) else keys[:seen]
+        return Part((slice(None), queries), (slice(None), keys), Attention(1.0, left, right))
 
 
 ALL = Window()
@@ -61,39 +49,29 @@ CAUSAL = Window(right=0)
 CAUSAL_FROM_START = Window(right=0, from_start=True)
 
 
-class Block(NamedTuple):
-    """Queries that see some keys, and no other queries do.
-
-    Attributes:
-        queries: Their places.
-        keys: The places of the keys: a range, or int64 indices.
-        size: The number of keys.
-        window: Which of these keys each query sees.
-    """
-
-    queries: slice
-    keys: slice | Tensor
-    size: int
-    window: Window
+def sizes(part: Part) -> tuple[int, int]:
+    """Return how many queries and keys a part has."""
+    return _lengths(part.queries[1], part.keys[1])
 
 
-def ranged(
-    queries: Sequence[tuple[int, int]], keys: Iterable[tuple[int, int]], window: Window
-) -> list[Block]:
-    """Return a block for each pair of ranges; one without keys has none."""
-    pairs = zip(queries, keys, strict=True)
-    return [Block(slice(*own), slice(*seen), max(0, seen[1] - seen[0]), window) for own, seen in pairs]
+def hidden(part: Part, device: torch.device) -> Tensor | None:
+    """Return, of shape (queries, keys), which of its keys the queries of a part do not see; None if all."""
+    count, size = sizes(part)
+    return part.attention.hidden(Tile(0, count, 0, size, size - count), device) if count else None
 
 
 def materialized(
-    blocks: Iterable[Block], shape: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    parts: Iterable[Part], shape: Sequence[int], dtype: torch.dtype, device: torch.device | str
 ) -> Tensor:
     """Return a mask of ``shape`` (..., queries, keys): 0 where a query sees a key, else minus infinity."""
     mask = torch.full(tuple(shape[-2:]), -math.inf, dtype=dtype, device=device)
-    for block in blocks:
-        queries = block.queries.stop - block.queries.start
-        part = torch.zeros(queries, block.size, dtype=dtype, device=device)
-        part.masked_fill_(block.window.hidden(queries, block.size, device), -math.inf)
-        keys = block.keys if isinstance(block.keys, slice) else block.keys.to(device)
-        mask[block.queries, keys] = part
+    for part in parts:
+        unseen, keys = hidden(part, mask.device), part.keys[1]
+        own = torch.zeros(sizes(part), dtype=dtype, device=device)
+        own = own if unseen is None else own.masked_fill_(unseen, -math.inf)
+        mask[part.queries[1], keys if isinstance(keys, slice) else keys.to(device)] = own
     return mask.expand(tuple(shape))
+
+
+def _lengths(queries: slice, keys: slice | Tensor) -> tuple[int, int]:
+    return queries.stop - queries.start, keys.stop - keys.start if isinstance(keys, slice) else len(keys)
