@@ -156,27 +156,14 @@ def flash_attn_with_kvcache(return_softmax_lse: bool, cache_seqlens: Any, **opti
     return (out, lse) if return_softmax_lse else out
 
 
-def _dense(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    dropout_p: float,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: tuple[int, int],
-    return_attn_probs: bool,
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    **others: Any,
-) -> Any:
+def _dense(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
     """Compute attention with a device kernel that accepts the tensors unchanged, or with the operators."""
-    if not (return_attn_probs or dropout_p or softcap) and alibi_slopes is None and window_size == (-1, -1):
-        out = attend_directly(q, k, v, softmax_scale, causal)
+    plain = options["window_size"] == (-1, -1) and options["alibi_slopes"] is None
+    if plain and not any(options[name] for name in ("return_attn_probs", "dropout_p", "softcap")):
+        out = attend_directly(q, k, v, options["softmax_scale"], options["causal"])
         if out is not None:
             return out
-    options = {"causal": causal, "window_size": window_size, "softcap": softcap, "alibi_slopes": alibi_slopes}
-    scale = {"dropout_p": dropout_p, "softmax_scale": softmax_scale}
-    return _general("2", q, k, v, **options, **scale, return_attn_probs=return_attn_probs)
+    return _general("2", q, k, v, **options)
 
 
 def _general(release: str, q: Tensor, k: Tensor, v: Tensor, return_attn_probs: bool, **options: Any) -> Any:

@@ -39,12 +39,13 @@ _NAMES = {
     "interleaved": "rotary_interleaved is_rotary_interleaved",
 }
 _OF = {name: field for field, names in _NAMES.items() for name in names.split()}
-_FIELDS = {**{name: name for name in FIELDS}, **_OF}
+FIELD_OF = {**{name: name for name in FIELDS}, **_OF}
+"""The field of a request for each parameter."""
 
 
 def fields_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call that a request has, by the names of its fields."""
-    fields = {_FIELDS[name]: value for name, value in arguments.items() if name in _FIELDS}
+    fields = {FIELD_OF[name]: value for name, value in arguments.items() if name in FIELD_OF}
     if "window_size" in arguments:
         fields["left"], fields["right"] = arguments["window_size"]
     return fields

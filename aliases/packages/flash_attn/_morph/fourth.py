@@ -145,26 +145,3 @@ def _require_keys(request: Request) -> None:
         assert v.shape[0] == request.batch_size
     assert v.dim() == (3 if packed else 4)
     assert request.key.shape == (*v.shape[:-1], request.query.shape[-1])
-
-
-def require_head_sizes(head_dim: int, head_dim_v: int, compute_capability: int, alignment: int) -> None:
-    """Reject head sizes that flash_attn's kernels for a generation of NVIDIA GPUs do not support.
-
-    Raises:
-        AssertionError: If they do not.
-    """
-    sizes = f"(head_dim, head_dim_v)=({head_dim}, {head_dim_v}) is not supported on"
-    aligned = head_dim % alignment == 0 == head_dim_v % alignment
-    if compute_capability == 9:
-        allowed = aligned and 8 <= min(head_dim, head_dim_v) and max(head_dim, head_dim_v) <= 256
-        assert allowed, (
-            f"{sizes} SM90. head_dim and head_dim_v must be between 8 and 256 and divisible by {alignment}."
-        )
-    if compute_capability in (10, 11):
-        special = (head_dim, head_dim_v) in ((192, 128), (64, 512), (512, 512), (256, 256))
-        usual = 8 <= min(head_dim, head_dim_v) and max(head_dim, head_dim_v) <= 128
-        allowed = aligned and (special or usual)
-        assert allowed, (
-            f"{sizes} SM100/SM110. head_dim and head_dim_v must be between 8 and 128 and divisible by "
-            f"{alignment}, or (192, 128) for DeepSeek, or (256, 256) for hd256."
-        )

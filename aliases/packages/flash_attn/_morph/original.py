@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Optional
 
 import torch
 from torch import Tensor
 
+from morph.aliases.attention import Request
 from morph.aliases.recorded import Recording
+
+from .fields import FIELD_OF
 
 _NAMES = {
     float: "dropout_p softmax_scale softcap eps epsilon label_smoothing logit_scale lse_square_scale",
@@ -36,8 +41,23 @@ _NAMES = {
 }
 TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
+_OF_REQUESTS = (
+    "softmax_scale causal softcap alibi_slopes dropout_p attention_chunk learnable_sink cu_seqlens_q "
+    "cu_seqlens_k max_seqlen_q max_seqlen_k seqused_q seqused_k block_table page_table rotary_cos rotary_sin "
+    "rotary_interleaved q_descale k_descale v_descale"
+)
+
+
+def _of_fields() -> dict[str, str]:
+    """Return what the fields of a request mean, from its docstring."""
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(Request) or "", re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
 _WITHOUT_EFFECT = "without effect on the result."
+_FIELDS = _of_fields()
 MEANINGS = {
+    **{name: _FIELDS[FIELD_OF[name]] for name in _OF_REQUESTS.split() if _FIELDS},
     "q": "queries of shape (batch, queries, heads, head size), or (all queries, heads, head size).",
     "k": (
         "keys of shape (batch, keys, key heads, head size), or (all keys, key heads, head size); the key "
@@ -49,38 +69,12 @@ MEANINGS = {
     "qv": "queries whose products with the values are added to the scores.",
     "k_cache": "cached keys, (sequences, tokens, key heads, head size) or (pages, tokens of a page, ...).",
     "v_cache": "cached values, of the shape of ``k_cache`` except for the last dimension.",
-    "dropout_p": "the probability that a weight is dropped; 0 for evaluation.",
-    "softmax_scale": "the factor of the query-key products; None for 1 / sqrt(head size).",
-    "causal": "whether a query sees no key after its own position; queries and keys end at the same one.",
     "window_size": "how many keys before and after its own position a query sees; negative or None for all.",
-    "softcap": "scores are squeezed to between ``-softcap`` and ``softcap``, unless it is 0.",
-    "alibi_slopes": (
-        "float32 of shape (heads,) or (batch, heads): the score of a key falls by this much with every "
-        "position between it and the query."
-    ),
-    "attention_chunk": "queries only see keys in their own chunk of this many positions, unless it is 0.",
-    "learnable_sink": "of shape (heads,): the score of one more key of each head, whose value is 0.",
     "cu_seqlens": "int32 of shape (batch + 1,): where each sequence begins, and the last one ends.",
-    "cu_seqlens_q": (
-        "int32 of shape (batch + 1,): where the queries of each sequence begin, and the last ones end."
-    ),
-    "cu_seqlens_k": "likewise for the keys.",
-    "max_seqlen_q": "the largest number of queries in a sequence.",
-    "max_seqlen_k": "the largest number of keys in a sequence.",
-    "seqused_q": "int32 of shape (batch,): how many queries of each sequence are used.",
-    "seqused_k": "likewise for the keys.",
     "cache_seqlens": "how many tokens each sequence has in the cache: a number, or int32 of shape (batch,).",
     "cache_batch_idx": "int32 of shape (batch,): which of the cached sequences each is.",
     "cache_leftpad": "int32 of shape (batch,): where in the cache each sequence begins.",
-    "block_table": "int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.",
-    "page_table": "int32 of shape (batch, most pages of a sequence): the pages of each sequence, in order.",
-    "rotary_cos": "cosines of shape (positions, rotary size / 2), by which queries and new keys are rotated.",
-    "rotary_sin": "sines of the same shape.",
-    "rotary_interleaved": "whether neighbours are rotated with each other, or one half with the other.",
     "rotary_seqlens": "int32 of shape (batch,): the first new position; None for ``cache_seqlens``.",
-    "q_descale": "float32 of shape (batch, key heads): the factor of 8-bit queries.",
-    "k_descale": "likewise for the keys.",
-    "v_descale": "likewise for the values.",
     "cos": "cosines of shape (positions, rotary size / 2).",
     "sin": "sines of the same shape.",
     "interleaved": "whether neighbours are rotated with each other (GPT-J), or one half with the other.",

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from .._morph.original import initializer, recorded
-from .normalization import DropoutAddNorm, dropout_add_norm, dropout_add_norm_parallel_residual
+from .normalization import DropoutAddNorm, dropout_add_norm
 
 _of_layer_norm, _initializer = recorded(__name__), initializer(__name__)
 
@@ -19,9 +19,11 @@ def dropout_add_layer_norm(**arguments: Any) -> Any:
 
 
 @_of_layer_norm
-def dropout_add_layer_norm_parallel_residual(**arguments: Any) -> Any:
+def dropout_add_layer_norm_parallel_residual(
+    x1: Tensor | None, weight0: Tensor, bias0: Any, weight1: Any, bias1: Any, **arguments: Any
+) -> Any:
     """Apply dropout to ``x0`` and ``x1``, add the residual, and normalize with two weights."""
-    return dropout_add_norm_parallel_residual(**arguments, is_rms_norm=False)
+    return dropout_add_norm(weight=weight0, bias=bias0, others=(x1, weight1, bias1), **arguments)
 
 
 @_of_layer_norm

@@ -53,38 +53,22 @@ def dropout_add_norm(
     rowscale: Tensor | None = None,
     layerscale: Tensor | None = None,
     is_rms_norm: bool = False,
+    others: tuple[Tensor | None, Tensor | None, Tensor | None] | None = None,
     **wanted: bool,
 ) -> Any:
-    """Normalize one input.
+    """Normalize one input, or with ``others``, an input, a weight and a bias, their sum with both weights.
 
     Returns:
-        The result in the dtype of ``x0``; with ``prenorm`` also the sum; with ``return_dropout_mask`` also
-        a uint8 mask of the kept elements.
+        The result in the dtype of ``x0``, with ``others`` two; with ``prenorm`` also the sum; with
+        ``return_dropout_mask`` also a uint8 mask of the kept elements of each input.
     """
     options: dict[str, Any] = {"eps": epsilon, "dropout_p": dropout_p, "is_rms_norm": is_rms_norm}
-    scales: dict[str, Any] = {"rowscale": rowscale, "colscale": layerscale}
-    results, total, kept, _ = normalized(x0, weight, bias, residual, **options, **scales)
-    return _delivered(results, total, x0, residual, [kept], **wanted)
-
-
-def dropout_add_norm_parallel_residual(
-    x0: Tensor,
-    x1: Tensor | None,
-    residual: Tensor | None,
-    weight0: Tensor,
-    bias0: Tensor | None,
-    weight1: Tensor | None,
-    bias1: Tensor | None,
-    dropout_p: float,
-    epsilon: float,
-    is_rms_norm: bool = False,
-    **wanted: bool,
-) -> Any:
-    """Normalize the sum of two inputs with two weights; see :func:`dropout_add_norm`."""
-    options: dict[str, Any] = {"eps": epsilon, "dropout_p": dropout_p, "is_rms_norm": is_rms_norm}
-    given = x0, weight0, bias0, residual, x1, weight1, bias1
-    results, total, *kept = normalized(*given, **options)
-    both = [*results, None] if weight1 is None else results
+    options |= {"rowscale": rowscale, "colscale": layerscale}
+    more = (None, None, None) if others is None else others
+    results, total, *kept = normalized(x0, weight, bias, residual, *more, **options)
+    if others is None:
+        return _delivered(results, total, x0, residual, kept[:1], **wanted)
+    both = [*results, None] if len(results) == 1 else results
     return _delivered(both, total, x0, residual, kept, **wanted)
 
 
