@@ -149,7 +149,9 @@ def _fp16_utils() -> None:
     optimizer.backward(model(torch.ones(2, 4, device="cuda")).float().sum())
     optimizer.step()
     assert fp16_utils.to_python_float(torch.ones(1)) == 1
-    fp16_utils.master_params_to_model_params(*fp16_utils.prep_param_lists(nn.Linear(2, 2).to("cuda").half()))
+    layer = nn.Linear(2, 2).to("cuda").half()
+    masters = [param.detach().float() for param in layer.parameters()]
+    fp16_utils.master_params_to_model_params([*layer.parameters()], masters)
 
 
 def _parallel() -> None:

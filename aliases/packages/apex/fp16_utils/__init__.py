@@ -9,9 +9,7 @@ from .fp16util import (
     convert_module,
     convert_network,
     master_params_to_model_params,
-    model_grads_to_master_grads,
     network_to_half,
-    prep_param_lists,
     to_python_float,
     tofp16,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..parallel.flat import flatten, unflatten
+from ..parallel.flat import unflatten
 
 clip_grad_norm = torch.nn.utils.clip_grad_norm_
 
@@ -68,33 +68,10 @@ class FP16Model(nn.Module):
         return self.network(*(each.half() for each in inputs))
 
 
-def prep_param_lists(model: nn.Module, flat_master: bool = False) -> tuple[list[nn.Parameter], list[Tensor]]:
-    """Return the parameters that require gradients, and float32 masters, or one of all if ``flat_master``."""
-    model_params = [param for param in model.parameters() if param.requires_grad]
-    if not flat_master:
-        return model_params, [param.detach().clone().float().requires_grad_() for param in model_params]
-    flat = nn.Parameter(flatten([param.data for param in model_params]).float())
-    flat.grad = torch.empty_like(flat)
-    return model_params, [flat]
-
-
-def model_grads_to_master_grads(
-    model_params: Sequence[Tensor], master_params: Sequence[Tensor], flat_master: bool = False
-) -> None:
-    """Copy the model's gradients to its masters; with ``flat_master``, all parameters share one."""
-    if flat_master:
-        master_params[0].grad = flatten(
-            [param.grad for param in model_params if param.grad is not None]
-        ).float()
-        return
-    for model, master in zip(model_params, master_params, strict=False):
-        master.grad = None if model.grad is None else model.grad.data.to(master.dtype, copy=True)
-
-
 def master_params_to_model_params(
     model_params: Sequence[Tensor], master_params: Sequence[Tensor], flat_master: bool = False
 ) -> None:
-    """Copy the masters to the model's parameters, in their dtype; like ``model_grads_to_master_grads``."""
+    """Copy the masters to the model's parameters, in their dtype; with ``flat_master``, all share one."""
     masters = unflatten(master_params[0].data, model_params) if flat_master else master_params
     for model, master in zip(model_params, masters, strict=False):
         model.data.copy_(master.data)
