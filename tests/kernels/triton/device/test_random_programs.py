@@ -7,7 +7,7 @@ import torch
 from tests.kernels.triton.fuzzing.control import cases as control
 from tests.kernels.triton.fuzzing.files import function_of
 from tests.kernels.triton.fuzzing.numbers import difference, from_tensor
-from tests.kernels.triton.fuzzing.reductions import COMBINERS
+from tests.kernels.triton.fuzzing.program import COMBINERS
 from tests.kernels.triton.fuzzing.statements import make
 from tests.seeds import seeds
 

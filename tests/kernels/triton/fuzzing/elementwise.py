@@ -1,76 +1,38 @@
-"""Random arithmetic and comparisons of each element."""
-
-import numpy as np
+"""Random arithmetic, comparisons, conversions and functions of each element."""
 
 from tests.kernels.triton.fuzzing.numbers import (
+    EIGHT_BITS,
     FLOATS,
     INTEGERS,
-    NARROW,
     NUMBERS,
     SIGNED,
     UNSIGNED,
-    largest,
     storage,
 )
 
 WIDE = ("float32", "float64")
 
 
-def of_product(result, arrays, errors):
-    (a, b), (c, d) = arrays, errors
-    return abs(a) * d + abs(b) * c + c * d
-
-
-def binary(types, *rows):
-    """Return the operation on two values of a type that is drawn from rows: the text, function and error."""
+def binary(types, *texts):
+    """Return the operation on two values of a type, one of those that are written so."""
 
     def operation(program):
         a = program.pick(types)
         b = program.alike(a)
-        text, function, error = program.random.choice(rows)
-        program.define(text.replace("TYPE", a.type), function, a, b, error=error)
+        program.define(program.random.choice(texts).replace("TYPE", a.type), a, b)
 
     return operation
 
 
-arithmetic = binary(
-    NUMBERS,
-    ("{} + {}", np.add, largest),
-    ("{} - {}", np.subtract, largest),
-    ("{} * {}", np.multiply, of_product),
-)
-bitwise = binary(
-    (*INTEGERS, "int1"),
-    ("{} & {}", np.bitwise_and, None),
-    ("{} | {}", np.bitwise_or, None),
-    ("{} ^ {}", np.bitwise_xor, None),
-)
-extreme = binary(
-    NUMBERS,
-    ("tl.maximum({}, {}).to(tl.TYPE)", np.fmax, largest),
-    ("tl.minimum({}, {}).to(tl.TYPE)", np.fmin, largest),
-)
+arithmetic = binary(NUMBERS, "{} + {}", "{} - {}", "{} * {}")
+bitwise = binary((*INTEGERS, "int1"), "{} & {}", "{} | {}", "{} ^ {}")
+extreme = binary(NUMBERS, "tl.maximum({}, {}).to(tl.TYPE)", "tl.minimum({}, {}).to(tl.TYPE)")
 
 
 def with_literal(program):
     a = program.pick()
     literal = program.random.choice((1, 3, 5) if a.type in INTEGERS else (0.5, 3.0, 1.25))
-    symbol, function = program.random.choice([("+", np.add), ("*", np.multiply)])
-    factor = literal if symbol == "*" else 1
-    number = storage(a.type).type(literal)
-    text = f"{{}} {symbol} {literal}"
-    program.define(text, lambda x: function(x, number), a, error=lambda r, x, errors: errors[0] * factor)
-
-
-def quotient(a, b):
-    """Return quotients rounded towards zero, as in C."""
-    whole = a // b
-    return (whole + ((a % b != 0) & ((a < 0) != (b < 0))).astype(a.dtype)).astype(a.dtype)
-
-
-def without_zeros(function, instead):
-    """Return a function of two operands, the second of which is another number where it is zero."""
-    return lambda x, y, _: function(x, np.where(y == 0, y.dtype.type(instead), y))
+    program.define(f"{{}} {program.random.choice('+*')} {literal}", a)
 
 
 def division_of_integers(program):
@@ -78,8 +40,8 @@ def division_of_integers(program):
     if a is None:
         return
     b = program.alike(a)
-    symbol, function = program.random.choice([("//", quotient), ("%", np.fmod)])
-    program.define(f"{{}} {symbol} tl.where({{}} == 0, 3, {{}})", without_zeros(function, 3), a, b, b)
+    symbol = program.random.choice(("//", "%"))
+    program.define(f"{{}} {symbol} tl.where({{}} == 0, 3, {{}})", a, b, b)
 
 
 def division(program):
@@ -87,12 +49,11 @@ def division(program):
     if a is None:
         return
     b = program.pick((a.type,), a.shape, is_exact=True)
-    type = "float32" if a.type in NARROW else a.type
-    symbol, function = program.random.choice([("/", np.divide), ("%", np.fmod)])
+    symbol = program.random.choice("/%")
     text = f"{{}} {symbol} tl.where({{}} == 0, 2.0, {{}})"
-    if symbol == "/" and type == "float32":  # a GPU's is off by two units of the last place
+    if symbol == "/" and a.type != "float64":  # a GPU's is off by two units of the last place
         text = "tl.div_rn({}.to(tl.float32), tl.where({} == 0, 2.0, {}).to(tl.float32))"
-    program.define(text, without_zeros(function, 2), a, b, b, type=type)
+    program.define(text, a, b, b)
 
 
 def shift(program):
@@ -101,47 +62,36 @@ def shift(program):
         return
     b, width = program.alike(a), storage(a.type).itemsize * 8
     places = program.random.randrange(width) if program.random.random() < 0.4 else None
-    symbol, function = program.random.choice([("<<", np.left_shift), (">>", np.right_shift)])
+    symbol = program.random.choice(("<<", ">>"))
     if places is not None:
-        program.define(f"{{}} {symbol} {places}", lambda x: function(x, x.dtype.type(places)), a)
+        program.define(f"{{}} {symbol} {places}", a)
     else:
-        text = f"{{}} {symbol} ({{}} & {width - 1})"
-        program.define(text, lambda x, y: function(x, y & y.dtype.type(width - 1)), a, b)
+        program.define(f"{{}} {symbol} ({{}} & {width - 1})", a, b)
 
 
 def unary(program):
     a = program.pick((*INTEGERS, *FLOATS, "int1"))
-    choices = [("-{}", np.negative), ("tl.abs({})", np.abs)]
+    texts = ["-{}", "tl.abs({})"]
     if a.type in (*INTEGERS, "int1"):
-        choices = [("~{}", np.invert)]
+        texts = ["~{}"]
     if a.type in SIGNED:
-        choices += [("-{}", np.negative), ("tl.abs({})", np.abs)]
+        texts += ["-{}", "tl.abs({})"]
     if a.type in WIDE and a.is_exact:
-        choices += [("tl.floor({})", np.floor), ("tl.ceil({})", np.ceil)]
-    program.define(*program.random.choice(choices), a)
-
-
-COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-COMPARISONS |= {"==": np.equal, "!=": np.not_equal}
+        texts += ["tl.floor({})", "tl.ceil({})"]
+    program.define(program.random.choice(texts), a)
 
 
 def comparison(program):
     a = program.pick(is_exact=True)
     b = program.pick((a.type,), a.shape, is_exact=True)
-    symbol = program.random.choice(list(COMPARISONS))
-    program.define(f"{{}} {symbol} {{}}", COMPARISONS[symbol], a, b, type="int1")
+    program.define(f"{{}} {program.random.choice(('<', '<=', '>', '>=', '==', '!='))} {{}}", a, b)
 
 
 def choice(program):
     a = program.pick((*INTEGERS, *FLOATS, "int1"))
     b, condition = program.alike(a), program.pick(("int1",), a.shape)
-    if condition is None:
-        return
-
-    def error(result, arrays, errors):
-        return np.where(arrays[0], errors[1], errors[2])
-
-    program.define("tl.where({}, {}, {})", np.where, condition, a, b, type=a.type, error=error)
+    if condition is not None:
+        program.define("tl.where({}, {}, {})", condition, a, b)
 
 
 def mixed(program):
@@ -150,23 +100,55 @@ def mixed(program):
     if a is None:
         return
     b = program.pick(INTEGERS if program.random.random() < 0.6 else WIDE, a.shape, is_exact=True)
-    if b is None or not a.shape:
+    if b is not None and a.shape:
+        program.define("{} + {}", a, b)
+
+
+def conversion(program):
+    a = program.pick((*NUMBERS, *EIGHT_BITS, "int1"))
+    targets = FLOATS if a.type in EIGHT_BITS or not a.is_exact else NUMBERS
+    if a.type in ("float16", "float32") and a.is_exact:
+        targets += EIGHT_BITS
+    target = program.random.choice([each for each in targets if each != a.type])
+    text = f"{{}}.to(tl.{target})"
+    if target in EIGHT_BITS or (target in INTEGERS and a.type in FLOATS):
+        low = 0 if target in UNSIGNED else -100
+        text = f"tl.minimum(tl.maximum({{}}, {low}.0), 100.0).to(tl.{target})"
+    program.define(text, a)
+
+
+def reinterpreted(program):
+    pairs = {"int32": "float32", "int64": "float64", "uint32": "int32", "int16": "uint16", "uint64": "int64"}
+    a = program.pick((*pairs, "int8"), is_exact=True)
+    if a is None:
         return
-    type = b.type if b.type in FLOATS else promoted(a.type, b.type)
-    wide = storage(type)
-    program.define("{} + {}", lambda x, y: np.add(x.astype(wide), y.astype(wide)), a, b, type=type)
+    target = pairs.get(a.type, "uint8")
+    text = f"{{}}.to(tl.{target}, bitcast=True)"
+    if target in FLOATS:  # no infinities and no NaN
+        text = f"({{}} & {~(1 << (30 if target == 'float32' else 62))}).to(tl.{target}, bitcast=True)"
+    program.define(text, a)
 
 
-def promoted(first, second):
-    """Return the type of the arithmetic of two types of integers: C's rules with ranks by width."""
-    ranks = {type: storage(type).itemsize for type in (first, second)}
-    if (first in UNSIGNED) == (second in UNSIGNED):
-        return max(first, second, key=ranks.__getitem__)
-    unsigned, signed = (first, second) if first in UNSIGNED else (second, first)
-    return unsigned if ranks[unsigned] >= ranks[signed] else signed
+FUNCTIONS = (
+    *("tl.exp(tl.minimum({}, 20.0))", "tl.exp2(tl.minimum({}, 20.0))", "tl.log(tl.abs({}) + 1)"),
+    *("tl.sqrt(tl.abs({}) + 1)", "tl.sin({})", "tl.cos({})", "tl.sigmoid({})"),
+)
+
+
+def function(program):
+    a = program.pick(WIDE)
+    if a is not None:
+        program.define(program.random.choice(FUNCTIONS), a)
+
+
+def fused(program):
+    a = program.pick(WIDE)
+    if a is not None:
+        program.define("tl.fma({}, {}, {})", a, program.alike(a), program.alike(a))
 
 
 OPERATIONS = [
     *(arithmetic, arithmetic, with_literal, division_of_integers, division_of_integers, division),
     *(shift, shift, bitwise, unary, comparison, comparison, choice, choice, extreme, mixed, mixed),
+    *(conversion, conversion, conversion, reinterpreted, function, fused),
 ]

@@ -1,6 +1,4 @@
-"""Numbers of triton's types in numpy, with the error that a computation of them may have."""
-
-import dataclasses
+"""Numbers of triton's types in numpy."""
 
 import numpy as np
 import torch
@@ -15,24 +13,6 @@ EIGHT_BITS = ("float8e5", "float8e4nv")
 TORCH = {"int1": torch.bool, "float8e5": torch.float8_e5m2, "float8e4nv": torch.float8_e4m3fn}
 DIGITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-22, "float64": 2.0**-51}
 SMALLEST = {"float16": 2.0**-23, "bfloat16": 1e-37, "float32": 1e-37, "float64": 1e-300}
-
-
-@dataclasses.dataclass(frozen=True)
-class Value:
-    """A value of a kernel: its name, type and shape, and whether its numbers are known to the last bit."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    is_exact: bool = True
-
-
-@dataclasses.dataclass
-class Numbers:
-    """The numbers of a value: narrow floating-point numbers lie in float32."""
-
-    array: np.ndarray
-    error: np.ndarray | None = None
 
 
 def torch_type(type):
@@ -70,30 +50,15 @@ def rounding(array, type):
     return np.abs(array.astype(np.float64)) * DIGITS[type] + SMALLEST[type]
 
 
-def combined(type, function, propagate, is_exact, moves):
-    """Return what computes a value from others; see `Program.define`."""
-
-    def compute(*operands):
-        arrays = [each.array for each in operands]
-        with np.errstate(all="ignore"):
-            result = rounded(function(*arrays), type)
-            errors = [each.error for each in operands]
-            if is_exact and all(error is None for error in errors):
-                return Numbers(result)
-            errors = [np.zeros(a.shape) if e is None else e for a, e in zip(arrays, errors, strict=True)]
-            if moves:
-                return Numbers(result, function(*errors))
-            wide = [array.astype(np.float64) for array in arrays]
-            propagated = (propagate or largest)(result, wide, errors)
-        own = rounding(result, type) if type in DIGITS else 0
-        return Numbers(result, np.broadcast_to(propagated + own, result.shape))
-
-    return compute
-
-
-def largest(result, arrays, errors):
-    """Return the error of what is one of its operands."""
-    return sum(errors[1:], errors[0])
+def promoted(first, second):
+    """Return the type of the arithmetic of two types: C's rules, with ranks by width."""
+    if first == second:
+        return first
+    floats = [type for type in (first, second) if type in FLOATS]
+    if floats or (first in UNSIGNED) == (second in UNSIGNED):
+        return max(floats or (first, second), key=lambda type: storage(type).itemsize)
+    unsigned, signed = (first, second) if first in UNSIGNED else (second, first)
+    return unsigned if storage(unsigned).itemsize >= storage(signed).itemsize else signed
 
 
 def difference(found, expected, error):

@@ -1,23 +1,53 @@
-"""A random kernel that is being written, beside the steps that compute what it stores."""
+"""A random kernel that is being written; its text computes what it stores, in Triton and in numpy."""
 
 import contextlib
+import dataclasses
 import random
 
 import numpy as np
 
-from tests.kernels.triton.fuzzing.numbers import (
-    INTEGERS,
-    NUMBERS,
-    Numbers,
-    Value,
-    combined,
-    rounded,
-    to_tensor,
-)
+from tests.kernels.triton.fuzzing import language
+from tests.kernels.triton.fuzzing.numbers import INTEGERS, NUMBERS, rounded, to_tensor
+from tests.kernels.triton.fuzzing.values import Memory, Pointer
 
 ROWS, COLUMNS = 16, 32
 SHAPES = ((COLUMNS,), (ROWS, COLUMNS), (COLUMNS, ROWS), (ROWS, ROWS))
 SENTINEL = 77
+# functions of two elements, or of two pairs, that may be grouped in any way
+COMBINERS = """
+@triton.jit
+def added(a, b):
+    return a + b
+
+@triton.jit
+def exclusive(a, b):
+    return a ^ b
+
+@triton.jit
+def larger(a, b):
+    return tl.where(a > b, a, b)
+
+@triton.jit
+def composed(a, b, c, d):
+    return a * c, b * c + d
+
+@triton.jit
+def last_of_larger(a, i, b, j):
+    wins = (b > a) | ((b == a) & (j > i))
+    return tl.where(wins, b, a), tl.where(wins, j, i)
+"""
+BEGIN = f"""    pid = tl.program_id(0)
+    rows, columns = tl.arange(0, {ROWS}), tl.arange(0, {COLUMNS})"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A value of a kernel: its name, type and shape, and whether its numbers are known to the last bit."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    is_exact: bool = True
 
 
 class Program:
@@ -36,56 +66,48 @@ class Program:
         self.random = random.Random(seed)
         self.numpy = np.random.default_rng(seed)
         self.name = f"kernel_{seed}"
-        self.values = []
         self.inputs, self.outputs = {}, {}
         self.instances = self.random.choice((1, 3))
         self.count = self.random.randrange(2, COLUMNS)  # 1 would be a constant
-        self._lines, self._steps, self.depth, self._names = [], [], 1, 0
+        self._lines, self.depth, self._names = [], 1, 0
         self._used = set()
-        self.values.append(Value("pid", "int32", ()))
-        self.values.append(Value("count", "int32", ()))
+        self._known = {**language.namespace(), "count": language.integer(self.count)}
+        exec(COMBINERS, self._known)
+        for line in BEGIN.splitlines():
+            exec(line.strip(), self._known)
+        self.values = [self.value("pid"), self.value("count")]
 
     def new_name(self, letter="v"):
         self._names += 1
         return f"{letter}{self._names}"
 
-    def write(self, line, step=None):
-        self._lines.append("    " * self.depth + line)
-        if step is not None:
-            self._steps.append(step)
+    def value(self, name):
+        tensor = self._known[name]
+        return Value(name, tensor.type, tensor.array.shape, tensor.error is None)
 
-    def define(
-        self, text, function, *of, type=None, shape=None, error=None, is_exact=True, moves=False, keep=True
-    ):
-        """Write an assignment of a new value, by default of the first operand's type and shape.
+    def write(self, line):
+        """Write a statement, and run it, so that the types of its results are known."""
+        self.add(line)
+        exec(line, self._known)
+
+    def add(self, line):
+        """Write a line."""
+        self._lines.append("    " * self.depth + line)
+
+    def define(self, text, *of, keep=True):
+        """Write an assignment of a new value.
 
         Args:
             text: The expression, with braces for the operands.
-            function: Computes the numbers from those of the operands.
             of: The operands.
-            type: The type.
-            shape: The shape.
-            error: Computes the error, given the result, the operands' numbers, and their errors.
-            is_exact: Whether it has no error if the operands have none.
-            moves: Whether the function only puts elements at other places.
             keep: Whether other operations may use the value.
         """
-        name, type = self.new_name(), type or of[0].type
-        shape = tuple(of[0].shape if shape is None else shape)
-        compute = combined(type, function, error, is_exact, moves)
+        name = self.new_name()
         self.write(f"{name} = {text.format(*(each.name for each in of))}")
-
-        def step(environment):
-            numbers = compute(*(environment[each.name] for each in of))
-            assert numbers.array.shape == shape, (text, numbers.array.shape, shape)
-            environment[name] = numbers
-
-        self._steps.append(step)
         self._used |= {each.name for each in of}
-        value = Value(name, type, shape, is_exact and all(each.is_exact for each in of))
         if keep:
-            self.values.append(value)
-        return value
+            self.values.append(self.value(name))
+        return self.value(name)
 
     def pick(self, types=NUMBERS, shape=None, rank=None, is_exact=False):
         """Return a value, one of the latest rather than an early one, or None if there is none."""
@@ -111,19 +133,22 @@ class Program:
 
     @contextlib.contextmanager
     def nested(self, heading):
-        """Write what is written inside into an indented block; yield its steps, for the caller to run."""
-        self.write(heading)
-        values, steps = self.values, self._steps
-        self.values, self._steps, self.depth = list(values), [], self.depth + 1
-        yield self._steps
-        self.values, self._steps, self.depth = values, steps, self.depth - 1
+        """Write what is written inside into an indented block, of which nothing is known below it."""
+        self.add(heading)
+        values, known = self.values, self._known
+        self.values, self._known, self.depth = list(values), dict(known), self.depth + 1
+        yield
+        self.values, self._known, self.depth = values, known, self.depth - 1
 
-    def add_step(self, step):
-        self._steps.append(step)
+    def know(self, name, like):
+        """Let a name that a nested block assigns be known, as one of the type of another."""
+        self._known[name] = self._known[like]
+        self.values.append(self.value(name))
 
-    def add_input(self, type, count, array=None):
+    def add_input(self, type, count):
         name = self.new_name("x")
-        self.inputs[name] = type, self.drawn(type, count) if array is None else array
+        self.inputs[name] = type, self.drawn(type, count)
+        self._known[name] = Pointer(Memory(self.inputs[name][1], type))
         return name
 
     def drawn(self, type, count):
@@ -142,15 +167,18 @@ class Program:
     def add_output(self, type, count):
         name = self.new_name("out")
         self.outputs[name] = type, count * self.instances
+        self._known[name] = Pointer(self._output(name))
         return name
+
+    def _output(self, name):
+        type, count = self.outputs[name]
+        return Memory(rounded(np.full(count, SENTINEL), type), type)
 
     @property
     def source(self):
         """The text of the kernel."""
         arguments = ", ".join([*self.inputs, *self.outputs, "count"])
-        lines = [f"@triton.jit\ndef {self.name}({arguments}):", "    pid = tl.program_id(0)"]
-        lines += [f"    rows, columns = tl.arange(0, {ROWS}), tl.arange(0, {COLUMNS})"]
-        return "\n".join([*lines, *self._lines, ""])
+        return "\n".join([f"@triton.jit\ndef {self.name}({arguments}):", BEGIN, *self._lines, ""])
 
     def tensors(self):
         """Return new tensors for the buffers."""
@@ -159,65 +187,30 @@ class Program:
 
     def expected(self):
         """Return the numbers that the kernel leaves in each output."""
-        memory = {
-            name: Numbers(rounded(np.full(n, SENTINEL), type), np.zeros(n))
-            for name, (type, n) in self.outputs.items()
-        }
-        inputs = {name: Numbers(array) for name, (_, array) in self.inputs.items()}
-        for pid in range(self.instances):
-            environment = {**inputs, "memory": memory}
-            environment["pid"] = Numbers(np.array(pid, np.int32))
-            environment["count"] = Numbers(np.array(self.count, np.int32))
-            with contextlib.suppress(Return):
-                run(self._steps, environment)
-        return memory
-
-
-class Return(Exception):
-    """An instance that ends early."""
-
-
-def run(steps, environment):
-    for step in steps:
-        step(environment)
-
-
-def store_all(program, values):
-    """Write the stores of values into outputs of their own, as a whole."""
-    for value in values:
-        store(program, value)
+        inputs = [Memory(array, type) for type, array in self.inputs.values()]
+        outputs = {name: self._output(name) for name in self.outputs}
+        for instance in range(self.instances):
+            known = language.namespace(instance)
+            exec(COMBINERS + self.source, known)
+            known[self.name](*map(Pointer, (*inputs, *outputs.values())), language.integer(self.count))
+        return outputs
 
 
 def store(program, value):
+    """Write the store of a value into an output of its own, as a whole."""
     size = int(np.prod(value.shape))
     name = program.add_output(value.type, size)
-    places = "pid"
-    if len(value.shape) > 0:
-        flat = f"tl.reshape({value.name}, [{size}])" if len(value.shape) > 1 else value.name
-        places = f"pid * {size} + tl.arange(0, {size})"
-    else:
-        flat = value.name
+    places = f"pid * {size} + tl.arange(0, {size})" if value.shape else "pid"
+    flat = f"tl.reshape({value.name}, [{size}])" if len(value.shape) > 1 else value.name
     program.write(f"tl.store({name} + {places}, {flat})")
-
-    def step(environment):
-        numbers, target = environment[value.name], environment["memory"][name]
-        begin = int(environment["pid"].array) * size
-        target.array[begin : begin + size] = numbers.array.reshape(-1)
-        target.error[begin : begin + size] = 0 if numbers.error is None else numbers.error.reshape(-1)
-
-    program.add_step(step)
 
 
 def load(program, type, shape):
     """Write the load of a whole input, the same for each instance."""
     size = int(np.prod(shape))
     name = program.add_input(type, size)
+    places = f"tl.arange(0, {size})"
     if len(shape) == 2:
         rows, columns = (f"tl.arange(0, {n})" for n in shape)
-        text = f"tl.load({name} + {rows}[:, None] * {shape[1]} + {columns}[None, :])"
-    else:
-        text = f"tl.load({name} + tl.arange(0, {size}))"
-    if type == "int1":
-        text += ".to(tl.int1)"
-    operand = Value(name, type, (size,))
-    return program.define(text.replace(name, "{}"), lambda a: a.reshape(shape), operand, shape=shape)
+        places = f"{rows}[:, None] * {shape[1]} + {columns}[None, :]"
+    program.define(f"tl.load({name} + {places})" + (".to(tl.int1)" if type == "int1" else ""))

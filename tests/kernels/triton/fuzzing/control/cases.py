@@ -2,16 +2,16 @@
 
 import contextlib
 import re
-from types import SimpleNamespace
 
 import numpy as np
 
-from tests.kernels.triton.fuzzing.control import language
+from tests.kernels.triton.fuzzing import language
 from tests.kernels.triton.fuzzing.control.case import ARGUMENTS, RESULTS, SIZE, Case
-from tests.kernels.triton.fuzzing.control.language import Budget, Pointer, Rejected, Tensor
 from tests.kernels.triton.fuzzing.control.statements import block
+from tests.kernels.triton.fuzzing.values import Budget, Memory, Pointer, Rejected
 
 INSTANCES = 3
+MOST_OPERATIONS = 30_000
 HELPERS = """
 @triton.jit
 def exchanged(a, b):
@@ -47,16 +47,14 @@ def expected(case, seed):
     Raises:
         Rejected: If it leaves its memory or takes too long.
     """
-    namespace = {"tl": language, "range": language.range, "literal": lambda n: Tensor(np.int32(n))}
-    namespace["triton"] = SimpleNamespace(
-        jit=lambda *of, **options: of[0] if of else lambda function: function
-    )
+    namespace = {**language.namespace(), "literal": language.integer}
     exec(re.sub(r"\$(\d+)", r"literal(\1)", HELPERS + case.source), namespace)
     ints, floats = memories(seed)
     left, right = np.zeros((INSTANCES, RESULTS), np.int64), np.zeros((INSTANCES, RESULTS), np.float32)
-    Budget.left = language.MOST_OPERATIONS
-    for rows in zip(ints, floats, left, right, strict=True):
-        namespace[case.name](*(Pointer(row, 0) for row in rows))
+    types = "int32", "float32", "int64", "float32"
+    with Budget.limited(MOST_OPERATIONS):
+        for rows in zip(ints, floats, left, right, strict=True):
+            namespace[case.name](*map(Pointer, map(Memory, rows, types)))
     return ints, floats, left, right
 
 
