@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.platforms("cpu")
-
 NOTHING = """
 import ctypes, sys
 import torch

@@ -118,7 +118,6 @@ if __name__ == "__main__":
 
 
 @pytest.mark.long
-@pytest.mark.platforms("cpu")
 def test_memory_messages_and_collectives_between_processes(platform, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -163,6 +162,5 @@ except OSError:
 """
 
 
-@pytest.mark.platforms("cpu")
 def test_deactivation_restores_ctypes(platform):
     assert origin.run(platform, UNDONE).stdout == "invalid argument\nundone\n"

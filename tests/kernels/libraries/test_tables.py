@@ -34,7 +34,6 @@ def test_every_row_is_of_an_exported_name(name):
     assert {vendor: names - exported for vendor, names in rows.items() if names - exported} == {}
 
 
-@pytest.mark.platforms("cpu")
 @pytest.mark.parametrize(("name", "file"), FILES)
 def test_exported_symbols_are_those_of_the_table(worker, name, file):
     worker.call(check_symbols, {"name": name, "file": file})

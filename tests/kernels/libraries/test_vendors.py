@@ -6,19 +6,14 @@ from ctypes import byref, c_char_p, c_float, c_int, c_void_p
 import pytest
 import torch
 
+from tests.kernels.libraries.software.test_runtime import runtime
+
 pytestmark = pytest.mark.platforms("npu")
 
 
 @pytest.fixture(autouse=True)
 def on_ascend(worker):
     """Runs the tests of this file on Ascend, under morph."""
-
-
-def runtime():
-    torch.zeros(1, device="cuda")  # the vendor's package sets its runtime up at its first use
-    library = ctypes.CDLL("libcudart.so.12")
-    library.cudaGetErrorString.restype = library.cudaGetErrorName.restype = c_char_p
-    return library
 
 
 def test_the_current_device_is_torchs():

@@ -9,8 +9,6 @@ import pytest
 from tests import origin
 from tests.platforms import Platform
 
-pytestmark = pytest.mark.platforms("cpu")
-
 
 def run(platform: Platform, code: str, folder: pathlib.Path | None = None, **variables: str) -> str:
     """Return what a program prints under morph, in a folder with its modules."""

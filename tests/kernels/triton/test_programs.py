@@ -10,7 +10,6 @@ from tests import origin
 from tests.platforms import Platform, complete
 
 pytest.importorskip("triton")
-pytestmark = pytest.mark.platforms("cpu")
 
 KERNEL = """
 import torch, triton, triton.language as tl

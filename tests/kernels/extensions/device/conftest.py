@@ -1,18 +1,3 @@
-"""Every test in this folder runs under morph on the CPU."""
+"""The fixture of `tests/device`: every test in this folder runs in a process under morph."""
 
-from __future__ import annotations
-
-import pytest
-
-from tests.worker import Worker
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Restricts the tests to the CPU."""
-    metafunc.definition.add_marker(pytest.mark.platforms("cpu"))
-
-
-@pytest.fixture(autouse=True)
-def everywhere(worker: Worker) -> None:
-    """Adds the worker to the fixtures of every test, which makes the test run in it."""
+from tests.device.conftest import everywhere  # noqa: F401

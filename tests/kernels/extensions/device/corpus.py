@@ -6,9 +6,11 @@ import ctypes
 import functools
 import hashlib
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import filelock
+import pytest
 import torch
 
 from tests.ascend.build import cache_folder
@@ -58,3 +60,14 @@ def call(name: str, function: str, *arguments: Any) -> int:
 def cuda(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Return random numbers on the device."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(7)).to(dtype).cuda()
+
+
+def captured(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns while a graph is captured, which must fail by it."""
+    returned = []
+    with (
+        pytest.raises(RuntimeError, match="previous error during capture"),
+        torch.cuda.graph(torch.cuda.CUDAGraph()),
+    ):
+        returned.append(function(*arguments))
+    return returned[0]

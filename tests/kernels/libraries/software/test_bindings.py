@@ -7,8 +7,6 @@ import importlib.metadata
 import pytest
 import torch
 
-pytestmark = pytest.mark.platforms("cpu")
-
 
 def bindings():
     from cuda.bindings import driver, runtime  # which only the worker has

@@ -7,7 +7,6 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
 import pytest
 import torch
 
-pytestmark = pytest.mark.platforms("cpu")
 RANKS = 2
 NUMBERS = {
     torch.int32: 2,

@@ -3,10 +3,7 @@
 import ctypes
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 
-import pytest
 import torch
-
-pytestmark = pytest.mark.platforms("cpu")
 
 
 def driver():

@@ -8,8 +8,6 @@ from ctypes import byref, c_char_p, c_int, c_uint, c_ulonglong, c_void_p
 import pytest
 import torch
 
-pytestmark = pytest.mark.platforms("cpu")
-
 
 def test_cdll_is_the_class_that_it_was():
     class Own(ctypes.CDLL):

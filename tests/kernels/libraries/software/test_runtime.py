@@ -8,7 +8,6 @@ from ctypes import byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint, c_
 import pytest
 import torch
 
-pytestmark = pytest.mark.platforms("cpu")
 on_ascend_too = pytest.mark.platforms("cpu", "npu")
 H2D, D2H, D2D, ANY = 1, 2, 3, 4
 MANAGED = 3

@@ -1,3 +1,3 @@
-"""The fixtures of the extensions' tests: every test in this folder runs under morph on the CPU."""
+"""The fixture of `tests/device`: every test in this folder runs in a process under morph."""
 
-from tests.kernels.extensions.device.conftest import everywhere, pytest_generate_tests  # noqa: F401
+from tests.device.conftest import everywhere  # noqa: F401

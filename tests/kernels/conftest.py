@@ -1,4 +1,4 @@
-"""Runs the tests of this folder that run under morph on the CPU, unless they name platforms."""
+"""Tests of kernels are of the CPU's software device, unless they name other platforms."""
 
 from __future__ import annotations
 
