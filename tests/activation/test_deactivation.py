@@ -122,33 +122,22 @@ def test_deactivation_restores_every_object_by_identity(platform: Platform) -> N
     late(
         platform,
         """
-        import os, sys, types
+        import os, sys
         import torch, morph
         import torch.distributed, torch.utils.data, torch.profiler
-
-        def snapshot():
-            seen = {}
-            for name, module in list(sys.modules.items()):
-                if name.partition(".")[0] == "torch" and module is not None:
-                    seen[name] = module
-                    for attribute, value in list(vars(module).items()):
-                        seen[name, attribute] = value
-                        if isinstance(value, type) and getattr(value, "__module__", "").startswith("torch"):
-                            for member, held in list(vars(value).items()):
-                                seen[name, attribute, member] = held
-            return seen
+        from tests.activation.graph import Graph
 
         morph.activate(BACKEND)  # whatever is imported or initialised by the first activation stays
         torch.ones(1, device="cuda")
         morph.deactivate()
-        before, path, environment = snapshot(), list(sys.meta_path), dict(os.environ)
+        before, path, environment = Graph("morph"), list(sys.meta_path), dict(os.environ)
         for _ in range(3):
             morph.activate(BACKEND)
             torch.ones(1, device="cuda")
             morph.deactivate()
-        after = snapshot()
-        ignored = {"__warningregistry__", "_cached_device_count"}  # Python's and the vendor's own memory
-        changed = [key for key in before if after.get(key) is not before[key] and not ignored & {key[-1]}]
+        ignored = ("__warningregistry__", "_cached_device_count")  # Python's and the vendor's own memory
+        changes = [each for each in before.changes(Graph("morph")) if each.startswith("torch")]
+        changed = [each for each in changes if not each.endswith(ignored)]
         assert not changed, changed[:20]
         assert sys.meta_path == path and dict(os.environ) == environment
         """,

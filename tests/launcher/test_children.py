@@ -28,31 +28,31 @@ def under_morph(folder: Folder, *arguments: object) -> Outcome:
     return outcome
 
 
-@pytest.mark.parametrize(
-    "child",
-    [["child.py"], ["-u", "child.py"], ["-m", "child"], ["-um", "child"], ["package"], ["-m", "package"]],
-)
-def test_python_in_a_subprocess(folder: Folder, child: list[str]) -> None:
-    text = LOOK + "print(watches(), sys.argv[1:])"
+STARTS = {
+    **{
+        f"run([python, *{child}, '-c', 'x'])": "True True ['-c', 'x']\n"
+        for child in (
+            *(["child.py"], ["-u", "child.py"], ["-m", "child"]),
+            *(["-um", "child"], ["package"], ["-m", "package"]),
+        )
+    },
+    "os.system(f'{python} child.py')": "True True []\n",
+    "os.execv(python, [python, 'child.py'])": "True True []\n",
+    "run(f'cd / && {python} {os.path.abspath(\"child.py\")}', shell=True)": "True True []\n",
+    "run([python, 'child.py'], env={})": "False False []\n",  # a cleared environment ends the inheritance
+    **{f"run([python, '{option}', 'child.py'])": "False False []\n" for option in ("-I", "-E", "-S")},
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_python_in_a_subprocess(folder: Folder, start: str) -> None:
+    text = LOOK + "print(watches(), 'morph' in sys.modules, sys.argv[1:])"
     folder.write("child.py", text)
     folder.write("package/__main__.py", text)
     folder.write("package/__init__.py", "")
-    folder.write(
-        "program.py", f"import subprocess, sys; subprocess.run([sys.executable, *{child}, '-c', 'x'])"
-    )
-    assert under_morph(folder, "program.py").output == "True ['-c', 'x']\n"
-
-
-@pytest.mark.parametrize("spawner", ["os.system", "os.execv", "shell"])
-def test_other_ways_to_start_python(folder: Folder, spawner: str) -> None:
-    starts = {
-        "os.system": "os.system(f'{sys.executable} child.py')",
-        "os.execv": "os.execv(sys.executable, [sys.executable, 'child.py'])",
-        "shell": "subprocess.run(f'cd / && {sys.executable} {os.path.abspath(\"child.py\")}', shell=True)",
-    }
-    folder.write("child.py", LOOK + "print(watches())")
-    folder.write("program.py", f"import os, subprocess, sys\n{starts[spawner]}\n")
-    assert under_morph(folder, "program.py").output == "True\n"
+    imports = "import os, sys\nfrom subprocess import run\npython = sys.executable\n"
+    folder.write("program.py", imports + start)
+    assert under_morph(folder, "program.py").output == STARTS[start]
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
@@ -183,13 +183,6 @@ def test_the_hidden_sitecustomize_runs(folder: Folder, text: str | None) -> None
     assert child == plain
 
 
-@pytest.mark.parametrize("option", ["-I", "-E", "-S"])
-def test_isolated_interpreters_are_left_alone(folder: Folder, option: str) -> None:
-    command = [sys.executable, option, "-c", "import sys; print('morph' in sys.modules)"]
-    folder.write("program.py", f"import subprocess; subprocess.run({command!r})")
-    assert folder.morph("program.py").output == "False\n"
-
-
 def test_child_that_cannot_import_morph_says_so_and_starts(folder: Folder) -> None:
     broken = folder.path / "morph" / "running" / "startup" / "site"
     broken.mkdir(parents=True)
@@ -240,9 +233,3 @@ if __name__ == "__main__":
     outcome = folder.assert_same("program.py", interpreter=interpreter)
     first, second = outcome.output.splitlines()
     assert first == second
-
-
-def test_deliberately_cleared_environment_ends_the_inheritance(folder: Folder) -> None:
-    folder.write("child.py", LOOK + "print(watches())")
-    folder.write("program.py", "import subprocess, sys; subprocess.run([sys.executable, 'child.py'], env={})")
-    assert under_morph(folder, "program.py").output == "False\n"

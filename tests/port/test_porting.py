@@ -151,35 +151,13 @@ def test_whole_files(file: pathlib.Path) -> None:
     assert port_source(result.after, str(file)).after == result.after
 
 
+ABOUT_CUDA = ("cuda", "CUDA", "torch.load(", "pin_memory", ".to(device", "nccl", "autocast", "Scaler(")
+ABOUT_CUDA += ("record_stream", "device_ids", "ac(", "Event(", "amp.", "wait()", "Stream", "custom_")
+ABOUT_CUDA += ("GradScaler", "synchronize", "side", "DDP(", "Tensor", "init_process")
+
+
 def _is_about_cuda(line: str) -> bool:
-    words = (
-        "cuda",
-        "CUDA",
-        "torch.load(",
-        "pin_memory",
-        ".to(device",
-        "nccl",
-        "autocast",
-        "GradScaler",
-        "record_stream",
-        "device_ids",
-        "ac(",
-        "Scaler(",
-        "Event(",
-    )
-    others = (
-        "amp.",
-        "wait()",
-        "Stream",
-        "custom_",
-        "synchronize",
-        "side",
-        "use_cuda",
-        "DDP(",
-        "Tensor",
-        "init_process",
-    )
-    return any(word in line for word in (*words, *others))
+    return any(word in line for word in ABOUT_CUDA)
 
 
 def _comments(source: bytes) -> Counter[str]:

@@ -34,6 +34,10 @@ from morph.running.launcher.command import main
 main(sys.argv[1:])
 """
 ACTION = REPOSITORY / ".github" / "actions" / "check"
+README = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
+[HOOK] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+PROJECT: dict[str, Any] = toml.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+REQUIRED = {re.split(r"[~=<>]", each)[0] for each in PROJECT["dependencies"]}
 SOURCE = "import torch\ntorch.cuda.gds.GdsFile\n"
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)}
 # a fake interpreter whose venv has the command, as after an installation by pip
@@ -55,12 +59,11 @@ def run(*words: object, cwd: pathlib.Path, **variables: str) -> subprocess.Compl
 
 
 def test_the_hook_is_a_command_that_does_without_torch(tmp_path: pathlib.Path) -> None:
-    [hook] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
-    assert (hook["language"], hook["require_serial"]) == ("python", True)
+    assert (HOOK["language"], HOOK["require_serial"]) == ("python", True)
     (tmp_path / "train.py").write_text(SOURCE)
-    command, *words = hook["entry"].split()
-    assert command in project()["scripts"]
-    checked = [*words, *hook.get("args", []), "train.py", "--sarif", "found.sarif"]
+    command, *words = HOOK["entry"].split()
+    assert command in PROJECT["scripts"]
+    checked = [*words, *HOOK.get("args", []), "train.py", "--sarif", "found.sarif"]
     done = run(sys.executable, "-c", ALONE, *checked, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, ""), describe(done)
     assert "torch.cuda.gds.GdsFile (missing-name): 1 place in 1 file" in done.stdout
@@ -68,17 +71,11 @@ def test_the_hook_is_a_command_that_does_without_torch(tmp_path: pathlib.Path) -
 
 
 def test_the_hook_installs_what_the_project_requires() -> None:
-    [hook] = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
-    first, *others = hook["additional_dependencies"]
+    first, *others = HOOK["additional_dependencies"]
     assert first == "--no-deps"
     names = {re.split(r"[~=<>]", each)[0] for each in others}
     assert {name.replace("-", "_") for name in names} == NEEDED - {"lazy_importer"}
-    assert names - {"zipp"} <= {re.split(r"[~=<>]", each)[0] for each in project()["dependencies"]}
-
-
-def project() -> dict[str, Any]:
-    found: dict[str, Any] = toml.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    return found
+    assert names - {"zipp"} <= REQUIRED
 
 
 def checked(folder: pathlib.Path, *files: str, **inputs: str) -> Runner:
@@ -111,9 +108,8 @@ def test_the_action_checks_uploads_and_fails(tmp_path: pathlib.Path) -> None:
     assert "torch.cuda.gds.GdsFile (missing-name): 1 place in 1 file" in (tmp_path / "summary").read_text()
     installed = (tmp_path / "log").read_text().splitlines()
     assert installed[0] == f"-m venv {tmp_path}/morph"
-    assert {re.split(r"[~=<>]", name)[0] for name in installed[1].split()[4:]} <= {
-        re.split(r"[~=<>]", each)[0] for each in project()["dependencies"]
-    } - {"torch"}
+    names = {re.split(r"[~=<>]", name)[0] for name in installed[1].split()[4:]}
+    assert names <= REQUIRED - {"torch"}
     assert pathlib.Path(installed[2].split()[-1]).resolve() == REPOSITORY
 
 
@@ -141,22 +137,19 @@ def test_what_there_is_to_look_at_need_not_fail(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_readme_names_every_rule() -> None:
-    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
-    [listed] = re.findall(r"`ignore` takes these rules: (.*?)\.\n", text, re.DOTALL)
+    [listed] = re.findall(r"`ignore` takes these rules: (.*?)\.\n", README, re.DOTALL)
     assert re.findall(r"`([\w-]+)`", listed) == sorted({MISSING, DIFFERENT, *rules()})
 
 
 def test_the_readme_shows_the_recorded_screen() -> None:
-    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
-    [shown] = re.findall(r"^\$ morph check train.py\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    [shown] = re.findall(r"^\$ morph check train.py\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     assert screens.recorded("check").startswith(shown)
 
 
 def test_the_workflow_of_the_readme_takes_inputs_of_the_action() -> None:
-    text = (REPOSITORY / "morph" / "source" / "scan" / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"^```yaml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     workflow, hooks = map(yaml.safe_load, shown)
     _, step = workflow["jobs"]["check"]["steps"]
     assert set(step["with"]) <= set(yaml.safe_load((ACTION / "action.yml").read_text())["inputs"])
     [hook] = hooks["repos"][0]["hooks"]
-    assert hook["id"] == yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())[0]["id"]
+    assert hook["id"] == HOOK["id"]
