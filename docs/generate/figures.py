@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import datetime
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from docs.generate.rooms import ROOT
 from morph.base import toml
+from tests.idioms import outcomes
 
 RECORDS = ROOT / "docs" / "evidence"
-IDIOMS = ROOT / "tests" / "idioms"
 
 
 class Run(NamedTuple):
@@ -70,27 +69,10 @@ def idioms() -> tuple[int, dict[str, dict[str, str]]]:
 
     A test fails for an idiom that fails beside these, and for one of these that starts to hold.
     """
-    gaps = toml.loads((IDIOMS / "gaps.toml").read_text(encoding="utf-8"))
+    gaps = toml.loads((outcomes.FOLDER / "gaps.toml").read_text(encoding="utf-8"))
     common = gaps.pop("simulated")
     failing = {}
     for platform, rows in gaps.items():
         merged = [*rows.items(), *(common.items() if platform.startswith("simulated-") else ())]
         failing[platform] = {idiom: reason for reason, names in merged for idiom in names}
-    return sum(_idioms(subject) for subject in _subjects()), failing
-
-
-def _subjects() -> Sequence[str]:
-    module = ast.parse((IDIOMS / "outcomes.py").read_text(encoding="utf-8"))
-    (assigned,) = [
-        node.value for node in module.body if isinstance(node, ast.Assign) and "SUBJECTS" in ast.unparse(node)
-    ]
-    found: Sequence[str] = ast.literal_eval(assigned)
-    return found
-
-
-def _idioms(subject: str) -> int:
-    module = ast.parse((IDIOMS / f"{subject}.py").read_text(encoding="utf-8"))
-    functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
-    tables = [node.value for node in module.body if isinstance(node, ast.Assign)]
-    rows = sum(len(table.keys) for table in tables if isinstance(table, ast.Dict))
-    return rows + sum(not node.name.startswith("_") and not node.decorator_list for node in functions)
+    return sum(len(outcomes.idioms(subject)) for subject in outcomes.SUBJECTS), failing

@@ -1,5 +1,6 @@
 """Collectives, meshes and data parallel training in a world of one process."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -15,6 +16,17 @@ def _world(backend="nccl", **arguments):
     dist.init_process_group(backend, store=store, rank=0, world_size=1, **arguments)
 
 
+@contextlib.contextmanager
+def _environment(**variables):
+    before = dict(os.environ)
+    os.environ.update(variables, MASTER_ADDR="127.0.0.1", RANK="0", WORLD_SIZE="1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def nccl_by_file():
     path = pathlib.Path(tempfile.mkdtemp(), "rendezvous")
     dist.init_process_group("nccl", init_method=f"file://{path}", rank=0, world_size=1)
@@ -28,14 +40,9 @@ def nccl_by_address():
 
 def nccl_by_environment():
     store = dist.TCPStore("127.0.0.1", 0, is_master=True)
-    os.environ.update(MASTER_ADDR="127.0.0.1", RANK="0", WORLD_SIZE="1", TORCHELASTIC_USE_AGENT_STORE="True")
-    os.environ["MASTER_PORT"] = str(store.port)
-    try:
+    with _environment(MASTER_PORT=str(store.port), TORCHELASTIC_USE_AGENT_STORE="True"):
         dist.init_process_group("nccl")
         assert dist.is_initialized()
-    finally:
-        for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE"):
-            del os.environ[name]
 
 
 def backend_of_the_world():
@@ -151,12 +158,8 @@ def mesh():
 
 
 def mesh_without_a_world():
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
-    try:
+    with _environment(MASTER_PORT="0", LOCAL_RANK="0"):
         assert dist.device_mesh.init_device_mesh("cuda", (1,)).get_rank() == 0
-    finally:
-        for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK"):
-            del os.environ[name]
 
 
 def distributed_tensor():

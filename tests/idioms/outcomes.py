@@ -12,27 +12,8 @@ from collections.abc import Iterable
 from tests.platforms import Platform
 
 FOLDER = pathlib.Path(__file__).parent
-SUBJECTS = (
-    "devices",
-    "moves",
-    "factories",
-    "early_bound",
-    "saving",
-    "memory",
-    "random_numbers",
-    "streams",
-    "amp",
-    "backends",
-    "distributed",
-    "profiling",
-    "scripting",
-    "compiling",
-    "packages",
-    "modules",
-    "layouts",
-    "extensions",
-    "refusals",
-)
+HELPERS = {"__init__", "idiom", "outcomes", "ported", "run", "test_idioms", "together"}
+SUBJECTS = sorted({file.stem for file in FOLDER.glob("*.py")} - HELPERS)
 TIMEOUT = 180
 SUMMARY = 400
 

@@ -45,8 +45,3 @@ def test_gaps_are_of_known_platforms_and_idioms() -> None:
     assert set(GAPS) == {COMMON, *EVERYWHERE}
     listed = [idiom for gaps in GAPS.values() for idioms in gaps.values() for idiom in idioms]
     assert sorted(set(listed) - names) == []
-
-
-def test_every_file_of_idioms_is_run() -> None:
-    helpers = {"__init__", "idiom", "outcomes", "ported", "run", "test_idioms", "together"}
-    assert {file.stem for file in FOLDER.glob("*.py")} - helpers == set(SUBJECTS)
