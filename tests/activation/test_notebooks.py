@@ -9,25 +9,29 @@ import pytest
 
 from tests.platforms import Platform
 
-PROGRAM = """
-import io, json, re, sys, warnings
+SHELL = """
+import contextlib, io, json, re, warnings
 from IPython.core.interactiveshell import InteractiveShell
 
 warnings.simplefilter("ignore")  # both IPython and torch_npu warn of virtual environments and of shells
 shell = InteractiveShell.instance()
 
 def run(cell):
-    done = shell.run_cell(cell)
+    done = shell.run_cell(cell, store_history=True)
     done.raise_error()
     return done.result
 
+def shown(cell):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        run(cell)
+    return printed.getvalue()
+
+"""
+PROGRAM = """
 def failing(cell):
-    sys.stdout, own = io.StringIO(), sys.stdout
-    try:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         shell.run_cell(cell, store_history=True)
-        return re.sub(r"\\x1b\\[[0-9;]*m", "", sys.stdout.getvalue())
-    finally:
-        sys.stdout = own
+    return re.sub(r"\\x1b\\[[0-9;]*m", "", printed.getvalue())
 
 COMPARED = '''
 import torch
@@ -57,7 +61,7 @@ print(json.dumps(found))
 @pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_cells(platform: Platform) -> None:
-    done = platform.run(PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)
+    done = platform.run(SHELL + PROGRAM.replace("BACKEND", repr(platform.name)), morph=False)
     compared, asked, said, _, *afterwards = json.loads(done.stdout.splitlines()[-1])
     assert compared == [True] * 4
     assert asked == [True, True]
@@ -69,20 +73,6 @@ def test_cells(platform: Platform) -> None:
 
 
 EXTENSION = """
-import io, json, re, sys, warnings
-from IPython.core.interactiveshell import InteractiveShell
-
-warnings.simplefilter("ignore")
-shell = InteractiveShell.instance()
-
-def shown(cell):
-    sys.stdout, own = io.StringIO(), sys.stdout
-    try:
-        shell.run_cell(cell).raise_error()
-        return sys.stdout.getvalue()
-    finally:
-        sys.stdout = own
-
 USE = "import torch; print(torch.cuda.is_available())"
 LOAD = "%load_ext morph"
 said = [shown(LOAD), shown(USE), shown(LOAD), shown("%reload_ext morph"), shown(USE)]
@@ -95,7 +85,7 @@ print(json.dumps(said))
 @pytest.mark.long_on("npu")
 @pytest.mark.platforms("cpu", "npu")
 def test_the_extension(platform: Platform) -> None:
-    done = platform.run(EXTENSION, morph=False, environment={"MORPH_BACKEND": platform.backend})
+    done = platform.run(SHELL + EXTENSION, morph=False, environment={"MORPH_BACKEND": platform.backend})
     loaded, used, again, reloaded, used_again, state, all_of_it, unloaded, left, ended = json.loads(
         done.stdout.splitlines()[-1]
     )

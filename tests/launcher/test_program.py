@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import zipfile
 import pytest
 
 from tests.launcher.conftest import Folder
+from tests.platforms import REPOSITORY
 
 SINCE_3_11 = sys.version_info >= (3, 11)
 DESCRIBE = """
@@ -59,7 +59,7 @@ def test_every_kind_under_interpreter_options(
     folder.write("describe.py", DESCRIBE)
     folder.write("package/__init__.py", "")
     folder.write("package/__main__.py", DESCRIBE)
-    environment = {"PYTHONPATH": f"{folder.path}:{_repository()}"} if "-P" in interpreter else {}
+    environment = {"PYTHONPATH": f"{folder.path}:{REPOSITORY}"} if "-P" in interpreter else {}
     outcome = folder.assert_same(*program, "argument", interpreter=interpreter, environment=environment)
     assert outcome.status == 0, outcome.errors
 
@@ -208,7 +208,7 @@ def test_interrupt_ends_with_the_signal(folder: Folder) -> None:
     with subprocess.Popen(
         command,
         cwd=folder.path,
-        env={"PYTHONPATH": str(_repository())},
+        env={"PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -229,15 +229,11 @@ def test_hostile_folder_is_not_asked(folder: Folder) -> None:
     assert (outcome.output, outcome.status) == ("program\n", 0)
 
 
-def _repository() -> pathlib.Path:
-    return pathlib.Path(__file__).parent.parent.parent
-
-
 def test_the_console_script_ends_as_python_does(folder: Folder) -> None:
     ending = "if __name__ == '__main__':\n    sys.exit(main())\n"
     folder.write("console.py", f"import sys\nfrom morph.running.launcher.command import main\n{ending}")
     for text in ("def f(:", "raise SystemExit(3)", "1 / 0", "print('done')"):
         folder.write("program.py", text)
-        path = {"PYTHONPATH": str(_repository())}
+        path = {"PYTHONPATH": str(REPOSITORY)}
         plain, ours = folder.python("program.py"), folder.python("console.py", "program.py", environment=path)
         assert (ours.status, ours.output, ours.errors) == (plain.status, plain.output, plain.errors)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.kernels.triton.fuzzing.files import of_each
+from tests.kernels.triton.fuzzing.files import numbers, of_each
 
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
@@ -11,17 +11,6 @@ tl = pytest.importorskip("triton.language")
 N = 128
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
-
-
-def numbers(dtype, count=N, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    if dtype.is_floating_point:
-        return torch.randn(count, generator=generator).to(dtype).cuda()
-    return (
-        torch.randint(0 if dtype == torch.uint8 else -100, 100, (count,), generator=generator)
-        .to(dtype)
-        .cuda()
-    )
 
 
 @triton.jit
@@ -33,7 +22,7 @@ def add(x, y, out, count, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize("count", [1, 127, 1000])
 def test_masked_tail(count):
-    x, y = numbers(torch.float32, count), numbers(torch.float32, count, 1)
+    x, y = numbers(count), numbers(count, seed=1)
     out = torch.full((count + 1,), -7.0, device="cuda")
     add[(triton.cdiv(count, 128),)](x, y, out, count, BLOCK=128)
     assert torch.equal(out[:count], x + y)
@@ -65,7 +54,7 @@ CONVERTED = ("a.to(out.dtype.element_ty)",)
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
 def test_arithmetic(dtype, tmp_path):
-    x, y = numbers(dtype), numbers(dtype, seed=1)
+    x, y = numbers(N, dtype=dtype), numbers(N, dtype=dtype, seed=1)
     y[:5] = x[:5]
     y[y == 0] = 3
     rows = ARITHMETIC if dtype.is_floating_point else ARITHMETIC | OF_INTEGERS
@@ -91,7 +80,7 @@ def test_arithmetic(dtype, tmp_path):
     ],
 )
 def test_conversions(source, target, tmp_path):
-    x = (numbers(torch.float32) * 30).to(source)
+    x = (numbers(N) * 30).to(source)
     (out,) = of_each(CONVERTED, (x,), tmp_path, dtype=target)
     assert torch.equal(out.cpu().view(torch.uint8), x.to(target).cpu().view(torch.uint8))
 

@@ -3,15 +3,10 @@
 import pytest
 import torch
 
+from tests.kernels.triton.fuzzing.files import numbers
+
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
-
-
-def numbers(*shape, dtype=torch.float32):
-    generator = torch.Generator().manual_seed(3)
-    if dtype.is_floating_point:
-        return torch.randn(*shape, generator=generator).to(dtype).cuda()
-    return torch.randint(-50, 50, shape, generator=generator).to(dtype).cuda()
 
 
 @triton.jit

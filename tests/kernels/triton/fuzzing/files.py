@@ -27,6 +27,15 @@ def function_of(source, name, folder):
     return getattr(module, name)
 
 
+def numbers(*shape, dtype=torch.float32, seed=0):
+    """Return random numbers on the device."""
+    generator = torch.Generator().manual_seed(seed)
+    if dtype.is_floating_point:
+        return torch.randn(*shape, generator=generator).to(dtype).cuda()
+    low = -100 if dtype.is_signed else 0
+    return torch.randint(low, 100, shape, generator=generator).to(dtype).cuda()
+
+
 def of_each(texts, inputs, folder, *, dtype=None, **options):
     """Return a row of results for each expression of the elements a, b and c of tensors."""
     names = "abc"[: len(inputs)]
