@@ -14,11 +14,7 @@ import torch.multiprocessing as multiprocessing
 
 
 class Handle(ctypes.Structure):
-    _fields_ = [("bytes", ctypes.c_byte * 128)]  # 64 are CUDA's; some programs declare more
-
-
-class UniqueId(ctypes.Structure):
-    _fields_ = [("bytes", ctypes.c_byte * 128)]
+    _fields_ = [("bytes", ctypes.c_byte * 128)]  # NCCL's; 64 are CUDA's, some programs declare more
 
 
 def run(rank, pipe):
@@ -62,12 +58,12 @@ def share(rank, pipe, runtime):
 
 
 def collect(rank, pipe, nccl):
-    identity, handle, count = UniqueId(), c_void_p(), c_int()
+    identity, handle, count = Handle(), c_void_p(), c_int()
     if rank == 0:
         assert nccl.ncclGetUniqueId(byref(identity)) == 0
         pipe.send(bytes(identity))
     else:
-        identity = UniqueId.from_buffer_copy(pipe.recv())
+        identity = Handle.from_buffer_copy(pipe.recv())
     assert nccl.ncclCommInitRank(byref(handle), 2, identity, rank) == 0
     assert nccl.ncclCommCount(handle, byref(count)) == 0
     assert count.value == 2

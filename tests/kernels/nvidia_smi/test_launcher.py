@@ -62,16 +62,14 @@ def test_one_that_cannot_work_comes_second(tmp_path: pathlib.Path, monkeypatch):
     other = tmp_path / "nvidia-smi"
     other.write_text("#!/bin/sh\nexit 9\n")
     other.chmod(0o755)
-    own = str(launcher.folder())
-    environment = {"PATH": f"/usr/bin:{tmp_path}"}
-    launcher.put_on_path(environment)
-    assert environment["PATH"] == f"{own}:/usr/bin:{tmp_path}"
-    launcher.put_on_path(environment)
-    assert environment["PATH"] == f"{own}:/usr/bin:{tmp_path}"
-    environment = {"PATH": "/usr/bin"}
-    launcher.put_on_path(environment)
-    assert environment["PATH"] == f"/usr/bin:{own}"
+    own, both = str(launcher.folder()), f"/usr/bin:{tmp_path}"
+    assert put_on(both) == put_on(put_on(both)) == f"{own}:{both}"
+    assert put_on("/usr/bin") == f"/usr/bin:{own}"
     monkeypatch.setattr(launcher, "_DRIVER", (str(other),))
-    environment = {"PATH": f"/usr/bin:{tmp_path}"}
+    assert put_on(both) == both
+
+
+def put_on(path: str) -> str:
+    environment = {"PATH": path}
     launcher.put_on_path(environment)
-    assert environment["PATH"] == f"/usr/bin:{tmp_path}"
+    return environment["PATH"]
