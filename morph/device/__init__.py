@@ -1,4 +1,8 @@
-"""CUDA's words in torch's Python code, where a device is text that the seam does not see."""
+"""CUDA's words in torch's Python code, where a device is text that the seam does not see.
+
+Each part has ``install(words, journal)``: ``words`` is what CUDA's words become, and whether the activation
+lasts; ``journal`` records every rebinding.
+"""
 
 from __future__ import annotations
 

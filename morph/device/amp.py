@@ -9,7 +9,7 @@ import torch
 import wrapt
 
 from morph.base.journal import Journal
-from morph.device.parameters import Handler
+from morph.device.parameters import Args, Handler, Kwargs
 from morph.device.words import CUDA, Words
 
 # The functions in C, each with the number of arguments of its form without a device type, which means CUDA.
@@ -25,12 +25,7 @@ OF_THE_GPU = {"get_autocast_gpu_dtype": "get_autocast_dtype", "set_autocast_gpu_
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Make autocast's state of "cuda" that of the backend's device.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Make autocast's state of "cuda" that of the backend's device."""
     for name, without_device in STATE.items():
         with journal.tolerating(f"torch.{name}"):
             _wrap_state(name, _with_device(words, without_device), words, journal)
@@ -59,9 +54,7 @@ def _tell_torchscript(name: str, wrapper: Any, journal: Journal) -> None:
 
 
 def _with_device(words: Words, without_device: int | None) -> Handler:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         if len(args) == without_device and not kwargs:
             args = (CUDA, *args)
         if args:
@@ -72,9 +65,7 @@ def _with_device(words: Words, without_device: int | None) -> Handler:
 
 
 def _of_the_gpu(words: Words, general: Callable[..., Any]) -> Handler:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         wrapped(*args, **kwargs)  # for its own check of the arguments, and its warning that it is deprecated
         return general(words.device_type(CUDA), *args)
 

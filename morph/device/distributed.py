@@ -14,12 +14,7 @@ C10D = "torch.distributed.distributed_c10d"
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Make torch.distributed use the backend's collectives for nccl.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Make torch.distributed use the backend's collectives for nccl."""
     package = "torch.distributed"
     on_import(package, lambda module: _serve_nccl(module, words, journal), journal, package)
 

@@ -14,19 +14,14 @@ import torch
 import morph
 from morph.base.announcement import report
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Args, Handler, Kwargs, wrap
 from morph.device.words import Words
 from morph.finders.callers import caller
 from morph.finders.finder import on_import
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Correct, once Dynamo is imported, the values that it and inductor derive from a device's type.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Correct, once Dynamo is imported, the values that it and inductor derive from a device's type."""
     variables = "torch._dynamo.variables"
     wrap(f"{variables}.tensor:TensorVariable.method_attr_is_cuda", lambda f: _is_cuda(words), words, journal)
     interface = "torch._dynamo.device_interface:get_interface_for_device"
@@ -43,9 +38,7 @@ def install(words: Words, journal: Journal) -> None:
 def _is_cuda(words: Words) -> Handler:
     own = words.backend.device_type
 
-    def call(
-        wrapped: Callable[..., Any], variable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], variable: Any, args: Args, kwargs: Kwargs) -> Any:
         if variable.device is None or variable.device.type != own:
             return wrapped(*args, **kwargs)
         from torch._dynamo.variables import ConstantVariable
@@ -58,9 +51,7 @@ def _is_cuda(words: Words) -> Handler:
 def _interface_for_device(words: Words) -> Handler:
     """Return the backend's interface for CUDA, except to ``has_triton``, which tries all of triton's."""
 
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         if caller(sys._getframe(1)) == "torch.utils._triton":
             return wrapped(*args, **kwargs)
         translated = {name: words.device(value) for name, value in kwargs.items()}

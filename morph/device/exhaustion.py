@@ -15,10 +15,6 @@ def install(words: Words, journal: Journal) -> None:
     """Make the error that a vendor raises for exhausted memory begin as CUDA's does.
 
     The text is changed when an error is made, so that ``str()``, ``args`` and a pickle of it agree.
-
-    Args:
-        words: Knows the backend whose words are translated.
-        journal: Records every rebinding.
     """
     vendors = getattr(words.backend.namespace, "OutOfMemoryError", torch.OutOfMemoryError)
     for kind in dict.fromkeys((torch.OutOfMemoryError, vendors)):

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import torch
 
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Args, Handler, Kwargs, wrap
 from morph.device.words import CUDA, Words
-
-Arguments = tuple[Any, ...]
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Register kernels for the backend's device that are registered for CUDA.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Register kernels for the backend's device that are registered for CUDA."""
     wrap("torch.library:Library.impl", lambda function: _impl(words), words, journal)
     wrap("torch.library:Library.__init__", lambda function: _without_key, words, journal)
     kernel = "torch._library.custom_ops:CustomOpDef.register_kernel"
@@ -31,7 +24,7 @@ def install(words: Words, journal: Journal) -> None:
 def _impl(words: Words) -> Handler:
     translated = set[str]()  # the kernels for CUDA that are registered under the device's key
 
-    def call(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: Mapping[str, Any]) -> Any:
+    def call(wrapped: Callable[..., Any], library: Any, args: Args, kwargs: Kwargs) -> Any:
         name, function, key, options = _impl_arguments(library, *args, **kwargs)
         target = words.dispatch_key(key)
         kernel = _Kernel.of(library, name, target)
@@ -100,7 +93,7 @@ def _impl_arguments(
     return op_name, fn, dispatch_key or library.dispatch_key, options
 
 
-def _without_key(wrapped: Callable[..., Any], library: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
+def _without_key(wrapped: Callable[..., Any], library: Any, args: Args, kwargs: Kwargs) -> None:
     """Open a library for CUDA as one without a key; each of its kernels then names the translated key."""
     namespace, kind, key = _library_arguments(*args, **kwargs)
     wrapped(namespace, kind, "" if "CUDA" in key else key)
@@ -112,7 +105,7 @@ def _library_arguments(ns: str, kind: str, dispatch_key: str = "") -> tuple[str,
 
 
 def _register_kernel(words: Words) -> Handler:
-    def call(wrapped: Callable[..., Any], definition: Any, args: Arguments, kwargs: dict[str, Any]) -> Any:
+    def call(wrapped: Callable[..., Any], definition: Any, args: Args, kwargs: Kwargs) -> Any:
         types, function = _kernel_arguments(*args, **kwargs)
         if types is None:
             return wrapped(types, function)

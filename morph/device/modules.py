@@ -9,17 +9,12 @@ from typing import Any
 import torch
 
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Args, Handler, Kwargs, wrap
 from morph.device.words import CUDA, Words
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Serve CUDA's device module and CUDA's tensor types.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Serve CUDA's device module and CUDA's tensor types."""
     wrap("torch:get_device_module", lambda function: _device_module(words), words, journal)
     wrap("torch:set_default_tensor_type", lambda function: _default_tensor_type(words), words, journal)
 
@@ -27,9 +22,7 @@ def install(words: Words, journal: Journal) -> None:
 def _device_module(words: Words) -> Handler:
     """Return the served torch.cuda for CUDA's name, and to code that sees CUDA for the device."""
 
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         device = args[0] if args else kwargs.get("device")
         if isinstance(device, str) and words.device(device) != device:
             return sys.modules["torch.cuda"]
@@ -47,9 +40,7 @@ def _default_tensor_type(words: Words) -> Handler:
     """
     on_device = False
 
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         nonlocal on_device
         kind = args[0] if args else kwargs["t"]
         name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"

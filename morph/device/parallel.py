@@ -15,21 +15,12 @@ Tensors = Sequence[Tensor]
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Put the functions in place for a vendor's device.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Put the functions in place for a vendor's device."""
     place(journal)
 
 
 def place(journal: Journal) -> None:
-    """Fill in the functions that are missing, and replace those of a build for CUDA.
-
-    Args:
-        journal: Records every rebinding.
-    """
+    """Fill in the functions that are missing, and replace those of a build for CUDA."""
     for function in (
         _broadcast,
         _broadcast_out,

@@ -18,16 +18,13 @@ from morph.device.holders import holders
 from morph.device.words import Words
 from morph.finders.finder import on_import
 
-Handler = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Handler = Callable[[Callable[..., Any], Any, Args, Kwargs], Any]
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Wrap every function of the table, now or when its module is imported.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Wrap every function of the table, now or when its module is imported."""
     for name, kinds in table().items():
         _translate(name, kinds, words, journal)
 
@@ -122,9 +119,7 @@ def translating(function: Callable[..., Any], translators: Mapping[str, Callable
     """Return a wrapt wrapper that translates arguments of ``function`` and calls it."""
     parameters = bind(function, translators)
 
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         for parameter in parameters:
             args, kwargs = _substitute(parameter, args, kwargs)
         return wrapped(*args, **kwargs)
@@ -137,9 +132,7 @@ def _translate(name: str, kinds: Mapping[str, str], words: Words, journal: Journ
     wrap(name, lambda function: translating(function, translators), words, journal)
 
 
-def _substitute(
-    parameter: Parameter, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _substitute(parameter: Parameter, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     position = parameter.position
     if position is not None and position < len(args):
         value = parameter.translate(args[position])

@@ -9,19 +9,14 @@ import torch.profiler.profiler
 from torch.profiler import ProfilerActivity, supported_activities
 
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, translating, wrap
+from morph.device.parameters import Args, Handler, Kwargs, translating, wrap
 from morph.device.words import CUDA, Words
 
 _BEFORE_2_12 = "_KinetoProfile.__init__"
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Make the profilers record the backend's device for CUDA's activity, or on the CPU only the host.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Make the profilers record the backend's device for CUDA's activity, or on the CPU only the host."""
     own = _own_activity(words)
     activities = {"activities": lambda given: _activities(given, own)}
     parse = "_parse_activities" if hasattr(torch.profiler.profiler, "_parse_activities") else _BEFORE_2_12
@@ -59,9 +54,7 @@ def _activities(given: Iterable[Any] | None, own: ProfilerActivity | None) -> li
 
 
 def _profile(words: Words, own: ProfilerActivity | None) -> Handler:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         use_cuda = kwargs.pop("use_cuda", False)
         if use_cuda or kwargs.get("use_device") == CUDA:
             kwargs["use_device"] = words.device_type(CUDA) if own else None

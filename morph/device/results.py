@@ -14,18 +14,13 @@ import wrapt
 
 from morph.base import toml
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Args, Handler, Kwargs, wrap
 from morph.device.words import Words
 from morph.finders.finder import on_import
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Make every function and attribute of the table answer by who asks.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Make every function and attribute of the table answer by who asks."""
     text = importlib.resources.files(__package__).joinpath("results.toml").read_text("utf-8")
     listed = toml.loads(text)
     for name in listed["functions"]:
@@ -35,9 +30,7 @@ def install(words: Words, journal: Journal) -> None:
 
 
 def _by_caller(words: Words) -> Handler:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         answer = wrapped(*args, **kwargs)
         return words.shown(answer) if words.views.shows_cuda(sys._getframe(1)) else answer
 

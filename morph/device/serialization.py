@@ -16,12 +16,7 @@ _LOCATION = re.compile(r"cuda(?::(?P<index>\d+))?")
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Register the tags of storages on the backend's device, and the placement of those tagged "cuda".
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Register the tags of storages on the backend's device, and the placement of those tagged "cuda"."""
     _register(_tagger(words), _restorer(words), journal)
 
 

@@ -10,40 +10,31 @@ import torch
 import wrapt
 
 from morph.base.journal import Journal
-from morph.device.parameters import Handler, wrap
+from morph.device.parameters import Args, Handler, Kwargs, wrap
 from morph.device.words import Words
 
 
 def install(words: Words, journal: Journal) -> None:
-    """Make storages on the backend's device appear as CUDA storages.
-
-    Args:
-        words: What CUDA's words become.
-        journal: Records every rebinding.
-    """
+    """Make storages on the backend's device appear as CUDA storages."""
     # it knows "cuda", "hpu" and the name of PrivateUse1; all else is the CPU, also torch.xpu (as of 2.13)
-    wrap("torch.storage:_get_device_from_module", _translating_result(words), words, journal)
+    wrap("torch.storage:_get_device_from_module", lambda function: _device_type(words), words, journal)
     for owner in (torch.storage._StorageBase, torch.UntypedStorage, torch.TypedStorage):
         original = vars(owner)["is_cuda"]
         getter = wrapt.FunctionWrapper(original.fget, _is_cuda(words))
         journal.set_attribute(owner, "is_cuda", original.getter(getter))
 
 
-def _translating_result(words: Words) -> Callable[[Callable[..., Any]], Handler]:
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+def _device_type(words: Words) -> Handler:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         return words.device_type(wrapped(*args, **kwargs))
 
-    return lambda function: call
+    return call
 
 
 def _is_cuda(words: Words) -> Handler:
     own = words.device_type("cuda")
 
-    def call(
-        wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         truth = wrapped(*args, **kwargs)
         # reduce_storage of torch.multiprocessing refuses a CUDA storage, which a storage on the CPU is not
         caller = sys._getframe(1).f_globals.get("__name__", "")

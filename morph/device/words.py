@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -45,12 +44,6 @@ class Words:
     def device_type(self, value: Any) -> Any:
         """Translate a bare device type: "cuda" becomes "npu"."""
         return self._device_type if isinstance(value, str) and value == CUDA else value
-
-    def device_types(self, value: Any) -> Any:
-        """Translate a device type or a sequence of them, without duplicates."""
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            return list(dict.fromkeys(map(self.device_type, value)))
-        return self.device_type(value)
 
     def device(self, value: Any) -> Any:
         """Translate a device as text: "cuda:1" becomes "npu:1"."""

@@ -7,7 +7,7 @@ compiler, a smaller one in Python.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from morph.base.errors import MorphError
@@ -48,7 +48,7 @@ class Seam(Protocol):
             views: Decides which code that is.
         """
 
-    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
+    def leave_out_formats(self, operators: tuple[str, ...], saying: str) -> None:
         """Let operators that refuse a memory format compute without one, until the seam is disengaged.
 
         Args:
@@ -56,7 +56,7 @@ class Seam(Protocol):
             saying: The line that is said when that happens first.
         """
 
-    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
+    def reduce_on_host(self, dtypes: tuple[str, ...], saying: str) -> None:
         """Reduce dtypes on the host that the vendor's library refuses.
 
         Args:

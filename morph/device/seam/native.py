@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+import functools
+from typing import TYPE_CHECKING, Any, Literal
 
 from morph.base import native
 
 if TYPE_CHECKING:
     from morph.finders.torch_cuda.views import Views
 
-loaded: ModuleType | None = None  # the module that NativeSeam has loaded, for queries about the host's memory
-
 
 class NativeSeam:
-    """CUDA as another name of a device type, in torch's C++ core."""
+    """CUDA as another name of a device type, in torch's C++ core, whose functions are its methods."""
 
     kind: Literal["native"] = "native"
     problem = None
 
     def __init__(self) -> None:
-        global loaded
-        if loaded is None:
-            loaded = native.load(native.part("seam"))
-        self._module = loaded
-
-    def engage(self, device_type: str) -> None:
-        """Make CUDA a name of ``device_type``."""
-        self._module.engage(device_type)
-
-    def expect_devices(self, count: int) -> None:
-        """Say how many devices there are, so that the vendor is not asked; -1 asks it again."""
-        self._module.expect_devices(count)
+        self._module = module = _module()
+        self.engage, self.disengage, self.caught = module.engage, module.disengage, module.caught
+        self.expect_devices, self.reduce_on_host = module.expect_devices, module.reduce_on_host
+        self.leave_out_formats = module.leave_out_formats
 
     def answer_by_caller(self, views: Views) -> None:
         """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""
         self._module.answer_by_caller(views.view)
 
-    def leave_out_formats(self, operators: Sequence[str], saying: str) -> None:
-        """Has operators of the target compute without the memory formats that they refuse."""
-        self._module.leave_out_formats(tuple(operators), saying)
 
-    def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
-        """Has collectives of the target gather these dtypes and reduce them on the host."""
-        self._module.reduce_on_host(tuple(dtypes), saying)
-
-    def disengage(self) -> None:
-        """Put back every pointer, registration and kernel."""
-        self._module.disengage()
-
-    def caught(self) -> dict[str, int]:
-        """Return the number of redirected calls by operator name."""
-        calls: dict[str, int] = self._module.caught()
-        return calls
+@functools.cache
+def _module() -> Any:
+    return native.load(native.part("seam"))
