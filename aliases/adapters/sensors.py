@@ -21,43 +21,6 @@ Reading = TypeVar("Reading")
 _MEGABYTE = 1 << 20
 
 
-def utilization(device: Any = None) -> int:
-    """Return the percentage of time in which the cores were busy."""
-    return _read("utilization", device, lambda found: found.busy())
-
-
-def memory_usage(device: Any = None) -> int:
-    """Return the percentage of time in which the memory was read or written."""
-    return _read("memory_usage", device, lambda found: found.memory_busy())
-
-
-def temperature(device: Any = None) -> int:
-    """Return the chip's temperature in degrees Celsius."""
-    return _read("temperature", device, lambda found: found.temperature())
-
-
-def power_draw(device: Any = None) -> int:
-    """Return the power drawn in milliwatts."""
-    return _read("power_draw", device, lambda found: found.power())
-
-
-def clock_rate(device: Any = None) -> int:
-    """Return the clock of the cores in megahertz."""
-    return _read("clock_rate", device, lambda found: found.clock(Clock.COMPUTE))
-
-
-def list_gpu_processes(device: Any = None) -> str:
-    """Return a line for each process on the device, in CUDA's wording."""
-    processes = _read("list_gpu_processes", device, lambda found: list(found.processes()))
-    lines = [_line(process) for process in processes] or ["no processes are running"]
-    return "\n".join([f"GPU:{_index(device)}", *lines])
-
-
-def _line(process: Process) -> str:
-    used = (process.memory or 0) / _MEGABYTE
-    return f"process {process.pid:>10d} uses {used:>12.3f} MB GPU memory"
-
-
 def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
     """Return a reading of the device with torch's index ``device``.
 
@@ -72,6 +35,34 @@ def _read(name: str, device: Any, ask: Callable[[Device], Reading]) -> Reading:
         raise ModuleNotFoundError(f"torch.cuda.{name} cannot tell the {absent}") from None
     except UnknownReadingError as unknown:
         raise lacks(f"torch.cuda.{name}", str(unknown)) from None
+
+
+def _reading(name: str, ask: Callable[[Device], int]) -> Callable[..., int]:
+    """Return the function of ``torch.cuda`` that reads something of a device."""
+
+    def read(device: Any = None) -> int:
+        return _read(name, device, ask)
+
+    return read
+
+
+utilization = _reading("utilization", lambda found: found.busy())
+memory_usage = _reading("memory_usage", lambda found: found.memory_busy())
+temperature = _reading("temperature", lambda found: found.temperature())
+power_draw = _reading("power_draw", lambda found: found.power())
+clock_rate = _reading("clock_rate", lambda found: found.clock(Clock.COMPUTE))
+
+
+def list_gpu_processes(device: Any = None) -> str:
+    """Return a line for each process on the device, in CUDA's wording."""
+    processes = _read("list_gpu_processes", device, lambda found: list(found.processes()))
+    lines = [_line(process) for process in processes] or ["no processes are running"]
+    return "\n".join([f"GPU:{_index(device)}", *lines])
+
+
+def _line(process: Process) -> str:
+    used = (process.memory or 0) / _MEGABYTE
+    return f"process {process.pid:>10d} uses {used:>12.3f} MB GPU memory"
 
 
 def _index(device: Any) -> int:

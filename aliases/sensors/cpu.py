@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from morph.aliases.sensors.origin import Source
@@ -84,6 +84,20 @@ class Load:
         return self._percent
 
 
+def _thermal(which: str, what: str) -> Callable[[Processor], int]:
+    """Return the method of a reading of the processor's sensor."""
+
+    def read(_: Processor) -> int:
+        sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
+        readings: list[Any] = next(filter(None, (sensors.get(name) for name in _SENSORS)), [])
+        value: float | None = getattr(readings[0], which) if readings else None
+        if value is None:
+            raise UnknownReadingError(f"{what}: the system has no sensor of the processor for it")
+        return round(value)
+
+    return read
+
+
 class Processor(Device):
     """A software device: the processor with all its cores, and host memory.
 
@@ -95,6 +109,9 @@ class Processor(Device):
 
     why_unknown = Host.why_unknown
     draws = False
+    temperature = _thermal("current", "temperature")  # of the processor's package
+    temperature_limit = _thermal("high", "limit of the temperature")
+    shutdown_temperature = _thermal("critical", "temperature of switching off")
 
     def __init__(self, host: Host, number: int, *, shared: bool = False) -> None:
         self._host = host
@@ -132,7 +149,7 @@ class Processor(Device):
         """Return the percentage of time in which the cores were busy since the last call."""
         return self._host.loads[self._number].percent()
 
-    def processes_busy(self) -> Mapping[int, int]:
+    def processes_busy(self) -> dict[int, int]:
         """Return the share of all cores that each process on the device used since the last call."""
         watched = self._host.watched.get(self._number, {})
         pids = {process.pid for process in self.processes()}
@@ -145,18 +162,6 @@ class Processor(Device):
         cores = psutil.cpu_count() or 1
         return {pid: round(share / cores) for pid, share in shares.items() if share is not None}
 
-    def temperature(self) -> int:
-        """Return the temperature of the processor's package."""
-        return self._thermal("current", "temperature")
-
-    def temperature_limit(self) -> int:
-        """Return the temperature at which the processor is throttled."""
-        return self._thermal("high", "limit of the temperature")
-
-    def shutdown_temperature(self) -> int:
-        """Return the temperature at which the machine switches itself off."""
-        return self._thermal("critical", "temperature of switching off")
-
     def clock(self, clock: Clock) -> int:
         """Return the cores' clock."""
         return self._frequency(clock, "current")
@@ -165,7 +170,7 @@ class Processor(Device):
         """Return the cores' highest clock."""
         return self._frequency(clock, "max")
 
-    def processes(self) -> Sequence[Process]:
+    def processes(self) -> list[Process]:
         """Return the processes that use the device's memory, as far as this user may see them."""
         held = ((pid, _held(pid, self._number)) for pid in psutil.pids())
         return [Process(pid, bytes_) for pid, bytes_ in held if bytes_]
@@ -190,14 +195,6 @@ class Processor(Device):
         if self._shared:
             raise UnknownReadingError(f"{what}: the devices share one processor")
         return self._host.powercap
-
-    def _thermal(self, which: str, what: str) -> int:
-        sensors = psutil.sensors_temperatures() if hasattr(psutil, "sensors_temperatures") else {}
-        readings: list[Any] = next(filter(None, (sensors.get(name) for name in _SENSORS)), [])
-        value: float | None = getattr(readings[0], which) if readings else None
-        if value is None:
-            raise UnknownReadingError(f"{what}: the system has no sensor of the processor for it")
-        return round(value)
 
     def _frequency(self, clock: Clock, which: str) -> int:
         frequency = psutil.cpu_freq() if clock is Clock.COMPUTE else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
@@ -156,7 +156,7 @@ class SysmanGpu(Device):
         _, properties = self._frequency(clock)
         return self._known(round(properties.max), f"highest {clock.value} clock")
 
-    def processes(self) -> Sequence[Process]:
+    def processes(self) -> list[Process]:
         """Return the processes on the card."""
         found = self._sysman.listed("zesDeviceProcessesGetState", "zes_process_state_t", self._card)
         return [Process(each.processId, each.memSize) for each in found]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from morph.aliases.sensors.origin import Source, visible
 from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process
 from morph.aliases.sensors.tool import Tool
 
+Value = TypeVar("Value")
 _MEBIBYTE = 1 << 20
 
 
@@ -42,10 +43,17 @@ class Listing(Source):
         return visible(index)
 
 
+def cell(kind: Callable[[Any], Value], column: str) -> Callable[[ListedDevice], Value]:
+    """Return the method of a reading that is in a column of the table."""
+    return lambda device: kind(getattr(device._row, column))
+
+
 class ListedDevice(Device):
     """A device in a tool's table, whose rows have ``bus_id``, ``used``, ``total``, ``processes`` and more."""
 
     draws = False
+    busy = cell(int, "busy")
+    temperature = cell(int, "temperature")
 
     def __init__(self, source: Listing, place: int) -> None:
         self._source = source
@@ -69,14 +77,6 @@ class ListedDevice(Device):
         """Return the device memory in use by all processes."""
         return Memory(self._row.total * _MEBIBYTE, self._row.used * _MEBIBYTE)
 
-    def busy(self) -> int:
-        """Return the percentage of time in which the cores were busy."""
-        return int(self._row.busy)
-
-    def temperature(self) -> int:
-        """Return the device's temperature."""
-        return int(self._row.temperature)
-
-    def processes(self) -> Sequence[Process]:
+    def processes(self) -> list[Process]:
         """Return the processes on the device."""
         return [Process(pid, used * _MEBIBYTE) for pid, used in self._row.processes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morph.aliases.sensors import cnmon
 from morph.aliases.sensors.cnmon import Card
-from morph.aliases.sensors.listing import ListedDevice, Listing
+from morph.aliases.sensors.listing import ListedDevice, Listing, cell
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.tool import Tool
 from morph.aliases.sensors.torch_device import TorchSource
@@ -19,32 +19,24 @@ def open_source() -> Source:
     return CambriconMonitor(tool) if tool.installed else TorchSource("torch_mlu", _NO_TOOL)
 
 
+def _milliwatts(watts: int) -> int:
+    return watts * 1000
+
+
 class CambriconCard(ListedDevice):
     """A card in ``cnmon``'s table."""
 
     why_unknown = _DOES_NOT_TELL
+    name = cell(str, "name")
+    firmware = cell(str, "firmware")
+    power = cell(_milliwatts, "power")
+    power_limit = cell(_milliwatts, "limit")
     _row: Card
-
-    def name(self) -> str:
-        """Return the product's name."""
-        return self._row.name
-
-    def firmware(self) -> str:
-        """Return the version of the firmware."""
-        return self._row.firmware
 
     def fan_speed(self) -> int:
         """Return the fan's speed."""
         fan = self._row.fan
         return super().fan_speed() if fan is None else fan
-
-    def power(self) -> int:
-        """Return the card's power."""
-        return self._row.power * 1000
-
-    def power_limit(self) -> int:
-        """Return the card's power limit."""
-        return self._row.limit * 1000
 
 
 class CambriconMonitor(Listing):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _BUS_ID = re.compile(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]")
 _USED_OF_TOTAL = re.compile(r"(\d+)\s*/\s*(\d+)")
@@ -109,5 +109,4 @@ def _processes(rows: list[list[str]]) -> Iterator[tuple[int, int, int, int]]:
 
 def _with_processes(chip: Chip, processes: list[tuple[int, int, int, int]]) -> Chip:
     own = tuple((pid, used) for npu, number, pid, used in processes if (npu, number) == (chip.npu, chip.chip))
-    fields = {name: getattr(chip, name) for name in Chip.__slots__}
-    return Chip(**{**fields, "processes": own})
+    return replace(chip, processes=own)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import enum
 import pathlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from morph.base.errors import MorphError
 
+Value = TypeVar("Value")
 _PCI = pathlib.Path("/sys/bus/pci/devices")
 
 
@@ -80,6 +82,15 @@ class PciAddress:
         return cls(*(int(part or "0", 16) for part in match.groups()))
 
 
+def _absent(kind: Callable[..., Value], what: str) -> Callable[[Device], Value]:
+    """Return the method of a reading that only some platforms report."""
+
+    def read(device: Device) -> Value:
+        raise device.unknown(what)
+
+    return read
+
+
 class Device:
     """One device. A reading that its platform does not report raises ``UnknownReadingError``.
 
@@ -93,29 +104,35 @@ class Device:
     error: type[UnknownReadingError] = UnknownReadingError
     draws = True
 
+    name = _absent(str, "name")
+    uuid = _absent(str, "UUID")  # 32 hexadecimal digits in five groups
+    serial = _absent(str, "serial number")  # of the board
+    firmware = _absent(str, "firmware")  # its version
+    pci = _absent(PciAddress, "PCI address")
+    pcie_link = _absent(tuple[int, int], "PCIe link")  # its generation and width, now
+    max_pcie_link = _absent(tuple[int, int], "PCIe link")  # the highest of both
+    cores = _absent(int, "number of cores")  # as the vendor counts them
+    memory = _absent(Memory, "memory")
+    memory_bus_width = _absent(int, "width of the memory bus")  # in bits
+    busy = _absent(int, "utilization")  # percentage of time, as of the next three
+    memory_busy = _absent(int, "utilization of the memory")
+    encoder_busy = _absent(int, "utilization of the encoder")
+    decoder_busy = _absent(int, "utilization of the decoder")
+    temperature = _absent(int, "temperature")  # degrees Celsius, as of the next two
+    temperature_limit = _absent(int, "limit of the temperature")  # at which the chip is throttled
+    shutdown_temperature = _absent(int, "temperature of switching off")
+    fan_speed = _absent(int, "speed of the fan")  # percentage of its highest
+    power = _absent(int, "power")  # milliwatts, as of the next two
+    power_limit = _absent(int, "limit of the power")
+    power_limits = _absent(tuple[int, int], "range of the power's limit")
+    energy = _absent(int, "energy")  # since the driver was loaded, in millijoules
+    processes = _absent(list[Process], "processes")
+    processes_busy = _absent(dict[int, int], "utilization by process")  # percentages since the last call
+    ecc_enabled = _absent(bool, "error correction")  # of the memory
+
     def unknown(self, what: str) -> UnknownReadingError:
         """Return the error for the unavailable reading ``what``, with the reason."""
         return self.error(f"{what}: {self.why_unknown}")
-
-    def name(self) -> str:
-        """Return the product's name."""
-        raise self.unknown("name")
-
-    def uuid(self) -> str:
-        """Return the device's identifier, as 32 hexadecimal digits in five groups."""
-        raise self.unknown("UUID")
-
-    def serial(self) -> str:
-        """Return the board's serial number."""
-        raise self.unknown("serial number")
-
-    def firmware(self) -> str:
-        """Return the version of the board's firmware."""
-        raise self.unknown("firmware")
-
-    def pci(self) -> PciAddress:
-        """Return the address on the PCI bus."""
-        raise self.unknown("PCI address")
 
     def pci_ids(self) -> tuple[int, int]:
         """Return PCI device and vendor number combined (``device << 16 | vendor``), and the subsystem's."""
@@ -129,14 +146,6 @@ class Device:
         place = self.pci()
         return _PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
 
-    def pcie_link(self) -> tuple[int, int]:
-        """Return the current generation and width of the PCIe link."""
-        raise self.unknown("PCIe link")
-
-    def max_pcie_link(self) -> tuple[int, int]:
-        """Return the highest generation and width of the PCIe link."""
-        raise self.unknown("PCIe link")
-
     def pcie_throughput(self, *, sent: bool) -> int:
         """Return the kibibytes per second that the device sends or receives over PCIe."""
         raise self.unknown("traffic over PCIe")
@@ -144,66 +153,6 @@ class Device:
     def numa_node(self) -> int:
         """Return the device's NUMA node; -1 on a machine without NUMA nodes."""
         return self._system("numa_node")
-
-    def cores(self) -> int:
-        """Return the number of cores, as the vendor counts them."""
-        raise self.unknown("number of cores")
-
-    def memory(self) -> Memory:
-        """Return the memory."""
-        raise self.unknown("memory")
-
-    def memory_bus_width(self) -> int:
-        """Return the width of the memory bus in bits."""
-        raise self.unknown("width of the memory bus")
-
-    def busy(self) -> int:
-        """Return the percentage of time in which the compute cores were busy."""
-        raise self.unknown("utilization")
-
-    def memory_busy(self) -> int:
-        """Return the percentage of time in which the memory was read or written."""
-        raise self.unknown("utilization of the memory")
-
-    def encoder_busy(self) -> int:
-        """Return the percentage of time in which the video encoder was busy."""
-        raise self.unknown("utilization of the encoder")
-
-    def decoder_busy(self) -> int:
-        """Return the percentage of time in which the video decoder was busy."""
-        raise self.unknown("utilization of the decoder")
-
-    def temperature(self) -> int:
-        """Return the chip's temperature in degrees Celsius."""
-        raise self.unknown("temperature")
-
-    def temperature_limit(self) -> int:
-        """Return the temperature at which the chip is throttled, in degrees Celsius."""
-        raise self.unknown("limit of the temperature")
-
-    def shutdown_temperature(self) -> int:
-        """Return the temperature at which the chip shuts down, in degrees Celsius."""
-        raise self.unknown("temperature of switching off")
-
-    def fan_speed(self) -> int:
-        """Return the fan's speed as a percentage of its highest."""
-        raise self.unknown("speed of the fan")
-
-    def power(self) -> int:
-        """Return the power drawn in milliwatts."""
-        raise self.unknown("power")
-
-    def power_limit(self) -> int:
-        """Return the power limit in milliwatts."""
-        raise self.unknown("limit of the power")
-
-    def power_limits(self) -> tuple[int, int]:
-        """Return the lowest and the highest power limit that can be set, in milliwatts."""
-        raise self.unknown("range of the power's limit")
-
-    def energy(self) -> int:
-        """Return the energy used since the driver was loaded, in millijoules."""
-        raise self.unknown("energy")
 
     def clock(self, clock: Clock) -> int:
         """Return a clock in megahertz."""
@@ -213,24 +162,12 @@ class Device:
         """Return the highest value of a clock in megahertz."""
         raise self.unknown(f"highest {clock.value} clock")
 
-    def processes(self) -> Sequence[Process]:
-        """Return the processes that use the device."""
-        raise self.unknown("processes")
-
-    def processes_busy(self) -> Mapping[int, int]:
-        """Return each process's percentage of the device's time since the last call, by process number."""
-        raise self.unknown("utilization by process")
-
     def _system(self, fact: str) -> int:
         """Return an attribute that the kernel reports for the PCI device."""
         file = self.pci_folder() / fact
         if not file.exists():
             raise UnknownReadingError(f"{fact}: the system does not report it for {file.parent.name}")
         return int(file.read_text(), 0)
-
-    def ecc_enabled(self) -> bool:
-        """Return whether the memory corrects errors (ECC)."""
-        raise self.unknown("error correction")
 
     def ecc_errors(self, *, corrected: bool) -> int:
         """Return the number of memory errors, ``corrected`` or not."""

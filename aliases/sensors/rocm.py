@@ -168,7 +168,7 @@ class AmdGpu(Device):
         """Return the highest value of a clock."""
         return self._clock(clock, "max_clk")
 
-    def processes(self) -> Sequence[Process]:
+    def processes(self) -> list[Process]:
         """Return the processes on the GPU."""
         processes = self.ask("amdsmi_get_gpu_process_list")
         return [Process(each["pid"], each["memory_usage"]["vram_mem"]) for each in processes]

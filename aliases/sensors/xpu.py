@@ -11,7 +11,7 @@ from morph.aliases.sensors.intel import SysmanGpu
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.reading import AbsentLibraryError, Clock, UnknownReadingError
 from morph.aliases.sensors.sysman import Sysman
-from morph.aliases.sensors.torch_device import TorchDevice
+from morph.aliases.sensors.torch_device import TorchDevice, TorchSource
 
 _NO_LIBRARY = "pyzes is not installed; pip install 'torch-morph[xpu]'"
 
@@ -21,9 +21,10 @@ def open_source() -> Source:
     try:
         return LevelZero(Sysman.load())
     except ImportError:
-        return TorchXpu(_NO_LIBRARY)
+        return TorchXpu("torch.xpu", _NO_LIBRARY, IntelGpu)
     except (OSError, UnknownReadingError) as error:
-        return TorchXpu(f"pyzes cannot be used ({error}); Level Zero comes with Intel's driver")
+        problem = f"pyzes cannot be used ({error}); Level Zero comes with Intel's driver"
+        return TorchXpu("torch.xpu", problem, IntelGpu)
 
 
 class LevelZero(Source):
@@ -62,21 +63,8 @@ class LevelZero(Source):
             yield from (SysmanGpu(self.sysman, card, tile) for tile in range(tiles))
 
 
-class TorchXpu(Source):
-    """Intel GPUs as torch.xpu reports them.
-
-    Args:
-        why_unknown: Why the readings that torch.xpu lacks are not available, and what to install.
-    """
-
-    title = "torch.xpu"
-
-    def __init__(self, why_unknown: str) -> None:
-        self.why_unknown = why_unknown
-
-    def devices(self) -> Sequence[IntelGpu]:
-        """Return the GPUs that torch.xpu sees."""
-        return [IntelGpu(index, self.why_unknown) for index in range(torch.xpu.device_count())]
+class TorchXpu(TorchSource):
+    """Intel GPUs as torch.xpu reports them."""
 
     def driver_version(self) -> str:
         """Return the driver's version."""

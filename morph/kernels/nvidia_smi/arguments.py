@@ -2,95 +2,14 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from morph.base import toml
 from morph.kernels.nvidia_smi.refusal import HELP, INVALID, UNSUPPORTED, Refusal
 
-_VALUED = {
-    "-i": "id",
-    "--id": "id",
-    "-f": "filename",
-    "--filename": "filename",
-    "-d": "display",
-    "--display": "display",
-    "-l": "seconds",
-    "--loop": "seconds",
-    "-lms": "milliseconds",
-    "--loop-ms": "milliseconds",
-    "--format": "format",
-    "--query-gpu": "gpu",
-    "--query-compute-apps": "compute-apps",
-}
-_FLAGS = {
-    "-h": "help",
-    "--help": "help",
-    "--version": "version",
-    "-L": "list",
-    "--list-gpus": "list",
-    "-B": "excluded",
-    "--list-excluded-gpus": "excluded",
-    "-q": "query",
-    "--query": "query",
-    "-x": "xml",
-    "--xml-format": "xml",
-    "-u": "units",
-    "--unit": "units",
-    "--dtd": "dtd",
-    "--help-query-gpu": "help-gpu",
-    "--help-query-compute-apps": "help-compute-apps",
-}
-_COMMANDS = frozenset(
-    {
-        "dmon",
-        "daemon",
-        "replay",
-        "pmon",
-        "nvlink",
-        "clocks",
-        "encodersessions",
-        "fbcsessions",
-        "vgpu",
-        "mig",
-        "compute-policy",
-        "boost-slider",
-        "power-hint",
-        "conf-compute",
-        "drain",
-        "c2c",
-    }
-)
-_SETTINGS = frozenset(
-    {
-        "-pm",
-        "-e",
-        "-p",
-        "-c",
-        "-r",
-        "-vm",
-        "-gom",
-        "-am",
-        "-caa",
-        "-pl",
-        "-cc",
-        "-mig",
-        "-gtt",
-        "-lgc",
-        "-rgc",
-        "-lmc",
-        "-rmc",
-        "-ac",
-        "-rac",
-        "-acp",
-        "--auto-boost-default",
-        "--gpu-reset",
-        "--persistence-mode",
-        "--power-limit",
-        "--applications-clocks",
-        "--compute-mode",
-    }
-)
-_OTHER_QUERIES = ("supported-clocks", "accounted-apps", "retired-pages", "remapped-rows")
+_WORDS = toml.loads(pathlib.Path(__file__).with_name("arguments.toml").read_text(encoding="utf-8"))
 
 
 @dataclass
@@ -139,12 +58,12 @@ class Arguments:
 
     def _take(self, word: str, rest: list[str]) -> None:
         name, equals, value = word.partition("=")
-        if name in _FLAGS and not equals:
-            self.flags.add(_FLAGS[name])
-        elif name in _VALUED:
+        if name in _WORDS["flags"] and not equals:
+            self.flags.add(_WORDS["flags"][name])
+        elif name in _WORDS["valued"]:
             if not equals:
                 value = self._next(name, rest)
-            self.values[_VALUED[name]] = value
+            self.values[_WORDS["valued"][name]] = value
         else:
             raise _unknown(name)
 
@@ -157,10 +76,10 @@ class Arguments:
 
 
 def _unknown(name: str) -> Refusal:
-    if name in _COMMANDS or name.removeprefix("--query-") in _OTHER_QUERIES:
+    if name in _WORDS["commands"] or name.removeprefix("--query-") in _WORDS["queries"]:
         return Refusal(
             f"{name} is not supported: use --query-gpu, --query-compute-apps, -q or -L", UNSUPPORTED
         )
-    if name in _SETTINGS:
+    if name in _WORDS["settings"]:
         return Refusal(f"{name} is not supported: morph only reads devices", UNSUPPORTED)
     return Refusal(f"ERROR: Option {name} is not recognized. {HELP}\n", INVALID)

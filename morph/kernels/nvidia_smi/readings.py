@@ -41,9 +41,13 @@ class Subject:
     def read(self, reading: str) -> Value:
         """Return a reading by its name; None if the platform does not report it."""
         try:
-            return READINGS[reading](self) if reading else None
+            return _READINGS[reading](self) if reading in _READINGS else self._of_device(reading)
         except UnknownReadingError:
             return None
+
+    def _of_device(self, reading: str) -> Value:
+        value: Value = getattr(self.device, reading)() if reading else None
+        return value
 
     def processes(self) -> list[Process] | None:
         """Return the device's processes, or None if the platform does not report them."""
@@ -65,6 +69,14 @@ def runtime_version(source: Source) -> str | None:
     except UnknownReadingError:
         return None
     return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def driver_version(source: Source) -> str:
+    """Return the driver's version, or "N/A"."""
+    try:
+        return source.driver_version()
+    except UnknownReadingError:
+        return "N/A"
 
 
 def _of(read: Callable[[Device], Value]) -> Callable[[Subject], Value]:
@@ -117,15 +129,12 @@ def _process_memory(subject: Subject) -> Value:
     return None if memory is None else memory // MIB
 
 
-READINGS: dict[str, Callable[[Subject], Value]] = {
+_READINGS: dict[str, Callable[[Subject], Value]] = {
     "timestamp": _timestamp,
     "driver_version": lambda subject: subject.source.driver_version(),
     "count": lambda subject: len(subject.source.devices()),
     "index": lambda subject: subject.index,
-    "name": _of(lambda device: device.name()),
-    "serial": _of(lambda device: device.serial()),
     "uuid": _of(lambda device: f"GPU-{device.uuid()}"),
-    "firmware": _of(lambda device: device.firmware()),
     "pci_bus_id": _of(_bus_id),
     "pci_domain": _of(lambda device: f"0x{device.pci().domain:04X}"),
     "pci_bus": _of(lambda device: f"0x{device.pci().bus:02X}"),
@@ -142,21 +151,13 @@ READINGS: dict[str, Callable[[Subject], Value]] = {
     "compute_mode": _constant("Default"),
     "performance_state": _constant("P0"),
     "compute_capability": lambda subject: capability(subject.index),
-    "fan_speed": _of(lambda device: device.fan_speed()),
     "memory_total": lambda subject: subject.memory.total // MIB,
     "memory_used": lambda subject: subject.memory.used // MIB,
     "memory_free": lambda subject: subject.memory.free // MIB,
     "memory_reserved": lambda subject: 0,
-    "busy": _of(lambda device: device.busy()),
-    "memory_busy": _of(lambda device: device.memory_busy()),
-    "encoder_busy": _of(lambda device: device.encoder_busy()),
-    "decoder_busy": _of(lambda device: device.decoder_busy()),
     "ecc_mode": _of(lambda device: "Enabled" if device.ecc_enabled() else "Disabled"),
     "ecc_corrected": _of(lambda device: device.ecc_errors(corrected=True)),
     "ecc_uncorrected": _of(lambda device: device.ecc_errors(corrected=False)),
-    "temperature": _of(lambda device: device.temperature()),
-    "temperature_limit": _of(lambda device: device.temperature_limit()),
-    "shutdown_temperature": _of(lambda device: device.shutdown_temperature()),
     "power_management": _of(_power_management),
     "power": _of(lambda device: device.power() / 1000),
     "power_limit": _of(lambda device: device.power_limit() / 1000),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 
 from morph.aliases.sensors.origin import Source
-from morph.aliases.sensors.reading import UnknownReadingError
-from morph.kernels.nvidia_smi.queries import written
-from morph.kernels.nvidia_smi.readings import Subject, runtime_version
+from morph.kernels.nvidia_smi.queries import processes, written
+from morph.kernels.nvidia_smi.readings import Subject, driver_version, runtime_version
 
 _COLUMNS = (41, 24, 22)
 _WIDTH = sum(_COLUMNS) + len(_COLUMNS) - 1
@@ -36,11 +34,7 @@ def lines(source: Source, subjects: Sequence[Subject]) -> Iterator[str]:
 
 
 def _versions(source: Source) -> str:
-    try:
-        driver = source.driver_version()
-    except UnknownReadingError:
-        driver = "N/A"
-    driver, cuda = driver[:16], runtime_version(source) or "N/A"
+    driver, cuda = driver_version(source)[:16], runtime_version(source) or "N/A"
     return f"NVIDIA-SMI {driver:<20}  Driver Version: {driver:<16} CUDA Version: {cuda:<5}"
 
 
@@ -75,9 +69,7 @@ def _processes(subjects: Sequence[Subject]) -> Iterator[str]:
     ):
         yield f"|{title:<{_WIDTH}}|"
     yield f"|{'=' * _WIDTH}|"
-    found = [
-        dataclasses.replace(each, process=process) for each in subjects for process in each.processes() or ()
-    ]
+    found = processes(subjects)
     for each in found:
         memory = each.read("process_memory")
         amount = "N/A" if memory is None else f"{memory}MiB"
