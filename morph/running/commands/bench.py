@@ -7,6 +7,8 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from morph import activation
+from morph.base.display import columns, console, counted, looking
 from morph.base.errors import MorphError
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print, and return 0, or 1 if a call fails."""
-    from morph import activation
-    from morph.base.display import looking
     from morph.verification.measurement import figures
 
     activation.arm(arguments.backend)  # not activated: torch would load a vendor's package that may be broken
@@ -54,8 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Figure], device_type: str) -> None:
-    from morph.base.display import columns, console, counted
-
     shown = columns("call", "cuda, ns", f"{device_type}, ns", "ratio", "quartiles")
     for each in found:
         if each.quartiles is None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from morph.activation import configuration
+from morph.activation.configuration import Settings
+from morph.backends.tables import table
+from morph.base.display import looking
 from morph.base.errors import ConfigurationError, MorphError
-
-if TYPE_CHECKING:
-    from morph.activation.configuration import Settings
-    from morph.source.scan.exclusion import Pattern
-    from morph.source.scan.report import Report
+from morph.source.scan.document import as_json
+from morph.source.scan.exclusion import Pattern
+from morph.source.scan.files import chosen, locate
+from morph.source.scan.ignoring import UnknownRuleError, check
+from morph.source.scan.printing import print_report
+from morph.source.scan.report import Report
+from morph.source.scan.sarif import sarif
+from morph.source.scan.scanning import scan
 
 EXAMPLE = "check --backend npu train.py"
 FOUND = 1
@@ -52,8 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If a path, a package, a backend or a rule does not exist.
     """
-    from morph.activation import configuration
-
     settings = configuration.effective(_folder(arguments.paths))
     if not arguments.paths and not arguments.package:
         arguments.paths = _paths(settings)
@@ -72,12 +77,6 @@ def _paths(settings: Settings) -> list[str]:
 
 
 def _scanned(arguments: argparse.Namespace, settings: Settings) -> Report:
-    import dataclasses
-
-    from morph.base.display import looking
-    from morph.source.scan.files import chosen, locate
-    from morph.source.scan.scanning import scan
-
     places = [*map(pathlib.Path, arguments.paths), *map(locate, arguments.package)]
     choice = chosen(places, [*_patterns(arguments.exclude, places, settings)])
     backends, ignored = _backends(arguments, settings), _ignored(arguments, settings)
@@ -94,8 +93,6 @@ def _folder(paths: Iterable[str]) -> pathlib.Path:
 
 def _patterns(texts: Iterable[str], places: Iterable[pathlib.Path], settings: Settings) -> Iterator[Pattern]:
     """Yield the patterns of what to leave out: from here, from each place, and from the project's folder."""
-    from morph.source.scan.exclusion import Pattern
-
     roots = [os.getcwd(), *map(os.path.abspath, places)]
     yield from (Pattern(text, root) for text in texts for root in roots)
     said = settings.check.get("exclude")
@@ -105,16 +102,12 @@ def _patterns(texts: Iterable[str], places: Iterable[pathlib.Path], settings: Se
 
 
 def _backends(arguments: argparse.Namespace, settings: Settings) -> list[str]:
-    from morph.backends.tables import table
-
     said = settings.check.get("backends")
     names = arguments.backend or (said.value if said else table.backend_names())
     return [table.facts(name).name for name in dict.fromkeys(names)]
 
 
 def _ignored(arguments: argparse.Namespace, settings: Settings) -> list[str]:
-    from morph.source.scan.ignoring import UnknownRuleError, check
-
     check(arguments.ignore)
     said = settings.check.get("ignore")
     if said is None:
@@ -127,10 +120,6 @@ def _ignored(arguments: argparse.Namespace, settings: Settings) -> list[str]:
 
 
 def _write(report: Report, arguments: argparse.Namespace) -> None:
-    from morph.source.scan.document import as_json
-    from morph.source.scan.printing import print_report
-    from morph.source.scan.sarif import sarif
-
     if arguments.sarif:
         text = json.dumps(sarif(report, pathlib.Path.cwd()), indent=1) + "\n"
         if arguments.sarif == "-":

@@ -8,6 +8,7 @@ import pathlib
 
 from morph.activation import configuration
 from morph.activation.configuration import DEFAULT, Setting
+from morph.base.display import columns, console
 from morph.base.errors import MorphError
 
 EXAMPLE = "config train.py"
@@ -42,8 +43,6 @@ def _folder(program: pathlib.Path | None) -> pathlib.Path:
 
 
 def _print(listed: tuple[Setting, ...]) -> None:
-    from morph.base.display import columns, console
-
     shown = columns("key", "value", "said by")
     for setting in listed:
         shown.add_row(setting.key, setting.text, "" if setting.place == DEFAULT else setting.place)

@@ -6,13 +6,16 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
 
-    from morph.running.diagnosis.description import Section
-    from morph.running.diagnosis.findings import Finding
+from morph.base.display import console, escaped, looking, printable
+from morph.running.diagnosis import survey
+from morph.running.diagnosis.description import Section, describe
+from morph.running.diagnosis.findings import Finding, findings
 
 STYLES = {"NOTE": "dim", "WARNING": "yellow", "ERROR": "bold red"}
 
@@ -27,11 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the environment and the findings, and return the severity of the worst."""
-    from morph.base.display import console, looking
-    from morph.running.diagnosis import survey
-    from morph.running.diagnosis.description import describe
-    from morph.running.diagnosis.findings import findings
-
     with looking("looking for problems") as progress:
         surveyed = survey(progress)
         description, found = describe(surveyed), findings(surveyed)
@@ -54,10 +52,6 @@ def _print_description(description: Mapping[str, Section], screen: Console) -> N
 
 
 def _print_section(section: Section, screen: Console) -> None:
-    from rich.table import Table
-
-    from morph.base.display import escaped, printable
-
     if not screen.is_terminal:  # not wrapped for another program, or for an editor
         for name, text in section.items():
             screen.print(f"  {printable(name)}: {printable(text)}", markup=False, soft_wrap=True)
@@ -71,9 +65,6 @@ def _print_section(section: Section, screen: Console) -> None:
 
 
 def _print_findings(found: list[Finding], screen: Console) -> None:
-    from rich.markup import escape
-    from rich.padding import Padding
-
     screen.print("[bold]problems[/]" if found else "no problems found")
     for each in found:
         name = each.severity.name

@@ -6,12 +6,16 @@ import argparse
 import difflib
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.markup import escape
+
+from morph.backends.autoload import import_torch
+from morph.backends.tables import decisions, interfaces, surfaces, table
+from morph.backends.tables.rows import Row
+from morph.base.display import columns, console, escaped
 from morph.base.errors import MorphError
-
-if TYPE_CHECKING:
-    from morph.backends.tables.rows import Row
+from morph.evidence.coverage.evidence import Rung, shipped
 
 EXAMPLE = "explain torch.cuda.CUDAGraph --backend npu"
 
@@ -32,8 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If there is no such name; the message suggests similar ones.
     """
-    from morph.backends.tables import interfaces
-
     name, others = _full_name(arguments.name)
     if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
         rows = _rows(name, arguments.backend)
@@ -53,8 +55,6 @@ def _full_name(name: str) -> tuple[str, list[str]]:
     Raises:
         MorphError: If several names are as near; the message lists them.
     """
-    from morph.backends.tables import interfaces
-
     if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
         return name, []
     names = {each for of in interfaces.names() for each in _names(of) if each.endswith(f".{name}")}
@@ -66,22 +66,16 @@ def _full_name(name: str) -> tuple[str, list[str]]:
 
 
 def _names(interface: str) -> Iterable[str]:
-    from morph.backends.tables import interfaces
-
     found = interfaces.load(interface)
     return [*found.names, *found.modules]
 
 
 def _print_others(names: list[str]) -> None:
-    from morph.base.display import console, escaped
-
     if names:
         console().print(f"\n[dim]other names that end so: {escaped(', '.join(names))}[/]")
 
 
 def _unknown(name: str) -> str:
-    from morph.backends.tables import interfaces
-
     owner = name.rpartition(".")[0]
     names = [each for of in interfaces.names() for each in interfaces.load(of).names]
     near = [each for each in names if each.rpartition(".")[0] == owner]  # usually the intended module
@@ -96,8 +90,6 @@ def _close(name: str, names: list[str], cutoff: float) -> list[str]:
 
 def _rows(name: str, backend: str | None) -> dict[str, Row]:
     """Return the row of each backend, or one row for all where they agree."""
-    from morph.backends.tables import interfaces, table
-
     names = [backend] if backend else table.backend_names()
     rows = {each: interfaces.of(name).decide(table.load(each), name) for each in names}
     first, *others = rows.values()
@@ -106,10 +98,7 @@ def _rows(name: str, backend: str | None) -> dict[str, Row]:
 
 def _rows_of_torch(name: str, backend: str | None) -> tuple[str, dict[str, Row]]:
     """Return the whole name of one of torch's outside ``torch.cuda``, and the row of each backend."""
-    from morph.backends.autoload import import_torch
-
     import_torch()
-    from morph.backends.tables import table
     from morph.device import names
 
     full = None if "cuda" in name.split(".")[:-1] else names.full_name(name)
@@ -131,9 +120,6 @@ def _fields(row: Row, backend: str) -> dict[str, Any]:
 
 def _evidence(name: str, backend: str) -> str:
     """Return the evidence for the answer, once for all backends if it is the same on all of them."""
-    from morph.backends.tables import interfaces, table
-    from morph.evidence.coverage.evidence import Rung, shipped
-
     if not interfaces.of(name).has(name):  # of torch's names, only those of torch.cuda have evidence
         return ""
     names = table.backend_names()
@@ -144,10 +130,6 @@ def _evidence(name: str, backend: str) -> str:
 
 
 def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
-    from rich.markup import escape
-
-    from morph.base.display import columns, console
-
     shown = columns("backend", "status", "evidence", "served by")
     shown.columns[2].no_wrap = False  # that of a package names the backends
     for each, row in rows.items():
@@ -167,8 +149,6 @@ def _print(name: str, rows: dict[str, Row], backend: str | None) -> None:
 
 def _members(name: str, backend: str) -> list[Row]:
     """Return how a class's members are served that have rows of their own."""
-    from morph.backends.tables import decisions, surfaces, table
-
     if name not in surfaces.load_nearest(decisions.CUDA_SURFACE).classes:
         return []
     rows = table.load(backend).rows.values()

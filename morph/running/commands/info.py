@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from morph.running.diagnosis import survey
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from morph.running.diagnosis import Survey
+from morph.base.display import columns, console, looking
+from morph.running.diagnosis import Survey, survey
+from morph.running.diagnosis.survey import as_json
 
 EXAMPLE = "info --json"
 GIB = 1 << 30
@@ -23,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the survey, and return 0, or 1 if no backend could be chosen."""
-    from morph.base.display import looking
-    from morph.running.diagnosis.survey import as_json
-
     with looking("looking for devices") as progress:
         found = survey(progress)
     if arguments.json:
@@ -36,8 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: Survey) -> None:
-    from morph.base.display import console
-
     screen = console()
     torch = f"torch {found.torch}" if found.torch else "no torch"
     screen.print(f"morph {found.morph}, {torch}, Python {found.python}, {found.platform}\n")
@@ -52,8 +45,6 @@ def _print(found: Survey) -> None:
 
 
 def _backends(found: Survey) -> Table:
-    from morph.base.display import columns
-
     shown = columns("backend", "", "package", "devices")
     for presence in found.backends:
         chosen = "*" if presence.name == found.activation.backend else ""

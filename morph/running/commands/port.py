@@ -10,12 +10,13 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from morph.base.display import console, counted, looking, printable
 from morph.base.errors import MorphError
-
-if TYPE_CHECKING:
-    from morph.source.port.porting import Ported
+from morph.source.port.porting import Ported, port
+from morph.source.scan.files import CUDA, files
+from morph.source.scan.notebooks import NOTEBOOK
+from morph.source.scan.scanning import UNREADABLE, unparsed
 
 EXAMPLE = "port train.py"
 LEFT = 1
@@ -42,9 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If a path does not exist.
     """
-    from morph.base.display import counted, looking, printable
-    from morph.source.scan.files import CUDA, files
-
     left: list[str] = []
     changed: list[tuple[pathlib.Path, Ported]] = []
     unread = 0
@@ -70,10 +68,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
     """Port a file, and return a line for each use left to a person."""
-    from morph.source.port.porting import port
-    from morph.source.scan.notebooks import NOTEBOOK
-    from morph.source.scan.scanning import UNREADABLE, unparsed
-
     if file.suffix == NOTEBOOK:
         return None, [
             f"{file}:1: cannot port a notebook: make a script of it by jupyter nbconvert --to script"
@@ -88,8 +82,6 @@ def _port(file: pathlib.Path) -> tuple[Ported | None, list[str]]:
 
 def _write(file: pathlib.Path, ported: Ported) -> None:
     """Replace a file atomically, so that an error loses neither the old nor the new content."""
-    from morph.base.display import printable
-
     place = file.resolve()  # not the link to it
     written = place.with_name(f".{place.name}.ported")
     try:
@@ -104,8 +96,6 @@ def _write(file: pathlib.Path, ported: Ported) -> None:
 
 def _show(file: pathlib.Path, ported: Ported) -> None:
     """Print a diff: in colours on a terminal, else in the file's own bytes, for ``patch -p1``."""
-    from morph.base.display import console, printable
-
     screen = console()
     for line in _diff(file, ported):
         if screen.is_terminal:

@@ -12,6 +12,7 @@ from morph.backends.tables import surfaces
 from morph.backends.tables.surfaces import Surface, UnknownSurfaceError
 from morph.base.announcement import report
 from morph.evidence.surfaces.comparison import Comparison, compare
+from morph.evidence.surfaces.subjects import Subject
 
 DIFFERENT = 1
 
@@ -50,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from morph.evidence.surfaces.subjects import Subject
-
     text = surfaces.dumps(Subject.of(arguments.what, arguments.module or ()).record(report))
     if arguments.output:
         pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
@@ -72,7 +71,6 @@ def _surface(name: str) -> Surface:
     except UnknownSurfaceError:
         if importlib.util.find_spec(name.partition(".")[0]) is None:
             raise
-    from morph.evidence.surfaces.subjects import Subject
 
     return Subject.of(name).record(report)
 

@@ -8,6 +8,9 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from morph import activation
+from morph.base.display import columns, console, looking
+
 if TYPE_CHECKING:
     from morph.verification import Result
 
@@ -31,9 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         MorphError: If there is no such device.
     """
-    from morph import activation
-    from morph.base.display import looking
-
     # armed, not activated: torch itself would load a vendor's package that may be broken
     activation.arm(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
     from morph.verification import Outcome, checks, ensure_device, verify
@@ -53,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[Result]) -> None:
-    from morph.base.display import columns, console
     from morph.verification import Outcome
 
     screen, shown = console(), columns("", "pass", "fail", "error")
